@@ -1,0 +1,62 @@
+package archtest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheTreeKeepsTheRules(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	files, err := Scan(root)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, broken := range Check(files) {
+		t.Error(broken)
+	}
+}
+
+func TestEachKindOfBreachIsFound(t *testing.T) {
+	doc := "Package x is for tests."
+	ours := func(p string) string { return Module + "/" + p }
+	tests := []struct {
+		name string
+		file File
+		want string
+	}{
+		{"the engine imports the management API", File{Package: "engine/plan", Imports: []string{ours("mgmtapi/model")}, Doc: doc}, "engine/plan/x.go imports mgmtapi/model"},
+		{"a check shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scim/filter")}, Doc: doc}, "would hide a bug"},
+		{"a check's test shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scimserver")}, Test: true, Doc: doc}, "imports scimserver"},
+		{"one slice imports another", File{Package: "mgmtapi/users", Imports: []string{ours("mgmtapi/groups")}, Doc: doc}, "no slice"},
+		{"the protocol leaf imports a library", File{Package: "scim/filter", Imports: []string{"github.com/stretchr/testify/require"}, Doc: doc}, "standard library only"},
+		{"a driver strays", File{Package: "internal/docstore", Imports: []string{"github.com/mattn/go-sqlite3"}, Doc: doc}, "drivers and cgo"},
+		{"a package opens databases itself", File{Package: "scimserver/sqlstore", Imports: []string{ours("internal/sqldb/sqlopen")}, Doc: doc}, "open databases"},
+		{"testing in production code", File{Package: "mgmtapi/rest", Imports: []string{"testing"}, Doc: doc}, "names end in test"},
+		{"a package without a rule", File{Package: "helpers", Doc: doc}, "has no rule"},
+		{"a package without an opening comment", File{Package: "engine"}, "no opening comment"},
+		{"an init function", File{Package: "engine", Inits: 1, Doc: doc}, "init function"},
+		{"the environment read below main", File{Package: "engine", Getenv: []string{"os.Getenv"}, Doc: doc}, "environment"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.file.Name = "x.go"
+			require.Contains(t, strings.Join(Check([]File{tt.file}), "\n"), tt.want)
+		})
+	}
+}
+
+func TestWhatTheRulesAllowPasses(t *testing.T) {
+	doc := "Package x is for tests."
+	for _, f := range []File{
+		{Package: "engine/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},
+		{Package: "mgmtapi/users", Imports: []string{Module + "/mgmtapi/rest", Module + "/internal/docstore"}, Doc: doc},
+		{Package: "internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"}, Doc: doc},
+		{Package: "engine/enginetest", Imports: []string{"testing", Module + "/internal/sqldb/sqldbtest"}, Doc: doc},
+	} {
+		f.Name = "x.go"
+		require.Empty(t, Check([]File{f}))
+	}
+}

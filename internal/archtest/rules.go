@@ -1,0 +1,74 @@
+package archtest
+
+// Module is the import path all rules are relative to.
+const Module = "github.com/scimwright/scimwright"
+
+// Rule says which packages of the module the packages under Package may import. The first rule whose
+// Package matches decides; paths ending in "/..." match the package and everything below it.
+type Rule struct {
+	Package string
+	May     []string
+	// Tests lists what the test files of the package may import beyond May.
+	Tests []string
+	// StdlibOnly forbids every third-party import outside test files.
+	StdlibOnly bool
+	Why        string
+}
+
+// testDatabases is what a test needs to run on throw-away databases.
+var testDatabases = []string{"internal/sqldb", "internal/sqldb/sqldbtest"}
+
+// Rules is the house: who may import whom.
+var Rules = []Rule{
+	{Package: "scim/...", May: []string{"scim/..."}, StdlibOnly: true,
+		Why: "the protocol leaf stands below everything and must be usable alone"},
+	{Package: "fixtures", Why: "fixtures are data; a leaf that anyone may read"},
+	{Package: "internal/wirelog", Why: "captures are taken on both sides of the wire, so the log knows neither"},
+	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/..."}, Why: "throw-away databases know only the database layer"},
+	{Package: "internal/sqldb/...", May: []string{"internal/sqldb"}, Why: "the database layer knows nothing of what is stored"},
+	{Package: "internal/docstore/...", May: []string{"internal/docstore", "internal/sqldb", "scim", "scim/filter", "scim/schema"}, Tests: append([]string{"internal/docstore/..."}, testDatabases...),
+		Why: "documents are stored without knowing whose they are; filters are the one language they share"},
+
+	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "internal/sqldb"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
+		Why: "the only part of the engine that speaks SQL"},
+	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
+		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
+
+	{Package: "scimserver/sqlstore", May: []string{"scimserver", "scim/...", "internal/docstore/..."}, Tests: append([]string{"scimserver/...", "internal/sqldb/sqlopen"}, testDatabases...),
+		Why: "the only part of the server that knows a database"},
+	{Package: "scimserver/...", May: []string{"scimserver/...", "scim/..."}, Tests: append([]string{"internal/docstore", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
+		Why: "the reference server is embedded over any store and must not know who provisions into it"},
+
+	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "internal/wirelog"},
+		Why: "what a check expects is written out or computed by the suite itself; sharing filter or patch code with a server would hide a bug on both sides"},
+
+	{Package: "mgmtapi/...", May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/..."}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
+		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
+
+	{Package: "internal/console", May: []string{"conformance/report", "internal/wirelog"}, Why: "the console shows what interfaces of its own give it"},
+	{Package: "internal/archtest", Why: "the rules know names, not packages"},
+	{Package: "internal/sandbox/...", May: []string{"..."}, Why: "the composition root: the one place that knows everyone"},
+	{Package: "internal/cli/conform", May: []string{"conformance/...", "internal/wirelog"}, Why: "the conformance commands alone are a small static binary"},
+	{Package: "internal/cli/...", May: []string{"internal/cli/...", "internal/sandbox/...", "scimserver/...", "mgmtapi", "internal/docstore", "internal/sqldb/..."}, Why: "command groups start things; they hold no logic of their own"},
+	{Package: "cmd/scim-conformance", May: []string{"internal/cli/conform"}, Why: "static, without cgo"},
+	{Package: "cmd/scimwright", May: []string{"internal/cli/...", "internal/sandbox"}, Why: "a main reads its arguments and exits"},
+}
+
+// Slices are the packages under mgmtapi that serve operations. None imports another: what one needs of
+// another goes through the model or a hook that mgmtapi wires.
+const slicesRoot = "mgmtapi/"
+
+// sharedBySlices are the packages under mgmtapi that every slice may import.
+var sharedBySlices = []string{"rest", "model", "auth", "apitest", "seal", "desired"}
+
+// Confined lists imports that only the named packages may have outside test files.
+var Confined = []struct {
+	Import string
+	To     []string
+	Why    string
+}{
+	{"github.com/mattn/go-sqlite3", []string{"internal/sqldb/sqlopen"}, "drivers and cgo stay in one place, so that everything else builds without them"},
+	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
+	{"internal/sqldb/sqlopen", []string{"internal/sandbox/...", "internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"}, "only mains, the composition root and test helpers open databases"},
+	{"testing", []string{"*test"}, "test support lives in packages whose names end in test"},
+}
