@@ -1,0 +1,54 @@
+# The targets of this project. `make` alone lists them.
+SHELL := /bin/bash
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME ?= 10s
+BENCH ?= .
+BENCHTIME ?= 0.5s
+PKGS ?= ./...
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## start the sandbox on 127.0.0.1:8080 with a small seeded organisation
+	go run ./cmd/scimwright sandbox
+
+.PHONY: build
+build: ## build both commands into bin/
+	go build -o bin/scimwright ./cmd/scimwright
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/scim-conformance ./cmd/scim-conformance
+
+.PHONY: test
+test: ## run all tests
+	go test ./...
+
+.PHONY: race
+race: ## run all tests with the race detector
+	go test -race $(PKGS)
+
+.PHONY: lint
+lint: ## vet, formatting and golangci-lint
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(GOLANGCI) run ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME each
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+.PHONY: bench
+bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) $(PKGS)
+
+.PHONY: golden
+golden: ## rewrite the golden files from what the code says now; read the diff before you commit
+	@set -e; for pkg in $$(go list ./...); do \
+	  if go test -list . $$pkg >/dev/null && grep -lq 'flag.Bool("update"' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $$pkg) /dev/null; then \
+	    go test $$pkg -update; fi; done
+
+.PHONY: check
+check: lint test ## what a change must pass before it is committed
