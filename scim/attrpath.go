@@ -1,0 +1,93 @@
+package scim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// AttrPath names an attribute or sub-attribute in attribute notation (RFC 7644 section 3.10): [URN ":"] Name ["." Sub].
+// Name is empty when the path is the URN of an extension itself, which is outside the grammar but widely sent.
+type AttrPath struct {
+	URN, Name, Sub string
+}
+
+// ParseAttrPath splits s at its last colon into URN and name, and the name at its dot. Names follow the ATTRNAME rule of
+// RFC 7643 section 2.1 and may also be "$ref" (which that rule forgets). A URN that ends in something other than a name,
+// such as "urn:example:2.0", is taken for a path that names an extension.
+//
+// A bare URN that does end in a name reads as URN and Name (the dot inside "2.0" never separates); only who knows the
+// schemas can tell, and schema.ResourceType.Resolve does.
+func ParseAttrPath(s string) (AttrPath, error) {
+	var p AttrPath
+	name := s
+	colon := strings.LastIndexByte(s, ':')
+	if colon >= 0 {
+		p.URN, name = s[:colon], s[colon+1:]
+		if !validURI(p.URN) {
+			return AttrPath{}, fmt.Errorf("%q is not a schema URN", p.URN)
+		}
+	}
+	var dotted bool
+	p.Name, p.Sub, dotted = strings.Cut(name, ".")
+	if validName(p.Name) && (!dotted || validName(p.Sub)) {
+		return p, nil
+	}
+	if colon >= 0 && validURI(s) {
+		return AttrPath{URN: s}, nil
+	}
+	return AttrPath{}, fmt.Errorf("%q is not an attribute name", name)
+}
+
+// String returns the path in attribute notation.
+func (p AttrPath) String() string {
+	s := p.Name
+	if p.Sub != "" {
+		s += "." + p.Sub
+	}
+	switch {
+	case p.URN == "":
+		return s
+	case s == "":
+		return p.URN
+	}
+	return p.URN + ":" + s
+}
+
+// IsZero says whether the path names nothing.
+func (p AttrPath) IsZero() bool { return p == AttrPath{} }
+
+// Equal says whether two paths are the same but for letter case.
+func (p AttrPath) Equal(q AttrPath) bool {
+	return EqualName(p.Name, q.Name) && EqualName(p.Sub, q.Sub) && EqualName(p.URN, q.URN)
+}
+
+func validName(s string) bool {
+	if EqualName(s, "$ref") {
+		return true
+	}
+	if s == "" || !isAlpha(s[0]) {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if c := s[i]; !isAlpha(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '$' {
+			return false
+		}
+	}
+	return true
+}
+
+// validURI checks for a scheme and for the characters of RFC 3986 that no other part of the filter grammar uses.
+func validURI(s string) bool {
+	if s == "" || !isAlpha(s[0]) {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !isAlpha(c) && (c < '0' || c > '9') && strings.IndexByte("-._~:/?#@!$&*+;=%", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isAlpha(c byte) bool { c |= 0x20; return c >= 'a' && c <= 'z' }

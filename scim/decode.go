@@ -1,0 +1,289 @@
+package scim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scimwright/scimwright/scim/internal/jsonlit"
+)
+
+// Limits of [Decode]. Resources of RFC 7643 are four levels deep and have some thirty members; what goes beyond these
+// limits is an attack on the reader.
+const (
+	// MaxDepth is the number of objects and arrays that may be open at once.
+	MaxDepth = 32
+	// MaxMembers is the number of members an object may have.
+	MaxMembers = 1024
+)
+
+// linearMembers is the size up to which comparing names one by one beats a map.
+const linearMembers = 16
+
+// SyntaxError says where a text is not the one JSON object that was expected.
+type SyntaxError struct {
+	Offset int64 // bytes before the offending place
+	Msg    string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s (at byte %d)", e.Msg, e.Offset)
+}
+
+// Decode reads exactly one JSON object: valid UTF-8 without byte order mark, no name twice in an object (whatever its
+// letter case), nothing after it, and within [MaxDepth] and [MaxMembers]. Half a surrogate pair in an escape is refused.
+// The error is a *SyntaxError. Numbers keep their spelling. The strings of the result share one copy of data.
+func Decode(data []byte) (*Object, error) {
+	if len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF {
+		return nil, &SyntaxError{0, "byte order mark before the JSON text"}
+	}
+	d := decoder{s: string(data)}
+	if !utf8.ValidString(d.s) {
+		return nil, &SyntaxError{invalidUTF8(d.s), "the text is not valid UTF-8"}
+	}
+	d.space()
+	if d.pos >= len(d.s) {
+		return nil, d.fail("the text is empty, a JSON object is expected")
+	}
+	if d.s[d.pos] != '{' {
+		return nil, d.fail("a JSON object is expected")
+	}
+	o, err := d.object()
+	if err != nil {
+		return nil, err
+	}
+	if d.space(); d.pos < len(d.s) {
+		return nil, d.fail("text after the JSON object")
+	}
+	return o, nil
+}
+
+// DecodeResource is [Decode] for a resource.
+func DecodeResource(data []byte) (*Resource, error) {
+	o, err := Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Object: *o}, nil
+}
+
+func invalidUTF8(s string) int64 {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return int64(i)
+		}
+		i += n
+	}
+	return int64(len(s))
+}
+
+// decoder reads JSON from s. The members and elements of open objects and arrays grow on two stacks, so that each
+// finished one is copied once, to its exact size.
+type decoder struct {
+	s        string
+	pos      int
+	depth    int
+	members  []Member
+	elements []any
+}
+
+func (d *decoder) fail(msg string) error {
+	return &SyntaxError{int64(d.pos), msg}
+}
+
+func (d *decoder) space() {
+	for d.pos < len(d.s) {
+		switch d.s[d.pos] {
+		case ' ', '\t', '\n', '\r':
+			d.pos++
+		default:
+			return
+		}
+	}
+}
+
+// next skips white space and returns the byte at the reading position, 0 at the end.
+func (d *decoder) next() byte {
+	d.space()
+	if d.pos < len(d.s) {
+		return d.s[d.pos]
+	}
+	return 0
+}
+
+func (d *decoder) open() error {
+	if d.depth++; d.depth > MaxDepth {
+		return d.fail(fmt.Sprintf("more than %d levels of objects and arrays", MaxDepth))
+	}
+	d.pos++
+	return nil
+}
+
+func (d *decoder) value() (any, error) {
+	switch c := d.next(); c {
+	case '{':
+		return d.object()
+	case '[':
+		return d.array()
+	case '"':
+		return d.string()
+	case 't':
+		return true, d.word("true")
+	case 'f':
+		return false, d.word("false")
+	case 'n':
+		return nil, d.word("null")
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		end, err := jsonlit.Number(d.s, d.pos)
+		if err != nil {
+			return nil, &SyntaxError{int64(err.Pos), err.Msg}
+		}
+		n := json.Number(d.s[d.pos:end])
+		d.pos = end
+		return n, nil
+	default:
+		return nil, d.fail("a JSON value is expected")
+	}
+}
+
+func (d *decoder) word(w string) error {
+	if !strings.HasPrefix(d.s[d.pos:], w) {
+		return d.fail("a JSON value is expected")
+	}
+	d.pos += len(w)
+	return nil
+}
+
+func (d *decoder) string() (string, error) {
+	v, end, err := jsonlit.String(d.s, d.pos)
+	if err != nil {
+		return "", &SyntaxError{int64(err.Pos), err.Msg}
+	}
+	d.pos = end
+	return v, nil
+}
+
+func (d *decoder) array() ([]any, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	base := len(d.elements)
+	if d.next() == ']' {
+		d.pos++
+		d.depth--
+		return []any{}, nil
+	}
+	for {
+		v, err := d.value()
+		if err != nil {
+			return nil, err
+		}
+		d.elements = append(d.elements, v)
+		switch d.next() {
+		case ',':
+			d.pos++
+		case ']':
+			d.pos++
+			d.depth--
+			out := slices.Clone(d.elements[base:])
+			d.elements = d.elements[:base]
+			return out, nil
+		default:
+			return nil, d.fail("a comma or the end of the array is expected")
+		}
+	}
+}
+
+func (d *decoder) object() (*Object, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	base := len(d.members)
+	if d.next() == '}' {
+		d.pos++
+		d.depth--
+		return &Object{}, nil
+	}
+	var seen map[string]struct{}
+	for {
+		if d.next() != '"' {
+			return nil, d.fail("a member name in quotes is expected")
+		}
+		at := d.pos
+		name, err := d.string()
+		if err != nil {
+			return nil, err
+		}
+		if seen, err = d.checkName(name, base, seen); err != nil {
+			d.pos = at
+			return nil, d.fail(err.Error())
+		}
+		if d.next() != ':' {
+			return nil, d.fail("a colon is expected after the member name")
+		}
+		d.pos++
+		v, err := d.value()
+		if err != nil {
+			return nil, err
+		}
+		d.members = append(d.members, Member{Name: name, Value: v})
+		switch d.next() {
+		case ',':
+			d.pos++
+		case '}':
+			d.pos++
+			d.depth--
+			o := &Object{members: slices.Clone(d.members[base:])}
+			d.members = d.members[:base]
+			return o, nil
+		default:
+			return nil, d.fail("a comma or the end of the object is expected")
+		}
+	}
+}
+
+// checkName refuses a name that the object open since base already has.
+func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (map[string]struct{}, error) {
+	members := d.members[base:]
+	switch {
+	case len(members) >= MaxMembers:
+		return nil, fmt.Errorf("more than %d members in an object", MaxMembers)
+	case len(members) < linearMembers:
+		for i := range members {
+			if EqualName(members[i].Name, name) {
+				return nil, fmt.Errorf("the name %q comes twice in an object", name)
+			}
+		}
+		return nil, nil
+	case seen == nil:
+		seen = make(map[string]struct{}, 2*linearMembers)
+		for _, m := range members {
+			seen[lowerName(m.Name)] = struct{}{}
+		}
+	}
+	key := lowerName(name)
+	if _, twice := seen[key]; twice {
+		return nil, fmt.Errorf("the name %q comes twice in an object", name)
+	}
+	seen[key] = struct{}{}
+	return seen, nil
+}
+
+// lowerName maps names that are equal by [EqualName], and only those, to the same string.
+func lowerName(s string) string {
+	for i := range len(s) {
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			b := []byte(s)
+			for i, c := range b {
+				if c >= 'A' && c <= 'Z' {
+					b[i] = c + 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}

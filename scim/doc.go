@@ -1,0 +1,26 @@
+// Package scim holds the vocabulary of SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865): resources as ordered JSON objects whose
+// names ignore letter case, the protocol's messages, its errors and its attribute names.
+//
+// It reads and writes; it does not judge. What an attribute may hold is the business of package schema, what a filter
+// means of package filter, how a PATCH changes a resource of package patch. No HTTP happens here.
+package scim
+
+// MediaType is the media type of every SCIM message (RFC 7644 section 3.1).
+const MediaType = "application/scim+json"
+
+// URNs of the schemas of RFC 7643 section 8.7 and of the messages of RFC 7644 section 8.2.
+const (
+	UserSchema                  = "urn:ietf:params:scim:schemas:core:2.0:User"
+	GroupSchema                 = "urn:ietf:params:scim:schemas:core:2.0:Group"
+	EnterpriseUserSchema        = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+	ServiceProviderConfigSchema = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
+	ResourceTypeSchema          = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
+	SchemaSchema                = "urn:ietf:params:scim:schemas:core:2.0:Schema"
+
+	ListResponseMessage  = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
+	ErrorMessage         = "urn:ietf:params:scim:api:messages:2.0:Error"
+	PatchOpMessage       = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+	SearchRequestMessage = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
+	BulkRequestMessage   = "urn:ietf:params:scim:api:messages:2.0:BulkRequest"
+	BulkResponseMessage  = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
+)

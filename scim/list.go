@@ -1,0 +1,102 @@
+package scim
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// ListResponse is the answer to a query (RFC 7644 section 3.4.2, cursors: RFC 9865 section 2).
+type ListResponse struct {
+	TotalResults   int // all matches; negative when not known, and then left out (RFC 9865 allows it with cursors)
+	StartIndex     int // 1-based; 0 is left out
+	ItemsPerPage   int // the resources in this page
+	NextCursor     string
+	PreviousCursor string
+	Resources      []*Resource
+}
+
+// MarshalJSON writes the message; Resources is always there, if empty.
+func (l ListResponse) MarshalJSON() ([]byte, error) {
+	return l.AppendJSON(nil), nil
+}
+
+// AppendJSON appends the JSON text of the message to dst.
+func (l ListResponse) AppendJSON(dst []byte) []byte {
+	o := message(ListResponseMessage)
+	if l.TotalResults >= 0 {
+		o.Set("totalResults", l.TotalResults)
+	}
+	if l.StartIndex > 0 {
+		o.Set("startIndex", l.StartIndex)
+	}
+	o.Set("itemsPerPage", l.ItemsPerPage)
+	if l.NextCursor != "" {
+		o.Set("nextCursor", l.NextCursor)
+	}
+	if l.PreviousCursor != "" {
+		o.Set("previousCursor", l.PreviousCursor)
+	}
+	resources := make([]any, len(l.Resources))
+	for i, r := range l.Resources {
+		resources[i] = &r.Object
+	}
+	o.Set("Resources", resources)
+	return o.AppendJSON(dst)
+}
+
+// UnmarshalJSON reads the message. It fails when the object does not name the ListResponse schema, so that some other
+// answer is never taken for an empty list; when Resources holds something other than objects; and when a count is not a
+// whole JSON number.
+func (l *ListResponse) UnmarshalJSON(data []byte) error {
+	o, err := decodeMessage(data, ListResponseMessage)
+	if err != nil {
+		return err
+	}
+	out := ListResponse{
+		TotalResults:   -1,
+		NextCursor:     o.Text("nextCursor"),
+		PreviousCursor: o.Text("previousCursor"),
+	}
+	for name, field := range map[string]*int{
+		"totalResults": &out.TotalResults, "startIndex": &out.StartIndex, "itemsPerPage": &out.ItemsPerPage,
+	} {
+		if err := wholeNumber(o, name, func(n int) { *field = n }); err != nil {
+			return err
+		}
+	}
+	resources := o.Array("Resources")
+	out.Resources = make([]*Resource, len(resources))
+	for i, v := range resources {
+		r, ok := v.(*Object)
+		if !ok {
+			return fmt.Errorf("Resources[%d] is not an object", i)
+		}
+		out.Resources[i] = &Resource{Object: *r}
+	}
+	*l = out
+	return nil
+}
+
+// wholeNumber hands the number stored under name to set; absence and null are fine.
+func wholeNumber(o *Object, name string, set func(int)) error {
+	v, _ := o.Get(name)
+	if v == nil {
+		return nil
+	}
+	number, ok := v.(json.Number)
+	if !ok || !IsInteger(number) {
+		return fmt.Errorf("%s is not a whole number", name)
+	}
+	n, err := strconv.Atoi(string(number))
+	if err != nil {
+		f, _ := number.Float64() // 1e3, or out of range
+		if math.Abs(f) > math.MaxInt32 {
+			return fmt.Errorf("%s is out of range", name)
+		}
+		n = int(f)
+	}
+	set(n)
+	return nil
+}

@@ -1,0 +1,218 @@
+package scim
+
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+)
+
+// Object is a complex value: attributes in the order they came, found without regard to letter case (RFC 7643 section 2.1).
+//
+// A value is one of: nil, bool, string, json.Number, []any, *Object. Nothing else is ever stored. The zero value is an
+// empty object. The reading methods accept a nil receiver, which reads as an empty object. An Object may be read by
+// several goroutines at once as long as none changes it.
+type Object struct {
+	members []Member
+}
+
+// Member is one name and its value.
+type Member struct {
+	Name  string
+	Value any
+}
+
+// NewObject returns an object with the given members; a later member replaces an earlier one of the same name.
+// Values are normalised as by [Object.Set].
+func NewObject(members ...Member) *Object {
+	o := &Object{members: make([]Member, 0, len(members))}
+	for _, m := range members {
+		o.Set(m.Name, m.Value)
+	}
+	return o
+}
+
+// Len returns the number of members.
+func (o *Object) Len() int {
+	if o == nil {
+		return 0
+	}
+	return len(o.members)
+}
+
+// Get returns the value stored under name.
+func (o *Object) Get(name string) (any, bool) {
+	if i := o.find(name); i >= 0 {
+		return o.members[i].Value, true
+	}
+	return nil, false
+}
+
+// Set stores value under name. An existing member keeps its position and its spelling; a new one goes to the end.
+//
+// The value is normalised by [Value] and is not copied when it is of a stored kind already. Set panics when the value has
+// no JSON form (a channel, a NaN): that is a mistake in the calling program. Use Value first where the data could cause it.
+func (o *Object) Set(name string, value any) {
+	v, err := Value(value)
+	if err != nil {
+		panic("scim: Object.Set " + name + ": " + err.Error())
+	}
+	if i := o.find(name); i >= 0 {
+		o.members[i].Value = v
+		return
+	}
+	o.members = append(o.members, Member{Name: name, Value: v})
+}
+
+// Delete removes the member and says whether there was one.
+func (o *Object) Delete(name string) bool {
+	i := o.find(name)
+	if i < 0 {
+		return false
+	}
+	o.members = slices.Delete(o.members, i, i+1)
+	return true
+}
+
+// All yields the members in order. The object must not gain or lose members meanwhile.
+func (o *Object) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		if o == nil {
+			return
+		}
+		for _, m := range o.members {
+			if !yield(m.Name, m.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Clone returns a deep copy; nil for nil.
+func (o *Object) Clone() *Object {
+	if o == nil {
+		return nil
+	}
+	c := &Object{members: make([]Member, len(o.members))}
+	for i, m := range o.members {
+		c.members[i] = Member{Name: m.Name, Value: CloneValue(m.Value)}
+	}
+	return c
+}
+
+// CloneValue returns a deep copy of a stored value.
+func CloneValue(v any) any {
+	switch v := v.(type) {
+	case *Object:
+		if v == nil {
+			return nil
+		}
+		return v.Clone()
+	case []any:
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = CloneValue(e)
+		}
+		return c
+	default:
+		return v
+	}
+}
+
+// Text returns the string stored under name, "" when there is none or it is not a string.
+func (o *Object) Text(name string) string {
+	v, _ := o.Get(name)
+	s, _ := v.(string)
+	return s
+}
+
+// Bool returns the boolean stored under name; ok is false when there is none.
+func (o *Object) Bool(name string) (value, ok bool) {
+	v, _ := o.Get(name)
+	value, ok = v.(bool)
+	return value, ok
+}
+
+// Complex returns the object stored under name, nil when there is none. Since the reading methods accept nil,
+// o.Complex("name").Text("familyName") is always safe.
+func (o *Object) Complex(name string) *Object {
+	v, _ := o.Get(name)
+	c, _ := v.(*Object)
+	return c
+}
+
+// Array returns the values stored under name. A single value reads as one element, null and absence as none.
+func (o *Object) Array(name string) []any {
+	v, _ := o.Get(name)
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	default:
+		return []any{v}
+	}
+}
+
+// MarshalJSON writes the members in order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	return o.AppendJSON(nil), nil
+}
+
+// UnmarshalJSON reads the object as [Decode] does.
+func (o *Object) UnmarshalJSON(data []byte) error {
+	d, err := Decode(data)
+	if err != nil {
+		return err
+	}
+	*o = *d
+	return nil
+}
+
+var (
+	_ json.Marshaler   = Object{}
+	_ json.Unmarshaler = (*Object)(nil)
+)
+
+func (o *Object) find(name string) int {
+	if o == nil {
+		return -1
+	}
+	for i := range o.members {
+		if EqualName(o.members[i].Name, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// EqualName says whether two attribute names or URNs are the same. Only ASCII letters fold: names are ASCII (RFC 7643
+// section 2.1), and folding more would let a look-alike pass for a known attribute.
+func EqualName(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		x, y := a[i], b[i]
+		if x == y {
+			continue
+		}
+		if x|0x20 != y|0x20 {
+			return false
+		}
+		if x |= 0x20; x < 'a' || x > 'z' {
+			return false
+		}
+	}
+	return true
+}
+
+// texts returns the strings among the values stored under name.
+func (o *Object) texts(name string) []string {
+	var out []string
+	for _, v := range o.Array(name) {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

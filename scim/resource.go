@@ -1,0 +1,94 @@
+package scim
+
+import "time"
+
+// Resource is a SCIM resource: an object with the common attributes of RFC 7643 section 3.1.
+type Resource struct {
+	Object
+}
+
+// Meta is the common attribute "meta". Zero fields are absent.
+type Meta struct {
+	ResourceType          string
+	Created, LastModified time.Time
+	Location, Version     string
+}
+
+// ID returns the identifier the service provider issued.
+func (r *Resource) ID() string { return r.Text("id") }
+
+// SetID sets the identifier; a new one goes to the end of the object, so set it right after "schemas".
+func (r *Resource) SetID(id string) { r.Set("id", id) }
+
+// ExternalID returns the provisioning client's identifier.
+func (r *Resource) ExternalID() string { return r.Text("externalId") }
+
+// Schemas returns the schema URNs as sent.
+func (r *Resource) Schemas() []string { return r.texts("schemas") }
+
+// HasSchema says whether "schemas" names the URN, in whatever letter case.
+func (r *Resource) HasSchema(urn string) bool {
+	for _, v := range r.Array("schemas") {
+		if s, ok := v.(string); ok && EqualName(s, urn) {
+			return true
+		}
+	}
+	return false
+}
+
+// AddSchema adds the URN to "schemas" unless it is there.
+func (r *Resource) AddSchema(urn string) {
+	if r.HasSchema(urn) {
+		return
+	}
+	have := r.Array("schemas")
+	r.Set("schemas", append(have[:len(have):len(have)], urn))
+}
+
+// Meta reads the attribute "meta"; instants that do not parse are zero.
+func (r *Resource) Meta() Meta {
+	m := r.Complex("meta")
+	return Meta{
+		ResourceType: m.Text("resourceType"),
+		Created:      instant(m.Text("created")),
+		LastModified: instant(m.Text("lastModified")),
+		Location:     m.Text("location"),
+		Version:      m.Text("version"),
+	}
+}
+
+func instant(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// SetMeta replaces the attribute "meta". Zero fields are left out; instants are written in UTC as [TimeFormat].
+func (r *Resource) SetMeta(m Meta) {
+	o := &Object{}
+	text := func(name, value string) {
+		if value != "" {
+			o.Set(name, value)
+		}
+	}
+	text("resourceType", m.ResourceType)
+	if !m.Created.IsZero() {
+		o.Set("created", m.Created)
+	}
+	if !m.LastModified.IsZero() {
+		o.Set("lastModified", m.LastModified)
+	}
+	text("location", m.Location)
+	text("version", m.Version)
+	r.Set("meta", o)
+}
+
+// Clone returns a deep copy; nil for nil.
+func (r *Resource) Clone() *Resource {
+	if r == nil {
+		return nil
+	}
+	return &Resource{Object: *r.Object.Clone()}
+}
