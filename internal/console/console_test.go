@@ -1,0 +1,101 @@
+package console
+
+import (
+	"context"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+type fixed struct{}
+
+func (fixed) Overview(context.Context) (Overview, error) {
+	return Overview{Users: 25, Groups: 5, Endpoints: []Endpoint{{"Management API", "http://127.0.0.1:8080/api/v1"}},
+		Apps: []App{{ID: "0oa1", Label: "Wiki <b>", Style: "PATCH", Lane: "quarantined", Reason: "401 from the target", InSync: 3, Wrong: 1}}}, nil
+}
+
+func (fixed) App(_ context.Context, app string) (AppPage, error) {
+	if app != "0oa1" {
+		return AppPage{}, ErrNotFound
+	}
+	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running"}, Principals: []Principal{{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Error: `409 "taken"`, Updated: time.UnixMilli(0)}}}, nil
+}
+
+func (fixed) History(context.Context, string, string, string) (HistoryPage, error) {
+	return HistoryPage{Principal: Principal{Name: "ada@x.example", Status: "in sync", Want: "active"},
+		Exchanges: []Exchange{{At: time.UnixMilli(0), Method: "GET", Path: "/Users?filter=x", Status: 200, Duration: time.Millisecond, Response: `{"a":"<script>"}`, Curl: "curl ..."}}}, nil
+}
+
+func TestPages(t *testing.T) {
+	h, err := New(Options{Source: fixed{}})
+	require.NoError(t, err)
+	tests := []struct {
+		name, path string
+		status     int
+	}{
+		{"overview", "/", 200},
+		{"app", "/apps/0oa1", 200},
+		{"history", "/apps/0oa1/user/00u1", 200},
+		{"unknown app", "/apps/none", 404},
+		{"unknown page", "/nowhere", 404},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := get(h, "127.0.0.1:8080", "127.0.0.1:5000", tt.path)
+			require.Equal(t, tt.status, w.Code)
+			require.NotContains(t, w.Body.String(), "<script>", "what a target sends is escaped")
+			golden := filepath.Join("testdata", tt.name+".html")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, w.Body.Bytes(), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), w.Body.String())
+		})
+	}
+}
+
+func TestOnlyLoopbackClientsAreAnswered(t *testing.T) {
+	h, err := New(Options{Source: fixed{}})
+	require.NoError(t, err)
+	tests := []struct {
+		name, host, remote string
+		status             int
+	}{
+		{"the machine itself", "localhost:8080", "127.0.0.1:5000", 200},
+		{"the machine itself by IPv6", "[::1]:8080", "[::1]:5000", 200},
+		{"another machine", "10.0.0.5:8080", "10.0.0.9:5000", 403},
+		{"a rebound host name", "evil.example", "127.0.0.1:5000", 403},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.status, get(h, tt.host, tt.remote, "/").Code)
+		})
+	}
+}
+
+func TestTheStyleSheetMayBeCachedForEver(t *testing.T) {
+	h, err := New(Options{Source: fixed{}})
+	require.NoError(t, err)
+	name, err := assetName("assets/console.css")
+	require.NoError(t, err)
+	w := get(h, "127.0.0.1", "127.0.0.1:1", name)
+	require.Equal(t, 200, w.Code)
+	require.Contains(t, w.Header().Get("Cache-Control"), "immutable")
+}
+
+func get(h http.Handler, host, remote, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Host, r.RemoteAddr = host, remote
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrNotFound is what a Source returns for an app or principal it does not know.
+var ErrNotFound = errors.New("console: not found")
+
+// Source is where the pages get their data from.
+type Source interface {
+	Overview(ctx context.Context) (Overview, error)
+	App(ctx context.Context, app string) (AppPage, error)
+	// History returns the exchanges of one principal, newest first.
+	History(ctx context.Context, app, kind, principal string) (HistoryPage, error)
+}
+
+// Overview is the first page.
+type Overview struct {
+	Users, Groups int
+	Endpoints     []Endpoint
+	Apps          []App
+}
+
+// Endpoint is a base URL of the sandbox.
+type Endpoint struct{ Name, URL string }
+
+// App is an application and how far its provisioning has come.
+type App struct {
+	ID, Label, Name, Style string
+	Status                 string // ACTIVE or INACTIVE
+	Target                 string // SCIM base URL, empty when not connected
+	Lane                   string // running, paused, quarantined or idle
+	Reason                 string // why the lane is not running
+	InSync, Waiting, Wrong int    // principals by state
+}
+
+// AppPage is an application with its principals.
+type AppPage struct {
+	App
+	Principals []Principal
+	// More says that there are principals beyond those shown.
+	More bool
+}
+
+// Principal is a user or group at one application.
+type Principal struct {
+	Kind, ID, Name string
+	Want, Status   string
+	RemoteID       string
+	Attempts       int
+	Error          string
+	Updated        time.Time
+}
+
+// HistoryPage is what happened to one principal at one application.
+type HistoryPage struct {
+	App       App
+	Principal Principal
+	Exchanges []Exchange
+}
+
+// Exchange is one request to the target, redacted.
+type Exchange struct {
+	At           time.Time
+	Method, Path string
+	Status       int // 0 when no answer came
+	Duration     time.Duration
+	Request      string
+	Response     string
+	Error        string
+	Curl         string
+}
