@@ -1,0 +1,9 @@
+// Package appprofile derives what an application knows of a user: the user
+// name, by the template of the application, and the profile, by the mapping
+// from user attributes to app attributes.
+//
+// It is pure: it reads nothing from storage and sends nothing. Which values
+// callers may supply beside the derived ones is decided in
+// mgmtapi/assignments; how a profile looks in SCIM is decided in
+// mgmtapi/desired.
+package appprofile

@@ -1,0 +1,78 @@
+package appprofile
+
+import (
+	"iter"
+	"maps"
+)
+
+// Mapping says which user attribute an app attribute is taken from. All app
+// attributes are strings, and all are pushed at creation and update.
+type Mapping struct{ App, User string }
+
+// mappings is the default mapping of applications that provision. The user
+// name is an app attribute too; it follows the template of the application
+// and is kept with the credentials.
+var mappings = []Mapping{
+	{"givenName", "firstName"},
+	{"middleName", "middleName"},
+	{"familyName", "lastName"},
+	{"email", "email"},
+	{"displayName", "displayName"},
+	{"locale", "locale"},
+	{"secondEmail", "secondEmail"},
+	{"mobilePhone", "mobilePhone"},
+	{"userType", "userType"},
+}
+
+// Mappings yields the default mapping in the order of the schema.
+func Mappings() iter.Seq[Mapping] {
+	return func(yield func(Mapping) bool) {
+		for _, m := range mappings {
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// Known says whether the app attribute belongs to the schema of applications
+// that provision.
+func Known(app string) bool {
+	for _, m := range mappings {
+		if m.App == app {
+			return true
+		}
+	}
+	return false
+}
+
+// Derive returns what the mapping gives for one user. Attributes that the
+// user does not have are left out.
+func Derive(user Attributes) map[string]any {
+	profile := map[string]any{}
+	for _, m := range mappings {
+		if text := user(m.User); text != "" {
+			profile[m.App] = text
+		}
+	}
+	return profile
+}
+
+// Overlay returns base with the layers laid over it, the last one on top.
+// A nil value in a layer clears the attribute. The arguments are not changed.
+func Overlay(base map[string]any, layers ...map[string]any) map[string]any {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for _, layer := range layers {
+		for name, value := range layer {
+			if value == nil {
+				delete(out, name)
+			} else {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package catalog
+
+import (
+	"iter"
+	"slices"
+)
+
+// Mode is a sign-on mode of an application.
+type Mode string
+
+// The sign-on modes that can be created.
+const (
+	Bookmark            Mode = "BOOKMARK"
+	BasicAuth           Mode = "BASIC_AUTH"
+	SAML                Mode = "SAML_2_0"
+	BrowserPlugin       Mode = "BROWSER_PLUGIN"
+	SecurePasswordStore Mode = "SECURE_PASSWORD_STORE"
+	AutoLogin           Mode = "AUTO_LOGIN"
+)
+
+// OpenIDConnect is a sign-on mode that is recognised and refused: no entry
+// has it.
+const OpenIDConnect Mode = "OPENID_CONNECT"
+
+// Traits are the consequences of a sign-on mode.
+type Traits struct {
+	// UserCredentials says that the mode signs in with credentials kept here,
+	// so that the application has a credential scheme.
+	UserCredentials bool
+	// Provisioning says that the application can have a provisioning connection.
+	Provisioning bool
+	// Signing says that the application signs what it sends, so that it has a
+	// place for a key id.
+	Signing bool
+}
+
+// traits has one row for each mode.
+var traits = []struct {
+	mode Mode
+	Traits
+}{
+	{Bookmark, Traits{}},
+	{BasicAuth, Traits{UserCredentials: true}},
+	{SAML, Traits{Provisioning: true, Signing: true}},
+	{BrowserPlugin, Traits{UserCredentials: true, Provisioning: true}},
+	{SecurePasswordStore, Traits{UserCredentials: true, Provisioning: true}},
+	{AutoLogin, Traits{UserCredentials: true, Provisioning: true}},
+}
+
+// Modes returns the modes that can be created, in the order of the
+// documentation.
+func Modes() []Mode {
+	modes := make([]Mode, 0, len(traits))
+	for _, t := range traits {
+		modes = append(modes, t.mode)
+	}
+	return modes
+}
+
+// Traits returns the consequences of the mode; those of an unknown mode are
+// all false.
+func (m Mode) Traits() Traits {
+	for _, t := range traits {
+		if t.mode == m {
+			return t.Traits
+		}
+	}
+	return Traits{}
+}
+
+// Kind is the kind of value that a setting takes.
+type Kind int
+
+// The kinds of settings.
+const (
+	Text Kind = iota // a string
+	URL              // a string that is an absolute http or https URL
+	Bool             // a boolean
+)
+
+// Setting is one member of settings.app or settings.signOn.
+type Setting struct {
+	Name     string
+	Kind     Kind
+	Required bool
+	// Alias is another spelling that clients send; answers carry Name.
+	Alias string
+}
+
+// Entry is one application that can be added.
+type Entry struct {
+	// Name is what clients give in "name". It is empty for the custom
+	// applications, whose name is generated.
+	Name string
+	// Modes are the sign-on modes of the entry; the first one is its own.
+	Modes []Mode
+	// App lists the members of settings.app.
+	App []Setting
+	// SignOn lists the members of settings.signOn that must be given.
+	SignOn []Setting
+	// SCIM says that the integration provisions users, so that app users have
+	// a profile from the start and not only once a connection is configured.
+	SCIM bool
+}
+
+// Custom says that instances of the entry get a generated name and are
+// provisioned in the style of custom integrations.
+func (e *Entry) Custom() bool { return e.Name == "" }
+
+// Has says whether the entry can be created with the mode.
+func (e *Entry) Has(m Mode) bool { return slices.Contains(e.Modes, m) }
+
+func text(name string) Setting             { return Setting{Name: name, Kind: Text} }
+func link(name string) Setting             { return Setting{Name: name, Kind: URL} }
+func flag(name string) Setting             { return Setting{Name: name, Kind: Bool} }
+func required(s Setting) Setting           { s.Required = true; return s }
+func also(s Setting, alias string) Setting { s.Alias = alias; return s }
+
+// named is the shape that integrations known by name share.
+func named(name string, modes ...Mode) Entry {
+	return Entry{Name: name, Modes: modes, App: []Setting{link("url"), text("orgName")}}
+}
+
+// entries is the whole catalogue: templates first, then integrations by name,
+// then the custom applications.
+var entries = []Entry{
+	{
+		Name: "bookmark", Modes: []Mode{Bookmark},
+		App: []Setting{flag("requestIntegration"), required(link("url"))},
+	},
+	{
+		Name: "template_basic_auth", Modes: []Mode{BasicAuth},
+		App: []Setting{required(link("url")), required(link("authURL"))},
+	},
+	{
+		Name: "template_swa", Modes: []Mode{BrowserPlugin},
+		App: []Setting{
+			required(link("url")), required(text("usernameField")), required(text("passwordField")),
+			required(text("buttonField")), text("loginUrlRegex"),
+		},
+	},
+	{
+		Name: "template_swa3field", Modes: []Mode{BrowserPlugin},
+		App: []Setting{
+			required(link("targetURL")), required(also(text("usernameSelector"), "userNameSelector")),
+			required(text("passwordSelector")), required(text("buttonSelector")),
+			required(text("extraFieldSelector")), required(text("extraFieldValue")), text("loginUrlRegex"),
+		},
+	},
+	{
+		Name: "template_sps", Modes: []Mode{SecurePasswordStore},
+		App: []Setting{
+			required(link("url")), required(text("usernameField")), required(text("passwordField")),
+			text("optionalField1"), text("optionalField1Value"),
+			text("optionalField2"), text("optionalField2Value"),
+			text("optionalField3"), text("optionalField3Value"),
+		},
+	},
+	{
+		Name: "svc_org2org", Modes: []Mode{SAML},
+		App: []Setting{link("acsUrl"), link("audRestriction"), link("baseUrl")},
+	},
+
+	{Name: "scim2_test_app", Modes: []Mode{SAML, BrowserPlugin}, App: []Setting{link("url"), text("orgName")}, SCIM: true},
+	named("zendesk", SAML, BrowserPlugin),
+	named("workday", SAML, BrowserPlugin),
+	named("salesforce", SAML, BrowserPlugin),
+	named("facebook", BrowserPlugin, SAML),
+	named("amazon_aws", SAML, BrowserPlugin),
+	named("boxnet", SAML, BrowserPlugin),
+	named("aws_console", BrowserPlugin, SAML),
+
+	{
+		Modes: []Mode{SAML},
+		SignOn: []Setting{
+			required(link("ssoAcsUrl")), required(text("audience")), required(link("recipient")),
+			required(link("destination")), required(text("subjectNameIdTemplate")),
+			required(text("subjectNameIdFormat")), required(text("signatureAlgorithm")),
+			required(text("digestAlgorithm")), required(text("authnContextClassRef")),
+		},
+	},
+	{
+		Modes:  []Mode{AutoLogin},
+		SignOn: []Setting{required(link("loginUrl")), link("redirectUrl")},
+	},
+}
+
+// All yields every entry in the order of the table.
+func All() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		for i := range entries {
+			if !yield(&entries[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Named returns the entry with the name.
+func Named(name string) (*Entry, bool) {
+	if name == "" {
+		return nil, false
+	}
+	for e := range All() {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// CustomWith returns the custom entry of the mode.
+func CustomWith(m Mode) (*Entry, bool) {
+	for e := range All() {
+		if e.Custom() && e.Has(m) {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// Names returns the names of all entries that have one.
+func Names() []string {
+	var names []string
+	for e := range All() {
+		if !e.Custom() {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
