@@ -1,0 +1,217 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options configure a DB.
+type Options struct {
+	// Dialect is required.
+	Dialect Dialect
+	// Writer runs the updates; required. With GroupCommit it must hold a single connection whose transactions begin
+	// immediately.
+	Writer *sql.DB
+	// Readers run everything else. Defaults to Writer.
+	Readers *sql.DB
+	// GroupCommit makes one goroutine own the writer and commit waiting updates together. For SQLite.
+	GroupCommit bool
+	// Logger receives panics of update functions and of functions given to AfterCommit. Defaults to discarding.
+	Logger *slog.Logger
+}
+
+// DB is a database. It is safe for use by many goroutines.
+type DB struct {
+	dialect Dialect
+	writer  *sql.DB
+	readers *sql.DB
+	texts   *rewriter
+	group   *group // nil without group commit
+	log     *slog.Logger
+
+	closed    atomic.Bool
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// New makes a DB of open connections and takes ownership of them: Close closes them. Package sqlopen opens connections with
+// the settings that the promises of this package rest on.
+func New(o Options) (*DB, error) {
+	if o.Dialect != SQLite && o.Dialect != Postgres {
+		return nil, fmt.Errorf("sqldb: unknown dialect %d", int(o.Dialect))
+	}
+	if o.Writer == nil {
+		return nil, errors.New("sqldb: a writer is required")
+	}
+	if o.GroupCommit && o.Dialect != SQLite {
+		return nil, errors.New("sqldb: group commit is for SQLite")
+	}
+	db := &DB{
+		dialect: o.Dialect,
+		writer:  o.Writer,
+		readers: o.Readers,
+		texts:   &rewriter{dialect: o.Dialect},
+		log:     o.Logger,
+	}
+	if db.readers == nil {
+		db.readers = db.writer
+	}
+	if db.log == nil {
+		db.log = slog.New(slog.DiscardHandler)
+	}
+	if o.GroupCommit {
+		db.group = startGroup(db.writer, db.texts)
+	}
+	return db, nil
+}
+
+// Dialect tells which database this is.
+func (db *DB) Dialect() Dialect { return db.dialect }
+
+// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections. It may be
+// called more than once.
+func (db *DB) Close() error {
+	db.closeOnce.Do(func() {
+		db.closed.Store(true)
+		if db.group != nil {
+			db.group.stop()
+		}
+		db.closeErr = db.writer.Close()
+		if db.readers != db.writer {
+			db.closeErr = errors.Join(db.closeErr, db.readers.Close())
+		}
+	})
+	return db.closeErr
+}
+
+// Reader runs each query by itself: each sees what was committed when it began.
+func (db *DB) Reader() Queryer { return reader{conn: db.readers, texts: db.texts} }
+
+type reader struct {
+	conn  Execer
+	texts *rewriter
+}
+
+func (r reader) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return r.conn.QueryContext(ctx, r.texts.rewrite(query), args...)
+}
+
+func (r reader) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return r.conn.QueryRowContext(ctx, r.texts.rewrite(query), args...)
+}
+
+// View runs fn on one snapshot of the database: whatever is committed meanwhile, all queries of fn see the same state.
+func (db *DB) View(ctx context.Context, fn func(q Queryer) error) error {
+	if db.closed.Load() {
+		return ErrClosed
+	}
+	tx, err := db.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: db.snapshotLevel()})
+	if err != nil {
+		return fmt.Errorf("sqldb: begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	return db.guard(func() error { return fn(reader{conn: tx, texts: db.texts}) })
+}
+
+// snapshotLevel is the isolation of a View. SQLite's read transactions are snapshots without asking.
+func (db *DB) snapshotLevel() sql.IsolationLevel {
+	if db.dialect == Postgres {
+		return sql.LevelRepeatableRead
+	}
+	return sql.LevelDefault
+}
+
+// Update runs fn in a transaction and returns nil only after it is durably committed. When fn returns an error or panics,
+// or ctx is done before fn has returned, everything fn wrote is rolled back and the error is returned.
+//
+// fn may run more than once, each time in a new transaction, when PostgreSQL reports a serialization failure or a deadlock:
+// it must not have effects outside of the transaction (Tx.AfterCommit is for those). fn must not call Update itself, it would
+// wait for its own end.
+//
+// PostgreSQL runs the transaction at READ COMMITTED; SQLite runs one update at a time.
+func (db *DB) Update(ctx context.Context, fn func(tx *Tx) error) error {
+	if db.group != nil {
+		return db.group.update(ctx, db, fn)
+	}
+	for attempt := 1; ; attempt++ {
+		err := db.updateOnce(ctx, fn)
+		if err == nil || attempt == maxAttempts || !retryable(err) {
+			return err
+		}
+		if !pause(ctx, attempt) {
+			return err
+		}
+	}
+}
+
+// maxAttempts is how often an update runs before its serialization failure is given to the caller.
+const maxAttempts = 10
+
+// pause waits a random time that grows with the attempts, so that the same transactions do not collide again. It returns
+// false when ctx is done first.
+func pause(ctx context.Context, attempt int) bool {
+	longest := time.Millisecond << min(attempt, 7)
+	timer := time.NewTimer(time.Duration(rand.Int64N(int64(longest))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (db *DB) updateOnce(ctx context.Context, fn func(tx *Tx) error) error {
+	if db.closed.Load() {
+		return ErrClosed
+	}
+	sqlTx, err := db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("sqldb: begin: %w", err)
+	}
+	defer sqlTx.Rollback() //nolint:errcheck // does nothing after the commit
+	tx := &Tx{conn: sqlTx, texts: db.texts}
+	if err := db.run(tx, fn); err != nil {
+		return err
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return fmt.Errorf("sqldb: commit: %w", classify(err))
+	}
+	db.afterCommit(tx)
+	return nil
+}
+
+// run calls fn once; the Tx is of no use afterwards.
+func (db *DB) run(tx *Tx, fn func(tx *Tx) error) error {
+	defer func() { tx.expired = true }()
+	if err := db.guard(func() error { return fn(tx) }); err != nil {
+		return err
+	}
+	return tx.failed
+}
+
+// guard turns a panic of fn into an error.
+func (db *DB) guard(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			db.log.Error("panic in a transaction", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("sqldb: panic in a transaction: %v", p)
+		}
+	}()
+	return fn()
+}
+
+// afterCommit runs the functions given to Tx.AfterCommit. The commit stands, whatever they do.
+func (db *DB) afterCommit(tx *Tx) {
+	for _, f := range tx.after {
+		_ = db.guard(func() error { f(); return nil }) // guard logs the panic, which nobody else could
+	}
+}

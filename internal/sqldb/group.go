@@ -1,0 +1,204 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A batch is committed when nobody waits any more, or when it has grown to one of these sizes: they bound how long the first
+// caller of a batch waits for the others.
+const (
+	maxBatch     = 256
+	maxBatchTime = 20 * time.Millisecond
+)
+
+// group is the group commit of SQLite. Its goroutine opens a transaction for the first waiting caller, gives the turn to one
+// waiting caller after the other, and commits for all of them. A caller runs its function in its own goroutine, so that a
+// panic or a runtime.Goexit there (t.FailNow) cannot end the writer.
+type group struct {
+	writer  *sql.DB
+	texts   *rewriter
+	jobs    chan *job     // unbuffered: a job that was taken will be answered
+	closing chan struct{} // closed by stop
+	stopped chan struct{} // closed when the goroutine has ended
+	once    sync.Once
+}
+
+// job is one caller's update.
+type job struct {
+	turn chan *Tx      // the writer hands over the turn
+	left chan struct{} // closed by a caller that left before its turn
+	ran  chan error    // the caller gives the turn back
+	done chan error    // the answer, buffered
+}
+
+func startGroup(writer *sql.DB, texts *rewriter) *group {
+	g := &group{
+		writer:  writer,
+		texts:   texts,
+		jobs:    make(chan *job),
+		closing: make(chan struct{}),
+		stopped: make(chan struct{}),
+	}
+	go g.loop()
+	return g
+}
+
+func (g *group) stop() {
+	g.once.Do(func() { close(g.closing) })
+	<-g.stopped
+}
+
+// update is the caller's side.
+func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
+	j := &job{turn: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
+	select {
+	case <-g.closing: // select chooses at random, and a closed DB must refuse
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	default:
+	}
+	select {
+	case g.jobs <- j:
+	case <-g.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	var tx *Tx
+	select {
+	case tx = <-j.turn:
+	case err := <-j.done: // the transaction could not be opened
+		return err
+	case <-ctx.Done():
+		close(j.left)
+		return context.Cause(ctx)
+	}
+	j.run(ctx, db, tx, fn)
+	if err := <-j.done; err != nil {
+		return err
+	}
+	db.afterCommit(tx)
+	return nil
+}
+
+var errGoexit = errors.New("sqldb: the goroutine ended inside of a transaction")
+
+// run takes the turn and gives it back, however fn ends.
+func (j *job) run(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) {
+	err := errGoexit
+	defer func() { j.ran <- err }()
+	err = db.run(tx, fn)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+}
+
+// loop is the writer goroutine.
+func (g *group) loop() {
+	defer close(g.stopped)
+	for {
+		select {
+		case j := <-g.jobs:
+			g.batch(j)
+		case <-g.closing:
+			return
+		}
+	}
+}
+
+// batch commits first and whoever waits behind it.
+func (g *group) batch(first *job) {
+	// The transaction belongs to many callers, so none of their contexts may end it.
+	tx, err := g.writer.BeginTx(context.Background(), nil)
+	if err != nil {
+		first.done <- fmt.Errorf("sqldb: begin: %w", err)
+		return
+	}
+	defer tx.Rollback() //nolint:errcheck // does nothing after the commit
+	started := time.Now()
+	var written []*job // released, waiting for the commit
+	for j := first; j != nil; j = g.next(len(written), started) {
+		ok, alive := g.serve(tx, j)
+		if ok {
+			written = append(written, j)
+		}
+		if !alive {
+			answer(written, errLost)
+			return
+		}
+	}
+	if len(written) == 0 {
+		return
+	}
+	err = tx.Commit()
+	if err != nil {
+		err = fmt.Errorf("sqldb: commit: %w", err)
+	}
+	answer(written, err)
+}
+
+// errLost answers the callers whose finished work SQLite threw away together with the transaction, as it does when the disk
+// is full or fails.
+var errLost = errors.New("sqldb: the database rolled the transaction back")
+
+func answer(jobs []*job, err error) {
+	for _, j := range jobs {
+		j.done <- err
+	}
+}
+
+// next returns the next waiting job of the batch, or nil when it is time to commit.
+func (g *group) next(size int, started time.Time) *job {
+	if size >= maxBatch || time.Since(started) >= maxBatchTime {
+		return nil
+	}
+	for range 2 {
+		select {
+		case j := <-g.jobs:
+			return j
+		default:
+			// Callers that the last commit has just answered may be about to come back.
+			runtime.Gosched()
+		}
+	}
+	return nil
+}
+
+const savepoint = "caller"
+
+// serve gives j its turn inside of a savepoint. It returns ok when j's work is part of the transaction, and alive=false when
+// the transaction itself is gone. A job that is not ok has been answered.
+func (g *group) serve(sqlTx *sql.Tx, j *job) (ok, alive bool) {
+	ctx := context.Background()
+	if _, err := sqlTx.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {
+		j.done <- fmt.Errorf("sqldb: savepoint: %w", err)
+		return false, false
+	}
+	tx := &Tx{conn: sqlTx, texts: g.texts, detach: true}
+	var err error
+	select {
+	case j.turn <- tx:
+		err = <-j.ran
+	case <-j.left:
+		err = errFinished // nobody reads it
+	}
+	if err == nil {
+		if _, err = sqlTx.ExecContext(ctx, "RELEASE "+savepoint); err == nil {
+			return true, true
+		}
+		err = fmt.Errorf("sqldb: release savepoint: %w", err)
+	}
+	_, lost := sqlTx.ExecContext(ctx, "ROLLBACK TO "+savepoint)
+	if lost == nil {
+		_, lost = sqlTx.ExecContext(ctx, "RELEASE "+savepoint)
+	}
+	j.done <- err
+	return false, lost == nil
+}

@@ -1,0 +1,231 @@
+package sqldbtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// private is the cluster of this test binary: the one piece of state that tests of a process have to share, because a
+// cluster takes longer to make than most tests to run.
+var private cluster
+
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 20 * time.Second
+)
+
+// cluster is a PostgreSQL server in a temporary directory, listening on a Unix socket there and nowhere else.
+type cluster struct {
+	mu     sync.Mutex
+	tried  bool
+	err    error
+	dir    string
+	server *exec.Cmd
+	exited chan struct{} // closed when server has ended
+	log    *os.File
+}
+
+// url starts the cluster on first use and returns the URL of its database.
+func (c *cluster) url() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.tried {
+		c.tried = true
+		if c.err = c.start(); c.err != nil {
+			c.err = errors.Join(c.err, c.halt())
+		}
+	}
+	if c.err != nil {
+		return "", c.err
+	}
+	return c.databaseURL(), nil
+}
+
+func (c *cluster) databaseURL() string {
+	params := url.Values{"host": {c.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
+	return "postgres:///postgres?" + params.Encode()
+}
+
+// stop ends the server, when there is one, and removes its directory.
+func (c *cluster) stop() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.halt()
+}
+
+func (c *cluster) start() error {
+	initdb, err := findBinary("initdb")
+	if err != nil {
+		return err
+	}
+	postgres, err := findBinary("postgres")
+	if err != nil {
+		return err
+	}
+	owner, err := serverCredential()
+	if err != nil {
+		return err
+	}
+	// The path of a Unix socket is short, so the directory is not one of the test's own.
+	if c.dir, err = os.MkdirTemp("", "sqldbtest-"); err != nil {
+		return err
+	}
+	if owner != nil {
+		if err := os.Chown(c.dir, int(owner.Uid), int(owner.Gid)); err != nil {
+			return err
+		}
+	}
+	data := filepath.Join(c.dir, "data")
+	// A locale of its own rules shows when a text column was left without COLLATE "C".
+	initdbArgs := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"}
+	cmd := exec.Command(initdb, append(slices.Clone(initdbArgs), "--locale-provider=icu", "--icu-locale=en-US")...)
+	cmd.Dir = c.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	if c.log, err = os.Create(filepath.Join(c.dir, "log")); err != nil {
+		return err
+	}
+	c.server = exec.Command(postgres, "-D", data, "-k", c.dir,
+		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "max_wal_size=2GB",
+		"-c", "fsync=on", "-c", "synchronous_commit=off", "-c", "autovacuum=off")
+	c.server.Dir = c.dir
+	c.server.Stdout, c.server.Stderr = c.log, c.log
+	// The kernel sends the signal (immediate shutdown) when this process dies, however it dies.
+	c.server.SysProcAttr = &syscall.SysProcAttr{Credential: owner, Pdeathsig: syscall.SIGQUIT}
+	if err := c.spawn(); err != nil {
+		return err
+	}
+	return c.await()
+}
+
+// spawn starts the server from a goroutine that keeps its thread until the server has ended: the kernel's «parent» of
+// Pdeathsig is the thread.
+func (c *cluster) spawn() error {
+	started := make(chan error)
+	exited := make(chan struct{})
+	server := c.server
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := server.Start()
+		started <- err
+		if err == nil {
+			_ = server.Wait() // the log says why
+		}
+		close(exited)
+	}()
+	c.exited = exited
+	return <-started
+}
+
+// await returns when the server accepts connections.
+func (c *cluster) await() error {
+	db, err := sql.Open("pgx", c.databaseURL())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-c.exited:
+			return fmt.Errorf("postgres ended: %s", c.tail())
+		case <-ctx.Done():
+			return fmt.Errorf("postgres did not start: %w: %s", err, c.tail())
+		}
+	}
+}
+
+func (c *cluster) tail() string {
+	text, err := os.ReadFile(c.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}
+
+func (c *cluster) halt() error {
+	var errs []error
+	if c.server != nil && c.server.Process != nil {
+		_ = c.server.Process.Signal(syscall.SIGQUIT) // it may have ended already
+		select {
+		case <-c.exited:
+		case <-time.After(stopTimeout):
+			errs = append(errs, errors.New("postgres did not stop"), c.server.Process.Kill())
+			<-c.exited
+		}
+		c.server = nil
+	}
+	if c.log != nil {
+		errs = append(errs, c.log.Close())
+		c.log = nil
+	}
+	if c.dir != "" {
+		errs = append(errs, os.RemoveAll(c.dir))
+		c.dir = ""
+	}
+	return errors.Join(errs...)
+}
+
+// findBinary looks in PATH and where Debian keeps the versions of PostgreSQL, newest first.
+func findBinary(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(versions) == 0 {
+		return "", fmt.Errorf("%s is neither in PATH nor in /usr/lib/postgresql", name)
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
+		return n
+	}
+	return slices.MaxFunc(versions, func(a, b string) int { return version(a) - version(b) }), nil
+}
+
+// serverCredential is who runs the server: ourselves, or an unprivileged user when we are root, which PostgreSQL refuses.
+func serverCredential() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(u.Gid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
+}

@@ -1,0 +1,121 @@
+// Package sqldbtest gives tests throw-away databases, real ones: an SQLite file in the test's temporary directory, and a
+// schema of its own on a PostgreSQL server.
+//
+// The server is the one that SCIMWRIGHT_TEST_POSTGRES names (a URL), or a private cluster that is made from the machine's own
+// binaries on first use, is shared by the tests of one binary, and dies with it. When neither can be had, tests that need
+// PostgreSQL are skipped with the reason; SCIMWRIGHT_REQUIRE_POSTGRES=1 makes them fail instead.
+//
+// Nothing here is fit for data that anybody wants to keep.
+package sqldbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+)
+
+// Option changes a database.
+type Option int
+
+// Durable makes commits wait for the disk, as in production. Without it tests are spared the waiting.
+const Durable Option = 1
+
+// Each runs fn as the subtests "sqlite" and "postgres".
+func Each(t *testing.T, fn func(t *testing.T, db *sqldb.DB)) {
+	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
+}
+
+// EachBench runs fn as the sub-benchmarks "sqlite" and "postgres".
+func EachBench(b *testing.B, fn func(b *testing.B, db *sqldb.DB), options ...Option) {
+	b.Run("sqlite", func(b *testing.B) { fn(b, SQLite(b, options...)) })
+	b.Run("postgres", func(b *testing.B) { fn(b, Postgres(b, options...)) })
+}
+
+// SQLite opens a new database, which is closed and removed at the end of the test.
+func SQLite(t testing.TB, options ...Option) *sqldb.DB {
+	t.Helper()
+	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"), sqlopen.Options{NoSync: !durable(options)})
+}
+
+// Postgres opens a new schema on the server, which is dropped at the end of the test.
+func Postgres(t testing.TB, options ...Option) *sqldb.DB {
+	t.Helper()
+	return open(t, PostgresURL(t, options...), sqlopen.Options{})
+}
+
+// PostgresURL returns a URL for sqlopen.Open whose connections work in a new schema, which is dropped at the end of the test.
+func PostgresURL(t testing.TB, options ...Option) string {
+	t.Helper()
+	server := os.Getenv("SCIMWRIGHT_TEST_POSTGRES")
+	if server == "" {
+		started, err := private.url()
+		if err != nil {
+			if os.Getenv("SCIMWRIGHT_REQUIRE_POSTGRES") == "1" {
+				t.Fatalf("no PostgreSQL: %v", err)
+			}
+			t.Skipf("no PostgreSQL (SCIMWRIGHT_TEST_POSTGRES can name a server): %v", err)
+		}
+		server = started
+	}
+	schema := "test_" + strings.ToLower(rand.Text())
+	admin(t, server, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { admin(t, server, "DROP SCHEMA "+schema+" CASCADE") })
+
+	u, err := url.Parse(server)
+	require.NoError(t, err, "the URL of the PostgreSQL server")
+	params := u.Query()
+	params.Set("search_path", schema)
+	params.Set("synchronous_commit", map[bool]string{true: "on", false: "off"}[durable(options)])
+	u.RawQuery = params.Encode()
+	return u.String()
+}
+
+func durable(options []Option) bool { return len(options) > 0 && options[0] == Durable }
+
+func open(t testing.TB, databaseURL string, o sqlopen.Options) *sqldb.DB {
+	t.Helper()
+	db, err := sqlopen.Open(context.Background(), databaseURL, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func admin(t testing.TB, server, statement string) {
+	t.Helper()
+	db, err := sql.Open("pgx", server)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.Exec(statement)
+	require.NoError(t, err, statement)
+}
+
+// Main runs the tests of a package, stops the private PostgreSQL cluster, and looks for goroutines that nobody stopped. Use:
+//
+//	func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+func Main(m *testing.M) int {
+	code := m.Run()
+	if err := private.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "sqldbtest:", err)
+		code = max(code, 1)
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "sqldbtest:", err)
+			code = 1
+		}
+	}
+	return code
+}
