@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Kind tells users from groups.
+type Kind string
+
+// The kinds of principals.
+const (
+	User  Kind = "user"
+	Group Kind = "group"
+)
+
+// Want is the state that a principal should have at a target.
+type Want = plan.Want
+
+// The states. Absent is a tombstone: the directory says so, it is never inferred from a missing row or an error.
+const (
+	Active   = plan.Active
+	Inactive = plan.Inactive
+	Absent   = plan.Absent
+)
+
+// Style says which requests a target is sent for updates.
+type Style = plan.Style
+
+// The update styles.
+const (
+	Catalog = plan.Catalog // PATCH for activation, deactivation and group membership, PUT for other updates
+	Wizard  = plan.Wizard  // PUT for all
+)
+
+// Missing says what happens when a target no longer knows a resource that was provisioned before.
+type Missing = plan.Missing
+
+// The policies for a resource that is gone.
+const (
+	Recreate = plan.Recreate // look up again, and create when that finds nothing
+	Fail     = plan.Fail     // report it
+)
+
+// Auth holds the credentials for a target.
+type Auth = connect.Auth
+
+// The authorization schemes.
+const (
+	Bearer = connect.Bearer // Authorization: Bearer <secret>
+	Raw    = connect.Raw    // Authorization: <secret>
+	Basic  = connect.Basic  // the secret is user:password
+)
+
+// ErrUnknownApp is what Directory.Target returns for an app that has no target (any more). Its lane idles until the next Mark
+// or Kick.
+var ErrUnknownApp = errors.New("engine: unknown app")
+
+// Directory is the embedder's side: the engine asks it for the desired state at the moment it acts.
+//
+// The methods are called from several goroutines. An error (other than ErrUnknownApp from Target) means «cannot say now»: it
+// is recorded, and the principal is tried again later. It never leads to a deprovisioning; only an explicit Inactive or
+// Absent does.
+type Directory interface {
+	// Target returns the connection and options of an app.
+	Target(ctx context.Context, app string) (Target, error)
+	// User returns the desired state of a user at an app. A user that is not assigned, or not known, is Absent.
+	User(ctx context.Context, app, user string) (UserState, error)
+	// Group returns the desired state of a pushed group. A group that is not pushed, or not known, is Absent.
+	Group(ctx context.Context, app, group string) (GroupState, error)
+	// Members pages through the ids of the users that belong to the pushed group, ascending by id (byte order), after the
+	// given id (empty for the first page). Fewer than limit ids end the list.
+	Members(ctx context.Context, app, group, after string, limit int) ([]string, error)
+	// IsMember says which of the users belong to the pushed group. Users that are left out of the answer do not.
+	IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error)
+}
+
+// Target is where and how an app is provisioned.
+type Target struct {
+	BaseURL string // of the SCIM service, http or https, without query, e.g. https://example.com/scim/v2
+	Auth    Auth
+	Style   Style // Defaults to Catalog
+
+	// What is allowed. With all of them false nothing is changed at the target.
+	CreateUsers     bool // create users that a lookup does not find
+	UpdateUsers     bool // bring the mapped attributes of existing users up to date
+	DeactivateUsers bool // deactivate, and reactivate, users
+	PushGroups      bool
+
+	UserNameAttribute string        // compared in the lookup. Defaults to userName
+	OnMissing         Missing       // Defaults to Recreate
+	Concurrency       int           // principals worked on at once. Defaults to 4
+	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
+	MemberBatch       int           // members in one request. Defaults to 100
+	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
+}
+
+// UserState is what a user should look like at a target.
+type UserState struct {
+	Want     Want
+	UserName string // the value of Target.UserNameAttribute
+	// Resource has the mapped attributes, externalId among them, without id, meta, active, groups and password. May be nil
+	// unless Want is Active.
+	Resource *scim.Resource
+	// Password is sent when the user is created. Defaults to a random placeholder.
+	Password string
+}
+
+// GroupState is what a group should look like at a target.
+type GroupState struct {
+	Want         Want // Inactive: nothing is sent; Active again: the whole membership is pushed
+	DisplayName  string
+	RemoteID     string // link to this group of the target instead of looking one up. Defaults to a lookup by displayName
+	DeleteRemote bool   // Absent: delete the group at the target instead of leaving it there
+}

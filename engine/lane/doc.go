@@ -1,0 +1,6 @@
+// Package lane runs the work of one app at a time under a lease: order, concurrency, pauses, breaker and quarantine.
+//
+// A lane is owned by at most one engine, which may therefore hold all of this as plain in-memory code. The lease carries an
+// epoch, and whoever writes results does so under that epoch, so that an owner that was frozen past its lease can do no harm.
+// Dispatcher finds lanes that are due, by timer and by wake-up. What the work is, and where lanes are stored, is unknown here.
+package lane

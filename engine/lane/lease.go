@@ -1,0 +1,50 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrLeaseLost says that the lane belongs to somebody else by now: what was done under the lease must not be written.
+var ErrLeaseLost = errors.New("lane: the lease was lost")
+
+// Lease is the right to work on one app until Until.
+type Lease struct {
+	App   string
+	Epoch int64 // grows with every claim
+	Until time.Time
+	Hold  Hold // as the last owner left it
+}
+
+// HoldKind says why a lane is not running.
+type HoldKind string
+
+// The kinds of holds. The zero value means that the lane is free to run.
+const (
+	HoldNone       HoldKind = ""
+	HoldPause      HoldKind = "pause"      // the target asked for it (429, 503 with Retry-After)
+	HoldBreaker    HoldKind = "breaker"    // several failures in a row
+	HoldQuarantine HoldKind = "quarantine" // the credentials are refused
+)
+
+// Hold keeps a lane from running. When Until has passed, one principal is tried; that decides whether the hold ends or grows.
+type Hold struct {
+	Kind   HoldKind
+	Until  time.Time
+	Reason string
+	Streak int // how often it was prolonged
+}
+
+// Leases is where lanes are kept. Its implementations are the engine's stores.
+type Leases interface {
+	// Claim takes up to limit lanes that are due at now and not leased by another owner, until the given instant, and raises
+	// their epochs. A lane that the same owner still holds from before (it was killed and has come back under its name) is
+	// taken over at once. next is when the first of the other lanes comes due or free; zero when none will.
+	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []Lease, next time.Time, err error)
+	// Extend prolongs the lease, or returns ErrLeaseLost.
+	Extend(ctx context.Context, l Lease, until time.Time) error
+	// Release gives the lane back with the hold. It comes due again when its next principal does, but not before notBefore
+	// nor before the hold ends. ErrLeaseLost when there is nothing to give back.
+	Release(ctx context.Context, l Lease, hold Hold, notBefore time.Time) error
+}

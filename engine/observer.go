@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// Result is the end of one sequence for one principal.
+type Result struct {
+	App       string
+	Kind      Kind
+	ID        string
+	Operation plan.Operation
+	Outcome   plan.Class
+	Status    Status
+	RemoteID  string // id at the target, empty when not known
+	HTTP      int    // status that decided, 0 for none
+	Error     string // empty unless something is wrong
+	Steps     []Step // what was sent, in order
+}
+
+// Step is one request of a sequence and the status it was answered with (0 when no answer came).
+type Step struct {
+	Method string
+	Path   string
+	Status int
+}
+
+// Observer learns of results.
+//
+// Result is called after the result is stored, outside of any transaction, and in order for each principal; the principal
+// is not worked on meanwhile, so it should be quick. A crash between storing and calling loses the call, never the state:
+// Engine.States tells after a restart.
+type Observer interface {
+	Result(ctx context.Context, r Result)
+}
+
+// ObserverFunc is a function as an Observer.
+type ObserverFunc func(ctx context.Context, r Result)
+
+// Result calls f.
+func (f ObserverFunc) Result(ctx context.Context, r Result) { f(ctx, r) }

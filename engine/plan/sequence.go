@@ -1,0 +1,144 @@
+package plan
+
+import "github.com/scimwright/scimwright/scim"
+
+// Want is the state that a principal should have at the target.
+type Want string
+
+// The states. Absent is a tombstone: the directory says that the principal is gone, nobody infers it.
+const (
+	Active   Want = "active"
+	Inactive Want = "inactive"
+	Absent   Want = "absent"
+)
+
+// Style says which requests a target is sent for an update.
+type Style string
+
+// The update styles. Catalog uses PATCH for activation, deactivation and group membership and PUT for all other updates;
+// Wizard uses PUT for everything. The zero value reads as Catalog.
+const (
+	Catalog Style = "catalog"
+	Wizard  Style = "wizard"
+)
+
+// Missing says what happens when the target no longer knows a resource that was provisioned before.
+type Missing string
+
+// The policies. Recreate looks the resource up by name and creates it when that finds nothing; Fail reports it. The zero
+// value reads as Recreate.
+const (
+	Recreate Missing = "recreate"
+	Fail     Missing = "fail"
+)
+
+// Origin says how the engine came to know a remote resource.
+type Origin string
+
+// The origins. Unconfirmed means that a create was sent and its answer was lost, so that a resource without a known id may
+// exist.
+const (
+	Created     Origin = "created"
+	Linked      Origin = "linked"
+	Unconfirmed Origin = "unconfirmed"
+)
+
+// Operation names what a sequence did, in the order of weight: a sequence that looked up, created and patched says Create.
+type Operation string
+
+// The operations.
+const (
+	OpNone       Operation = "none"
+	OpLookup     Operation = "lookup"
+	OpCreate     Operation = "create"
+	OpLink       Operation = "link"
+	OpUpdate     Operation = "update"
+	OpReactivate Operation = "reactivate"
+	OpDeactivate Operation = "deactivate"
+	OpMembers    Operation = "members"
+	OpDelete     Operation = "delete"
+	OpUnlink     Operation = "unlink"
+)
+
+// Class says how a sequence ended, and so what is to be done about it.
+type Class string
+
+// The classes of outcomes.
+const (
+	Done      Class = "done"      // the target has the desired state
+	Skipped   Class = "skipped"   // the target's options exclude what would be needed; nothing was changed
+	Held      Class = "held"      // somebody has to decide, e.g. several accounts match
+	Rejected  Class = "rejected"  // the target refuses this principal; repeating the same is no use
+	Transient Class = "transient" // network, timeout, 5xx, unreadable answer: the same may work later
+	Throttled Class = "throttled" // 429, or 503 with Retry-After: the whole target wants a pause
+	Denied    Class = "denied"    // 401 or 403: the credentials are not accepted
+)
+
+// Request is one SCIM request, relative to the target's base URL.
+type Request struct {
+	Method  string
+	Path    string       // with the query, escaped: /Users?filter=userName%20eq%20%22x%22&startIndex=1&count=100
+	IfMatch string       // entity tag, empty for none
+	Body    *scim.Object // nil for none
+}
+
+// Response is the answer to a Request. Err is set when there was no complete, readable answer; Status then tells how far it
+// came (0: no status line).
+type Response struct {
+	Status     int
+	ETag       string
+	RetryAfter string       // the header as it came
+	Body       *scim.Object // nil when the body was empty
+	Err        error
+}
+
+// Outcome is how a sequence ended. What was learned or done before a failure is told along with it.
+type Outcome struct {
+	Class     Class
+	Operation Operation
+	RemoteID  string // the id at the target, as far as known; empty after the resource was found to be gone
+	Name      string // userName or displayName that the target has, as far as known
+	Origin    Origin
+	Status    int    // of the answer that decided; 0 for none
+	ScimType  string // of the target's error body
+	Message   string // why it is not Done; names what was sent and what came back
+	// RetryAfter is the header of a Throttled outcome as it came, empty for none.
+	RetryAfter string
+
+	// Groups only. Replaced says that the target's member list was replaced as a whole before Added was added. Added and
+	// Removed list what the target acknowledged.
+	Replaced bool
+	Added    []Member
+	Removed  []Member
+}
+
+// Step is what a sequence wants next: exactly one of the two is set.
+type Step struct {
+	Request *Request
+	Outcome *Outcome
+}
+
+// Sequence is a running sequence. It is used by one goroutine at a time.
+type Sequence struct {
+	next func(Response) Step
+	step Step
+}
+
+// Step returns the pending step. After an Outcome it stays the same.
+func (s *Sequence) Step() Step { return s.step }
+
+// Feed hands in the answer to the pending request and returns the next step.
+func (s *Sequence) Feed(r Response) Step {
+	if s.step.Request == nil {
+		return s.step
+	}
+	s.step = s.next(r)
+	return s.step
+}
+
+// Member is a user in a group of the target.
+type Member struct {
+	User    string // id of the user in the directory
+	ID      string // id of the user at the target
+	Display string // userName, sent as display
+}

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// ErrNotFound says that the engine was never told about that principal or app.
+var ErrNotFound = errors.New("engine: not found")
+
+// ErrLeaseLost says that another engine owns the lane by now; the result was not stored.
+var ErrLeaseLost = lane.ErrLeaseLost
+
+// Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Mark says that the desired state of a principal may have changed.
+type Mark struct {
+	App  string
+	Kind Kind
+	ID   string
+	// Members names the users whose membership in this group changed (added or removed: the directory will be asked).
+	Members []string
+	// AllMembers asks for the whole membership of this group to be read and pushed again.
+	AllMembers bool
+	// Retry ends a back-off of this principal and the hold of its lane, instead of waiting for them.
+	Retry bool
+}
+
+// Status is how far a principal has come.
+type Status string
+
+// The statuses.
+const (
+	StatusDirty    Status = "dirty"    // a change waits to be provisioned
+	StatusClean    Status = "clean"    // the target has the desired state
+	StatusSkipped  Status = "skipped"  // the target's options exclude what would be needed
+	StatusWaiting  Status = "waiting"  // a group is up to date but for members that are not provisioned yet
+	StatusRetrying Status = "retrying" // failed; is tried again at NextAt
+	StatusFailed   Status = "failed"   // refused by the target; waits for the next Mark
+	StatusHeld     Status = "held"     // needs a decision; waits for the next Mark
+)
+
+// State is what the engine knows about one principal at one app.
+type State struct {
+	App  string
+	Kind Kind
+	ID   string
+
+	Desired int64 // generation of the last Mark
+	Synced  int64 // generation that the target is known to have; equal to Desired when nothing is to be done
+	Full    int64 // groups: the whole membership is due when greater than Synced
+
+	Status   Status
+	Want     Want      // what was last worked towards, empty before the first time
+	NextAt   time.Time // when it is due; zero when nothing is due
+	Attempts int       // failures in a row
+
+	RemoteID   string // id at the target, empty when not known
+	RemoteName string // userName or displayName at the target, as last seen
+	Origin     plan.Origin
+
+	LastOperation plan.Operation
+	LastStatus    int    // HTTP status that decided, 0 for none
+	LastError     string // empty after a success
+	UpdatedAt     time.Time
+}
+
+// Member is what the engine knows about one user in one pushed group.
+type Member struct {
+	User   string
+	Want   bool // belongs to the group
+	Pushed bool // is in the target's group, as PushedID
+	// PushedID is the id the user had at the target when it was pushed.
+	PushedID string
+	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
+	RemoteID   string
+	RemoteName string
+	// Asked counts the marks since the directory was last asked about this member; 0 means that Want is up to date.
+	Asked int64
+}
+
+// Lane is the state of an app.
+type Lane struct {
+	App    string
+	Owner  string // who works on it now, empty when nobody does
+	Until  time.Time
+	NextAt time.Time // when it is due; zero when nothing is
+	Hold   lane.Hold
+}
+
+// Intent is what is about to be worked towards.
+type Intent struct {
+	Kind Kind
+	ID   string
+	Want Want
+}
+
+// Finish is the end of one sequence, as it is stored.
+type Finish struct {
+	Kind Kind
+	ID   string
+	Gen  int64 // the generation that was read before the sequence began
+
+	Status    Status
+	Attempts  int
+	NextAt    time.Time // zero: not due until the next Mark
+	Operation plan.Operation
+	HTTP      int
+	Error     string
+
+	RemoteID   string
+	RemoteName string
+	Origin     plan.Origin
+
+	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows.
+	Replaced bool
+	Forget   bool
+	Added    []plan.Member
+	Removed  []plan.Member
+
+	Attempt []Attempt // the exchanges of the sequence
+	At      time.Time
+}
+
+// Attempt is one recorded exchange with a target. Secrets were removed before it was kept.
+type Attempt struct {
+	ID        int64 // ascending in the order of recording
+	App       string
+	Kind      Kind
+	Principal string
+	Gen       int64
+	Run       string // the same for all exchanges of one sequence
+
+	At             time.Time
+	Method, URL    string
+	RequestHeader  http.Header
+	RequestBody    string
+	Status         int // 0 when no answer came
+	ResponseHeader http.Header
+	ResponseBody   string // excerpt
+	Duration       time.Duration
+	Error          string // why the exchange failed, empty when an answer was read to its end
+}
+
+// StateQuery selects states. Empty fields do not restrict.
+type StateQuery struct {
+	App    string
+	Kind   Kind
+	ID     string
+	Status Status
+	After  *State // the last one of the page before; the order is by app, kind, id
+	Limit  int    // Defaults to 100
+}
+
+// AttemptQuery selects recorded exchanges, newest first. Empty fields do not restrict.
+type AttemptQuery struct {
+	App       string
+	Kind      Kind
+	Principal string
+	Before    int64 // only those with a smaller ID
+	Limit     int   // Defaults to 100
+}
+
+// MemberQuery selects members of a pushed group, ascending by user.
+type MemberQuery struct {
+	Group string
+	Which MemberSet
+	After string
+	Limit int
+}
+
+// MemberSet names a part of a group's members.
+type MemberSet int
+
+// The member sets.
+const (
+	MembersAsked   MemberSet = iota // the directory is to be asked (Asked > 0)
+	MembersWanted                   // Want
+	MembersPending                  // Want and Pushed differ
+)
+
+// Directory answers about members, as stored by Store.SaveMembers.
+type MemberAnswer struct {
+	User  string
+	Want  bool
+	Asked int64 // as it was read; a later mark stays
+}
+
+// Store keeps the engine's state. Its methods are called from several goroutines and return when the change is durable.
+//
+// The lane methods are those of [lane.Leases]. Writes that take a lease are refused with ErrLeaseLost, and change nothing,
+// when the lane's epoch is not the lease's any more. Rows are always written in the order users, groups, members, lane, ids
+// ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
+type Store interface {
+	lane.Leases
+
+	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
+	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.
+	Mark(ctx context.Context, tx Execer, now time.Time, marks []Mark) error
+	// Kick ends the holds of the apps and makes them due. Unknown apps are ignored.
+	Kick(ctx context.Context, now time.Time, apps []string) error
+
+	// Due returns principals of the app that are due at now: users before groups, users with an account at the target before
+	// those without (a deactivation must not wait behind a thousand creates), oldest first.
+	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
+	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
+	// a crash for whom an account may have been created.
+	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
+	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
+	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that
+	// changes or loses it is no longer in any group of the target.
+	Finish(ctx context.Context, l lane.Lease, f Finish) error
+
+	// Members reads members of a pushed group.
+	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)
+	// SaveMembers stores what the directory said about members, creating rows as needed. walk is 0 for answers about single
+	// users and otherwise numbers a walk through the whole group.
+	SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []MemberAnswer) error
+	// EndWalk says that all members have been saved under the walk: whoever was not seen does not belong to the group.
+	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error
+
+	// States, Attempts and Lane read; Lane returns ErrNotFound for an app that was never marked. Pending counts principals
+	// that are due now or later, of one app or (empty) of all.
+	States(ctx context.Context, q StateQuery) ([]State, error)
+	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
+	Lane(ctx context.Context, app string) (Lane, error)
+	Pending(ctx context.Context, app string) (int, error)
+}
