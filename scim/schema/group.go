@@ -1,0 +1,31 @@
+package schema
+
+import "github.com/scimwright/scimwright/scim"
+
+// GroupType returns the resource type Group (RFC 7643 section 8.6). The value is the caller's own.
+func GroupType() *ResourceType {
+	return &ResourceType{
+		ID: "Group", Name: "Group", Endpoint: "/Groups", Description: "Group",
+		Schema: Group(),
+	}
+}
+
+// Group returns the Group schema of RFC 7643 section 8.7.1 with the verified errata. Beyond the listing members have
+// "display" (erratum 6011; clients send it) and members.value, which holds an id, compares exactly. The value is the
+// caller's own.
+func Group() *Schema {
+	return &Schema{
+		ID: scim.GroupSchema, Name: "Group", Description: "Group",
+		Attributes: complete([]*Attribute{
+			{Name: "displayName", Required: true, Description: "A human-readable name for the Group."},
+			{Name: "members", Type: Complex, MultiValued: true, Description: "A list of members of the Group.", SubAttributes: []*Attribute{
+				{Name: "value", CaseExact: true, Mutability: Immutable, Description: "Identifier of the member of this Group."},
+				{Name: "$ref", Type: Reference, Mutability: Immutable, ReferenceTypes: []string{"User", "Group"},
+					Description: "The URI corresponding to a SCIM resource that is a member of this Group."},
+				{Name: "display", Mutability: Immutable, Description: displayText},
+				{Name: "type", Mutability: Immutable, CanonicalValues: []string{"User", "Group"},
+					Description: "A label indicating the type of resource, e.g., 'User' or 'Group'."},
+			}},
+		}),
+	}
+}

@@ -1,0 +1,112 @@
+package schema
+
+import "github.com/scimwright/scimwright/scim"
+
+// Resolve finds the definition a path names, without regard to letter case. A path without URN names an attribute of the
+// base schema or a common one (id, externalId, schemas, meta; RFC 7643 section 3.1); with a URN it names one of that
+// schema. A bare extension URN resolves to the extension itself. A sub-attribute must be defined too. It is false for
+// everything else.
+func (rt *ResourceType) Resolve(p scim.AttrPath) (Resolved, bool) {
+	if p.URN == "" {
+		return rt.resolveCore(p)
+	}
+	if rt.Schema != nil && scim.EqualName(p.URN, rt.Schema.ID) {
+		return rt.resolveCore(p)
+	}
+	for i := range rt.Extensions {
+		s := rt.Extensions[i].Schema
+		if scim.EqualName(p.URN, s.ID) && p.Name != "" {
+			r, ok := resolveIn(s.Attributes, p)
+			r.Schema, r.Extension, r.Path.URN = s, true, s.ID
+			return r, ok
+		}
+		if namesSchema(p, s.ID) {
+			return Resolved{Schema: s, Extension: true, Path: scim.AttrPath{URN: s.ID}}, true
+		}
+	}
+	return Resolved{}, false
+}
+
+// resolveCore looks among the common attributes and those of the base schema. The common ones come first: a schema that
+// lists them cannot change them (RFC 7643 section 3.1).
+func (rt *ResourceType) resolveCore(p scim.AttrPath) (Resolved, bool) {
+	if r, ok := resolveIn(common, p); ok {
+		return r, true
+	}
+	if rt.Schema == nil {
+		return Resolved{}, false
+	}
+	r, ok := resolveIn(rt.Schema.Attributes, p)
+	r.Schema = rt.Schema
+	return r, ok
+}
+
+func resolveIn(attributes []*Attribute, p scim.AttrPath) (r Resolved, ok bool) {
+	r.Attribute = find(attributes, p.Name)
+	if r.Attribute == nil {
+		return Resolved{}, false
+	}
+	r.Path.Name = r.Attribute.Name
+	if p.Sub == "" {
+		return r, true
+	}
+	if r.Sub = find(r.Attribute.SubAttributes, p.Sub); r.Sub == nil {
+		return Resolved{}, false
+	}
+	r.Path.Sub = r.Sub.Name
+	return r, true
+}
+
+func find(attributes []*Attribute, name string) *Attribute {
+	for _, a := range attributes {
+		if scim.EqualName(a.Name, name) {
+			return a
+		}
+	}
+	return nil
+}
+
+// namesSchema says whether the path is the URN and nothing more, however it was split.
+func namesSchema(p scim.AttrPath, urn string) bool {
+	switch {
+	case p.Name == "":
+		return scim.EqualName(p.URN, urn)
+	case len(p.URN) >= len(urn) || !scim.EqualName(p.URN, urn[:len(p.URN)]):
+		return false
+	}
+	return scim.EqualName(p.String(), urn)
+}
+
+// Attribute returns the attribute of that name, nil when there is none.
+func (s *Schema) Attribute(name string) *Attribute { return find(s.Attributes, name) }
+
+// SubAttribute returns the sub-attribute of that name, nil when there is none.
+func (a *Attribute) SubAttribute(name string) *Attribute { return find(a.SubAttributes, name) }
+
+// Extension returns the extension with that URN, nil when the type has none.
+func (rt *ResourceType) Extension(urn string) *Extension {
+	for i := range rt.Extensions {
+		if scim.EqualName(rt.Extensions[i].Schema.ID, urn) {
+			return &rt.Extensions[i]
+		}
+	}
+	return nil
+}
+
+// Lookup returns what a resource holds at the resolved place: the value of the attribute, or of its sub-attribute when the
+// attribute is single-valued; the extension's object for an extension. The sub-attribute of a multi-valued attribute has no
+// single place: Lookup then returns the attribute's value.
+func (r Resolved) Lookup(res *scim.Resource) (any, bool) {
+	o := &res.Object
+	if r.Extension {
+		if r.Attribute == nil {
+			return o.Get(r.Schema.ID)
+		}
+		o = o.Complex(r.Schema.ID)
+	}
+	v, ok := o.Get(r.Attribute.Name)
+	if c, single := v.(*scim.Object); single && r.Sub != nil {
+		return c.Get(r.Sub.Name)
+	}
+	return v, ok
+}
