@@ -1,0 +1,239 @@
+package wirelog
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Redacted stands where a secret was.
+const Redacted = "[redacted]"
+
+// minSecret is the shortest value that Options.Secrets replaces.
+const minSecret = 6
+
+// secretHeaders carry credentials, in canonical spelling.
+var secretHeaders = []string{
+	"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "X-Auth-Token",
+}
+
+// schemes are the words that may stay in front of a redacted Authorization header.
+var schemes = []string{"Bearer", "Basic", "Digest", "SSWS"}
+
+// secretNames are the names of JSON members, form fields and query parameters that carry credentials, in lower case and
+// without _ and -.
+var secretNames = []string{
+	"password", "passwd", "oldpassword", "newpassword", "currentpassword", "token", "accesstoken", "refreshtoken", "idtoken",
+	"apitoken", "scimtoken", "secret", "clientsecret", "assertion", "clientassertion", "authorization", "apikey", "privatekey",
+}
+
+func secretName(name string) bool {
+	if i := strings.LastIndexAny(name, ":."); i >= 0 {
+		name = name[i+1:] // an attribute path, with its schema URN
+	}
+	name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+	return slices.Contains(secretNames, name)
+}
+
+type redactor struct{ secrets *strings.Replacer }
+
+func newRedactor(secrets []string) *redactor {
+	var pairs []string
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		quoted, _ := json.Marshal(s) //nolint:errchkjson // a string always has a JSON form
+		for _, form := range []string{s, string(quoted[1 : len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s))} {
+			pairs = append(pairs, form, Redacted)
+		}
+	}
+	return &redactor{secrets: strings.NewReplacer(pairs...)}
+}
+
+func (r *redactor) text(s string) string { return r.secrets.Replace(s) }
+
+func (r *redactor) header(h http.Header) http.Header {
+	out := make(http.Header, len(h))
+	for name, values := range h {
+		secret := slices.Contains(secretHeaders, http.CanonicalHeaderKey(name))
+		kept := make([]string, len(values))
+		for i, v := range values {
+			if secret {
+				kept[i] = credentials(v)
+			} else {
+				kept[i] = r.text(v)
+			}
+		}
+		out[name] = kept
+	}
+	return out
+}
+
+// credentials keeps the scheme of a header value and nothing else.
+func credentials(v string) string {
+	scheme, _, _ := strings.Cut(v, " ")
+	if slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) }) {
+		return scheme + " " + Redacted
+	}
+	return Redacted
+}
+
+func (r *redactor) url(u *url.URL) string {
+	out := *u
+	out.User = nil
+	out.RawQuery = form(u.RawQuery)
+	return r.text(out.String())
+}
+
+// form redacts a query or form body and leaves the rest byte for byte.
+func form(s string) string {
+	fields := strings.Split(s, "&")
+	for i, field := range fields {
+		name, _, found := strings.Cut(field, "=")
+		if plain, err := url.QueryUnescape(name); found && err == nil && secretName(plain) {
+			fields[i] = name + "=" + url.QueryEscape(Redacted)
+		}
+	}
+	return strings.Join(fields, "&")
+}
+
+// body redacts whatever looks like JSON, also when it is cut off or embedded in something else.
+func (r *redactor) body(b []byte, contentType string) string {
+	s := strings.ToValidUTF8(string(b), "\uFFFD")
+	if t, _, _ := mime.ParseMediaType(contentType); t == "application/x-www-form-urlencoded" {
+		return r.text(form(s))
+	}
+	out, secretPath := members(s, false)
+	if secretPath {
+		out, _ = members(s, true)
+	}
+	return r.text(out)
+}
+
+// members replaces the values of secret members. It works on the text, token by token, so that spelling and order stay and a
+// cut-off text is treated as far as it goes. secretPath says that a member «path» names a secret, as a PATCH operation on a
+// password does; the caller then asks again with values set, and every member «value» is replaced too.
+func members(s string, values bool) (out string, secretPath bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] != '"' {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		end := stringEnd(s, i)
+		token := s[i:end]
+		b.WriteString(token)
+		i = end
+		colon := skipSpace(s, end)
+		if colon == len(s) || s[colon] != ':' {
+			continue
+		}
+		start := skipSpace(s, colon+1)
+		b.WriteString(s[end:start])
+		i = start
+		name := unquote(token)
+		switch {
+		case secretName(name) || values && strings.EqualFold(name, "value"):
+			i = valueEnd(s, start)
+			if v := s[start:i]; v == "null" || v == "true" || v == "false" || v == "" {
+				b.WriteString(v)
+			} else {
+				b.WriteString(`"` + Redacted + `"`)
+			}
+		case strings.EqualFold(name, "path") && start < len(s) && s[start] == '"':
+			path := strings.ToLower(unquote(s[start:stringEnd(s, start)]))
+			secretPath = secretPath || secretName(path) ||
+				strings.Contains(path, "password") || strings.Contains(path, "secret") || strings.Contains(path, "token")
+		}
+	}
+	return b.String(), secretPath
+}
+
+// stringEnd returns the offset behind the JSON string that begins at i; the end of the text when it is not closed.
+func stringEnd(s string, i int) int {
+	for j := i + 1; j < len(s); j++ {
+		switch s[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(s)
+}
+
+// valueEnd returns the offset behind the JSON value that begins at i; the end of the text when it is cut off.
+func valueEnd(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			i = stringEnd(s, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+			i++
+		case ',':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		case ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		default:
+			i++
+			continue
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return i
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && strings.IndexByte(" \t\r\n", s[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// unquote decodes a JSON string, so that an escaped spelling of a name does not hide it.
+func unquote(token string) string {
+	var name string
+	if json.Unmarshal([]byte(token), &name) != nil {
+		return strings.Trim(token, `"`)
+	}
+	return name
+}
+
+// cut shortens s to about limit bytes, at the border of a character, and says so.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + cutMark
+}
+
+// cutMark ends an excerpt.
+const cutMark = "… [cut]"

@@ -1,0 +1,144 @@
+package wirelog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// maxCapture bounds the part of a body that is held while an exchange runs. It is larger than an excerpt so that a secret at
+// the end of the excerpt is seen whole.
+const maxCapture = 64 << 10
+
+// Transport returns a RoundTripper that sends with next (nil: http.DefaultTransport) and calls sink once per request: when the
+// answer's body was read to its end, failed or was closed, or when there was no answer. sink may be called from several
+// goroutines.
+func Transport(next http.RoundTripper, sink func(Exchange), o Options) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &transport{next: next, sink: sink, o: o, redact: newRedactor(o.Secrets)}
+}
+
+type transport struct {
+	next   http.RoundTripper
+	sink   func(Exchange)
+	o      Options
+	redact *redactor
+}
+
+// recording is an exchange on its way. The transport below may still read the request body after it has returned the answer,
+// hence the lock.
+type recording struct {
+	t        *transport
+	start    time.Time
+	mu       sync.Mutex
+	request  []byte
+	response []byte
+	done     bool
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	rec := &recording{t: t, start: t.o.Now()}
+	sent := req
+	if req.Body != nil && req.Body != http.NoBody {
+		sent = req.Clone(req.Context())
+		sent.Body = &tee{src: req.Body, rec: rec, into: &rec.request}
+		if body := req.GetBody; body != nil {
+			sent.GetBody = func() (io.ReadCloser, error) {
+				src, err := body()
+				if err != nil {
+					return nil, err
+				}
+				rec.restart()
+				return &tee{src: src, rec: rec, into: &rec.request}, nil
+			}
+		}
+	}
+	resp, err := t.next.RoundTrip(sent)
+	if err != nil {
+		rec.finish(req, nil, err)
+		return nil, err
+	}
+	resp.Body = &tee{src: resp.Body, rec: rec, into: &rec.response, end: func(err error) { rec.finish(req, resp, err) }}
+	return resp, nil
+}
+
+// restart forgets the request body: it is sent again from its beginning, on another connection.
+func (r *recording) restart() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.request = nil
+}
+
+func (r *recording) finish(req *http.Request, resp *http.Response, err error) {
+	r.mu.Lock()
+	if r.done {
+		r.mu.Unlock()
+		return
+	}
+	r.done = true
+	request, response := bytes.Clone(r.request), bytes.Clone(r.response)
+	r.mu.Unlock()
+
+	t := r.t
+	e := Exchange{
+		At:            r.start,
+		Method:        req.Method,
+		URL:           t.redact.url(req.URL),
+		RequestHeader: t.redact.header(req.Header),
+		RequestBody:   cut(t.redact.body(request, req.Header.Get("Content-Type")), t.o.MaxBody),
+		Duration:      t.o.Now().Sub(r.start),
+	}
+	if resp != nil {
+		e.Status = resp.StatusCode
+		e.ResponseHeader = t.redact.header(resp.Header)
+		e.ResponseBody = cut(t.redact.body(response, resp.Header.Get("Content-Type")), t.o.MaxBody)
+	}
+	if err != nil {
+		e.Err = t.redact.text(err.Error())
+	}
+	t.sink(e)
+}
+
+// tee copies what is read from src, up to maxCapture bytes. end, if set, is called when reading is over.
+type tee struct {
+	src  io.ReadCloser
+	rec  *recording
+	into *[]byte
+	end  func(error)
+}
+
+func (b *tee) Read(p []byte) (int, error) {
+	n, err := b.src.Read(p)
+	b.rec.mu.Lock()
+	if room := maxCapture - len(*b.into); room > 0 {
+		*b.into = append(*b.into, p[:min(n, room)]...)
+	}
+	b.rec.mu.Unlock()
+	if err != nil && b.end != nil {
+		if errors.Is(err, io.EOF) {
+			b.end(nil)
+		} else {
+			b.end(err)
+		}
+	}
+	return n, err
+}
+
+func (b *tee) Close() error {
+	err := b.src.Close()
+	if b.end != nil {
+		b.end(nil)
+	}
+	return err
+}
