@@ -1,0 +1,306 @@
+package docstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Collection keeps documents of the type T. It holds no connection and no state: a program declares it once and hands it to
+// Open of every store.
+type Collection[T any] struct {
+	table  *table
+	values []func(*T) []any // parallel to table.indexes
+}
+
+// Doc is a stored document.
+type Doc[T any] struct {
+	ID      string
+	Rev     int64     // 1 after Insert, one more with each Update
+	Created time.Time // UTC, in milliseconds
+	Updated time.Time // UTC, in milliseconds
+	Value   T
+
+	seq int64
+	key any // in the order of the query that found it: string, int64 or nil
+}
+
+// NewCollection declares a collection. The name is made of lower case letters, digits and single underscores; Open reports
+// names that are not allowed.
+func NewCollection[T any](name string, indexes ...Index[T]) *Collection[T] {
+	c := &Collection[T]{}
+	erased := make([]index, len(indexes))
+	for i, ix := range indexes {
+		erased[i] = index{column: column{name: ix.Name, kind: ix.Kind, multi: ix.Multi}, unique: ix.Unique, version: ix.Version}
+		c.values = append(c.values, ix.Values)
+	}
+	c.table = newTable(name, erased)
+	return c
+}
+
+// Name returns the collection's name.
+func (c *Collection[T]) Name() string { return c.table.name }
+
+// Get returns the document with the id, or ErrNotFound.
+func (c *Collection[T]) Get(ctx context.Context, q Reader, id string) (Doc[T], error) {
+	docs, err := c.GetMany(ctx, q, []string{id})
+	if err == nil && len(docs) == 0 {
+		err = c.notFound(id)
+	}
+	if err != nil {
+		return Doc[T]{}, err
+	}
+	return docs[0], nil
+}
+
+// GetMany returns the documents with the ids, in the order of the ids; missing ones are left out, repeated ones come once.
+func (c *Collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error) {
+	byID := make(map[string]Doc[T], len(ids))
+	for rest := ids; len(rest) > 0; {
+		chunk := rest[:min(len(rest), chunkSize)]
+		rest = rest[len(chunk):]
+		where, args, err := c.table.where(IDs(chunk...))
+		if err != nil {
+			return nil, c.wrap(err)
+		}
+		docs, err := c.read(ctx, q, nil, c.table.selectSQL(nil)+where, args)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			byID[doc.ID] = doc
+		}
+	}
+	out := make([]Doc[T], 0, len(byID))
+	for _, id := range ids {
+		if doc, ok := byID[id]; ok {
+			out = append(out, doc)
+			delete(byID, id)
+		}
+	}
+	return out, nil
+}
+
+// Insert stores a new document. It returns ErrBadID, or a *UniqueError when the id or a value of a unique index is taken;
+// after the latter the transaction can only be rolled back.
+func (c *Collection[T]) Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error) {
+	if err := checkID(id); err != nil {
+		return Doc[T]{}, c.wrap(err)
+	}
+	text, k, err := c.encode(&value)
+	if err != nil {
+		return Doc[T]{}, c.wrap(err)
+	}
+	now := tx.now()
+	doc := Doc[T]{ID: id, Rev: 1, Created: now, Updated: now, Value: value}
+	args := append([]any{id, doc.Rev, now.UnixMilli(), now.UnixMilli(), text}, k.single...)
+	err = tx.sql.ExecReturning(ctx, []any{&doc.seq}, c.table.insertSQL, args...)
+	if err == nil {
+		err = c.table.writeMulti(ctx, tx.sql, doc.seq, k, true)
+	}
+	if err != nil {
+		return Doc[T]{}, c.wrap(c.table.explain(err))
+	}
+	return doc, nil
+}
+
+// Update replaces the document with the id. It returns ErrNotFound, ErrConflict when the document's revision is not rev (0
+// accepts any), or a *UniqueError as Insert does.
+func (c *Collection[T]) Update(ctx context.Context, tx *Tx, id string, rev int64, value T) (Doc[T], error) {
+	if !validID(id) {
+		return Doc[T]{}, c.notFound(id)
+	}
+	text, k, err := c.encode(&value)
+	if err != nil {
+		return Doc[T]{}, c.wrap(err)
+	}
+	doc := Doc[T]{ID: id, Updated: tx.now(), Value: value}
+	var created int64
+	args := append(append([]any{doc.Updated.UnixMilli(), text}, k.single...), id, rev, rev)
+	err = tx.sql.ExecReturning(ctx, []any{&doc.seq, &doc.Rev, &created}, c.table.updateSQL, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Doc[T]{}, c.missed(ctx, tx, id, rev)
+	}
+	if err == nil {
+		err = c.table.writeMulti(ctx, tx.sql, doc.seq, k, false)
+	}
+	if err != nil {
+		return Doc[T]{}, c.wrap(c.table.explain(err))
+	}
+	doc.Created = time.UnixMilli(created).UTC()
+	return doc, nil
+}
+
+// missed says why an update met no row.
+func (c *Collection[T]) missed(ctx context.Context, tx *Tx, id string, rev int64) error {
+	var found int64
+	err := tx.QueryRow(ctx, "SELECT rev FROM "+c.table.quoted+" WHERE id = ?", id).Scan(&found)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return c.notFound(id)
+	case err != nil:
+		return c.wrap(err)
+	}
+	return c.wrap(fmt.Errorf("%q: %w: revision %d is expected, it has %d", id, ErrConflict, rev, found))
+}
+
+// Delete removes the document with the id, or returns ErrNotFound.
+func (c *Collection[T]) Delete(ctx context.Context, tx *Tx, id string) error {
+	if !validID(id) {
+		return c.notFound(id)
+	}
+	n, err := affected(tx.sql.Exec(ctx, c.table.deleteSQL, id))
+	if err != nil {
+		return c.wrap(err)
+	}
+	if n == 0 {
+		return c.notFound(id)
+	}
+	return nil
+}
+
+// DeleteWhere removes the documents that fulfil the condition and returns how many there were. A nil condition removes all.
+func (c *Collection[T]) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error) {
+	where, args, err := c.table.where(cond)
+	if err != nil {
+		return 0, c.wrap(err)
+	}
+	n, err := affected(tx.sql.Exec(ctx, "DELETE FROM "+c.table.quoted+where, args...))
+	return n, c.wrap(err)
+}
+
+func affected(res sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// Count returns how many documents fulfil the condition. A nil condition counts all.
+func (c *Collection[T]) Count(ctx context.Context, q Reader, cond Cond) (int, error) {
+	where, args, err := c.table.where(cond)
+	if err != nil {
+		return 0, c.wrap(err)
+	}
+	return c.count(ctx, q, where, args)
+}
+
+func (c *Collection[T]) count(ctx context.Context, q Reader, where string, args []any) (int, error) {
+	var n int
+	err := q.QueryRow(ctx, "SELECT COUNT(*) FROM "+c.table.quoted+where, args...).Scan(&n)
+	return n, c.wrap(err)
+}
+
+// chunkSize is how many documents are read by one statement where their number is not the caller's.
+const chunkSize = 512
+
+// read runs a statement that begins with table.selectSQL of the same column.
+func (c *Collection[T]) read(ctx context.Context, q Reader, order *column, query string, args []any) ([]Doc[T], error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, c.wrap(err)
+	}
+	defer rows.Close()
+	var out []Doc[T]
+	for rows.Next() {
+		var doc Doc[T]
+		var created, updated int64
+		var text sql.RawBytes
+		dest := []any{&doc.seq, &doc.ID, &doc.Rev, &created, &updated, &text}
+		if order != nil {
+			dest = append(dest, order.scanner(&doc.key))
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, c.wrap(err)
+		}
+		doc.Created, doc.Updated = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+		if err := json.Unmarshal(text, &doc.Value); err != nil {
+			return nil, c.wrap(fmt.Errorf("%q: stored document: %w", doc.ID, err))
+		}
+		out = append(out, doc)
+	}
+	return out, c.wrap(rows.Err())
+}
+
+// encode returns the JSON text of a value and what its indexes compute.
+func (c *Collection[T]) encode(value *T) ([]byte, keys, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // "<" stays "<", as it came
+	if err := enc.Encode(value); err != nil {
+		return nil, keys{}, err
+	}
+	k, err := c.table.keysOf(func(i int) []any { return c.values[i](value) })
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), k, err
+}
+
+// open implements Table.
+func (c *Collection[T]) open(ctx context.Context, tx *sqldb.Tx) error {
+	return c.wrap(c.table.open(ctx, tx, func(fresh []*index) error { return c.fill(ctx, tx, fresh) }))
+}
+
+// fill computes the values of new indexes for the documents that are stored already.
+func (c *Collection[T]) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) error {
+	for after := int64(0); ; {
+		docs, err := c.read(ctx, tx, nil, c.table.selectSQL(nil)+" WHERE seq > ? ORDER BY seq LIMIT ?", []any{after, chunkSize})
+		if err != nil {
+			return err
+		}
+		for i := range docs {
+			if err := c.fillOne(ctx, tx, fresh, &docs[i]); err != nil {
+				return fmt.Errorf("filling indexes: %q: %w", docs[i].ID, err)
+			}
+		}
+		if len(docs) < chunkSize {
+			return nil
+		}
+		after = docs[len(docs)-1].seq
+	}
+}
+
+func (c *Collection[T]) fillOne(ctx context.Context, tx *sqldb.Tx, fresh []*index, doc *Doc[T]) error {
+	for i := range c.table.indexes {
+		ix := &c.table.indexes[i]
+		if !slices.Contains(fresh, ix) {
+			continue
+		}
+		found, err := ix.keys(c.values[i](&doc.Value))
+		if err != nil {
+			return fmt.Errorf("index %s: %w", ix.name, err)
+		}
+		switch {
+		case ix.multi:
+			err = ix.writeSide(ctx, tx, doc.seq, found, true)
+		case len(found) == 1:
+			_, err = tx.Exec(ctx, "UPDATE "+c.table.quoted+" SET "+ix.quoted+" = ? WHERE seq = ?", found[0], doc.seq)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Collection[T]) notFound(id string) error {
+	return fmt.Errorf("%s: %q: %w", c.table.name, cut(strings.ToValidUTF8(id, "�"), maxQuotedID), ErrNotFound)
+}
+
+// wrap says which collection an error is about.
+func (c *Collection[T]) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*UniqueError](err); ok {
+		return err // it says so already
+	}
+	return fmt.Errorf("%s: %w", c.table.name, err)
+}

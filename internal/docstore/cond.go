@@ -1,0 +1,260 @@
+package docstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cond is a condition on the indexes of a collection. Nil holds for every document.
+//
+// Values are of the types that the index takes. Conditions on a Multi index hold when any of the document's values does, each
+// condition by itself. A document without a value in the index fulfils none of them, and none is fulfilled by text that no
+// document can have because it is not valid UTF-8.
+type Cond interface {
+	// write appends SQL that is true for the documents that fulfil the condition; NULL counts as false.
+	write(b *builder) error
+}
+
+// builder collects the text of a WHERE clause and its arguments.
+type builder struct {
+	table *table
+	sql   strings.Builder
+	args  []any
+}
+
+func (b *builder) add(sql string, args ...any) {
+	b.sql.WriteString(sql)
+	b.args = append(b.args, args...)
+}
+
+// MaxList is how many values In and IDs take.
+const MaxList = 10_000
+
+type (
+	compare struct {
+		index, op string
+		value     any
+	}
+	in struct {
+		index  string
+		values []any
+	}
+	prefix  struct{ index, prefix string }
+	notNull struct{ index string }
+	all     []Cond
+	any_    []Cond
+	not     struct{ cond Cond }
+)
+
+// Eq holds when the index has the value. A nil value equals nothing.
+func Eq(index string, value any) Cond { return compare{index, "=", value} }
+
+// Gt holds when the index has a greater value.
+func Gt(index string, value any) Cond { return compare{index, ">", value} }
+
+// Ge holds when the index has a greater value or this one.
+func Ge(index string, value any) Cond { return compare{index, ">=", value} }
+
+// Lt holds when the index has a smaller value.
+func Lt(index string, value any) Cond { return compare{index, "<", value} }
+
+// Le holds when the index has a smaller value or this one.
+func Le(index string, value any) Cond { return compare{index, "<=", value} }
+
+// In holds when the index has one of the values, at most MaxList.
+func In(index string, values ...any) Cond { return in{index, values} }
+
+// Prefix holds when the index, of kind Text, has a value that begins with prefix. The empty prefix holds for every value.
+func Prefix(index, text string) Cond { return prefix{index, text} }
+
+// NotNull holds when the index has a value.
+func NotNull(index string) Cond { return notNull{index} }
+
+// All holds when every condition does, and for no conditions.
+func All(conds ...Cond) Cond { return all(conds) }
+
+// Any holds when at least one condition does, and never for no conditions.
+func Any(conds ...Cond) Cond { return any_(conds) }
+
+// Not holds when the condition does not, so also for documents that have no value in the index.
+func Not(cond Cond) Cond { return not{cond} }
+
+// IDs holds for the documents with these ids, at most MaxList.
+func IDs(ids ...string) Cond {
+	values := make([]any, len(ids))
+	for i, id := range ids {
+		values[i] = id
+	}
+	return in{ID, values}
+}
+
+const (
+	always = "1=1"
+	never  = "1=0"
+)
+
+func (c compare) write(b *builder) error {
+	col, err := b.table.column(c.index)
+	if err != nil {
+		return err
+	}
+	key, err := col.wanted(c.value)
+	if err != nil {
+		return err
+	}
+	if key == nil {
+		b.add(never)
+		return nil
+	}
+	op := c.op
+	if text, _, _ := textValue(c.value); col.kind == Text && !col.raw && op != "=" && !Exact(text) {
+		from, to := keyRange(text)
+		switch {
+		case op == ">" || op == ">=":
+			op, key = ">=", from
+		case to == "":
+			return notNull{c.index}.write(b)
+		default:
+			op, key = "<", to
+		}
+	}
+	col.where(b, func(value string) { b.add(value+" "+op+" ?", key) })
+	return nil
+}
+
+func (c in) write(b *builder) error {
+	col, err := b.table.column(c.index)
+	if err != nil {
+		return err
+	}
+	if len(c.values) > MaxList {
+		return fmt.Errorf("%s: more than %d values", c.index, MaxList)
+	}
+	keys := make([]any, 0, len(c.values))
+	for _, value := range c.values {
+		key, err := col.wanted(value)
+		if err != nil {
+			return err
+		}
+		if key != nil {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		b.add(never)
+		return nil
+	}
+	keys = padList(keys)
+	col.where(b, func(value string) { b.add(value+" IN ("+placeholders(len(keys))+")", keys...) })
+	return nil
+}
+
+// padList repeats the last value up to the next power of two: lists of all lengths then share few SQL texts, which the
+// databases keep prepared.
+func padList(keys []any) []any {
+	n := 1
+	for n < len(keys) {
+		n *= 2
+	}
+	last := keys[len(keys)-1]
+	keys = slices.Grow(keys, n-len(keys))
+	for len(keys) < n {
+		keys = append(keys, last)
+	}
+	return keys
+}
+
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+func (c prefix) write(b *builder) error {
+	col, err := b.table.column(c.index)
+	if err != nil {
+		return err
+	}
+	if col.kind != Text {
+		return fmt.Errorf("%s: Prefix is for indexes of kind Text", c.index)
+	}
+	key, err := col.wanted(c.prefix)
+	switch {
+	case err != nil:
+		return err
+	case key == nil:
+		b.add(never)
+		return nil
+	case c.prefix == "":
+		return notNull{c.index}.write(b)
+	}
+	from, to := keyRange(c.prefix)
+	if col.raw {
+		from, to = c.prefix, successor(c.prefix)
+	}
+	col.where(b, func(value string) {
+		b.add(value+" >= ?", from)
+		if to != "" {
+			b.add(" AND "+value+" < ?", to)
+		}
+	})
+	return nil
+}
+
+func (c notNull) write(b *builder) error {
+	col, err := b.table.column(c.index)
+	if err != nil {
+		return err
+	}
+	col.where(b, func(value string) { b.add(value + " IS NOT NULL") })
+	return nil
+}
+
+func (c all) write(b *builder) error  { return writeList(b, c, " AND ", always) }
+func (c any_) write(b *builder) error { return writeList(b, c, " OR ", never) }
+
+func writeList(b *builder, conds []Cond, operator, empty string) error {
+	if len(conds) == 0 {
+		b.add(empty)
+		return nil
+	}
+	b.add("(")
+	for i, cond := range conds {
+		if i > 0 {
+			b.add(operator)
+		}
+		if err := writeCond(b, cond); err != nil {
+			return err
+		}
+	}
+	b.add(")")
+	return nil
+}
+
+func writeCond(b *builder, cond Cond) error {
+	if cond == nil {
+		b.add(always)
+		return nil
+	}
+	return cond.write(b)
+}
+
+func (c not) write(b *builder) error {
+	b.add("(")
+	if err := writeCond(b, c.cond); err != nil {
+		return err
+	}
+	b.add(") IS NOT TRUE")
+	return nil
+}
+
+// where writes a test of the column: test gets the SQL of the value. Values of a Multi index are looked up in the side table,
+// whose own index then drives the query.
+func (c *column) where(b *builder, test func(value string)) {
+	if !c.multi {
+		b.add("(")
+		test(c.quoted)
+		b.add(")")
+		return
+	}
+	b.add("seq IN (SELECT m.seq FROM " + c.side + " m WHERE ")
+	test("m.value")
+	b.add(")")
+}

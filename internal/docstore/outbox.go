@@ -1,0 +1,121 @@
+package docstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Event tells of something that was committed. It stays in the outbox until a Relay has handled it.
+type Event struct {
+	Seq   int64           // given by Emit, ascending
+	Topic string          // what happened, as "user.changed"
+	Key   string          // whom it concerns
+	Data  json.RawMessage // details, may be nil
+	At    time.Time       // UTC, in milliseconds; given by Emit
+}
+
+func openOutbox(ctx context.Context, tx *sqldb.Tx) error {
+	d := tx.Dialect()
+	return execAll(ctx, tx, "CREATE TABLE IF NOT EXISTS docstore_outbox (seq "+d.SerialKey()+", topic "+d.TextType()+" NOT NULL, "+
+		"key "+d.TextType()+" NOT NULL, data "+d.BytesType()+", at BIGINT NOT NULL)")
+}
+
+// Emit puts an event into the outbox; it becomes visible with the commit of tx and vanishes with its rollback. Seq and At are
+// set by Emit. Who emits after writing the document that the event is about gets the events of one document in the order of
+// its changes.
+func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
+	_, err := tx.sql.Exec(ctx, "INSERT INTO docstore_outbox (topic, key, data, at) VALUES (?, ?, ?, ?)",
+		e.Topic, e.Key, []byte(e.Data), tx.now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("docstore: emit %s: %w", e.Topic, err)
+	}
+	if !tx.emitted {
+		tx.emitted = true
+		tx.AfterCommit(s.wake)
+	}
+	return nil
+}
+
+// OnEmit registers f to be called after each commit of this store that emitted, in the goroutine that committed: f is quick and
+// wakes the relay. Commits of other processes are not noticed; a relay also looks from time to time.
+func (s *Store) OnEmit(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onEmit = append(s.onEmit, f)
+}
+
+func (s *Store) wake() {
+	s.mu.Lock()
+	listeners := slices.Clone(s.onEmit)
+	s.mu.Unlock()
+	for _, f := range listeners {
+		f()
+	}
+}
+
+// relayLock keeps relays of several processes apart.
+const relayLock = "docstore.relay"
+
+// Relay hands the oldest events, at most batch of them, to fn in one transaction that also removes them, and returns how many
+// there were. When fn returns an error, everything is rolled back, the events stay, and the error is returned: what fn does in
+// tx happens exactly once. One relay runs at a time on a database; others wait. fn may run more than once, see sqldb.DB.Update.
+func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []Event) error) (n int, err error) {
+	// Most calls find nothing, and that needs no writing transaction.
+	var some int
+	err = s.Reader().QueryRow(ctx, "SELECT 1 FROM docstore_outbox LIMIT 1").Scan(&some)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("docstore: relay: %w", err)
+	}
+	err = s.Update(ctx, func(tx *Tx) error {
+		if err := tx.sql.Lock(ctx, relayLock); err != nil {
+			return fmt.Errorf("docstore: relay: %w", err)
+		}
+		events, err := claim(ctx, tx.sql, batch)
+		if err != nil {
+			return fmt.Errorf("docstore: relay: %w", err)
+		}
+		n = len(events)
+		if n == 0 {
+			return nil
+		}
+		return fn(tx, events)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// claim removes the oldest events and returns them in order.
+func claim(ctx context.Context, tx *sqldb.Tx, batch int) ([]Event, error) {
+	rows, err := tx.Query(ctx, `DELETE FROM docstore_outbox
+		WHERE seq IN (SELECT seq FROM docstore_outbox ORDER BY seq LIMIT ?) RETURNING seq, topic, key, data, at`, batch)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var events []Event
+	for rows.Next() {
+		var e Event
+		var data []byte
+		var at int64
+		if err := rows.Scan(&e.Seq, &e.Topic, &e.Key, &data, &at); err != nil {
+			return nil, err
+		}
+		e.Data, e.At = data, time.UnixMilli(at).UTC()
+		events = append(events, e)
+	}
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) }) // RETURNING promises no order
+	return events, rows.Err()
+}

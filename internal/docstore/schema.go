@@ -1,0 +1,172 @@
+package docstore
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// The catalog records what indexes were declared as when they were filled, so that Open sees what is new.
+const catalogSQL = `CREATE TABLE IF NOT EXISTS docstore_indexes (
+	collection TEXT NOT NULL, name TEXT NOT NULL, kind BIGINT NOT NULL, uniq BIGINT NOT NULL, multi BIGINT NOT NULL,
+	version BIGINT NOT NULL, PRIMARY KEY (collection, name))`
+
+// declaration is what the catalog holds of an index.
+type declaration struct {
+	kind                   Kind
+	unique, multi, version int
+}
+
+func (ix *index) declaration() declaration {
+	d := declaration{kind: ix.kind, version: ix.version}
+	if ix.unique {
+		d.unique = 1
+	}
+	if ix.multi {
+		d.multi = 1
+	}
+	return d
+}
+
+// Names of database objects. A side table has the index _u on the values of a unique index and _s on seq.
+func (t *table) columnIndexName(index string) string { return t.name + "_k_" + index }
+func (t *table) sideName(index string) string        { return t.name + "__" + index }
+
+// open makes the table and what its indexes need, drops what is declared no more or otherwise, and has fill compute the
+// values of the indexes that are new. It all happens in the transaction of the caller, who holds the schema lock.
+func (t *table) open(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index) error) error {
+	if t.err != nil {
+		return t.err
+	}
+	d := tx.Dialect()
+	err := execAll(ctx, tx,
+		catalogSQL,
+		"CREATE TABLE IF NOT EXISTS "+t.quoted+" (seq "+d.SerialKey()+", id "+d.TextType()+" NOT NULL, rev BIGINT NOT NULL, "+
+			"created BIGINT NOT NULL, updated BIGINT NOT NULL, doc "+d.BytesType()+" NOT NULL)",
+		"CREATE UNIQUE INDEX IF NOT EXISTS "+quote(t.name+"_id")+" ON "+t.quoted+" (id)")
+	if err != nil {
+		return err
+	}
+	known, err := t.known(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var fresh []*index
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		if found, ok := known[ix.name]; ok && found == ix.declaration() {
+			delete(known, ix.name)
+		} else {
+			fresh = append(fresh, ix)
+		}
+	}
+	for name, d := range known {
+		if err := t.drop(ctx, tx, name, d); err != nil {
+			return err
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	for _, ix := range fresh {
+		if err := t.addColumn(ctx, tx, ix); err != nil {
+			return err
+		}
+	}
+	if err := fill(fresh); err != nil {
+		return err
+	}
+	for _, ix := range fresh { // a database index is made faster when the values are there
+		if err := t.addIndex(ctx, tx, ix); err != nil {
+			return t.explain(err)
+		}
+	}
+	return nil
+}
+
+// known reads the catalog: declarations by index name.
+func (t *table) known(ctx context.Context, tx *sqldb.Tx) (map[string]declaration, error) {
+	rows, err := tx.Query(ctx, "SELECT name, kind, uniq, multi, version FROM docstore_indexes WHERE collection = ?", t.name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]declaration{}
+	for rows.Next() {
+		var name string
+		var d declaration
+		if err := rows.Scan(&name, &d.kind, &d.unique, &d.multi, &d.version); err != nil {
+			return nil, err
+		}
+		out[name] = d
+	}
+	return out, rows.Err()
+}
+
+// drop removes an index of the catalog and its values.
+func (t *table) drop(ctx context.Context, tx *sqldb.Tx, name string, d declaration) error {
+	statements := []string{"DROP TABLE " + quote(t.sideName(name))}
+	if d.multi == 0 {
+		statements = []string{
+			"DROP INDEX " + quote(t.columnIndexName(name)),
+			"ALTER TABLE " + t.quoted + " DROP COLUMN " + quote("k_"+name),
+		}
+	}
+	if err := execAll(ctx, tx, statements...); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "DELETE FROM docstore_indexes WHERE collection = ? AND name = ?", t.name, name)
+	return err
+}
+
+// addColumn makes the column or side table of a new index.
+func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
+	d := tx.Dialect()
+	valueType := d.TextType()
+	if ix.kind == Int {
+		valueType = "BIGINT"
+	}
+	if !ix.multi {
+		return execAll(ctx, tx, "ALTER TABLE "+t.quoted+" ADD COLUMN "+ix.quoted+" "+valueType)
+	}
+	options := ""
+	if d == sqldb.SQLite {
+		options = " WITHOUT ROWID"
+	}
+	return execAll(ctx, tx,
+		"CREATE TABLE "+ix.side+" (value "+valueType+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
+			"PRIMARY KEY (value, seq))"+options,
+		"CREATE INDEX "+quote(t.sideName(ix.name)+"_s")+" ON "+ix.side+" (seq)")
+}
+
+// addIndex makes the database index of a filled index and enters it into the catalog.
+func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
+	statement := ""
+	switch {
+	case ix.multi && ix.unique:
+		statement = "CREATE UNIQUE INDEX " + quote(t.sideName(ix.name)+"_u") + " ON " + ix.side + " (value)"
+	case ix.multi: // the primary key serves
+	case ix.unique:
+		statement = "CREATE UNIQUE INDEX " + quote(t.columnIndexName(ix.name)) + " ON " + t.quoted + " (" + ix.quoted + ")"
+	default:
+		statement = "CREATE INDEX " + quote(t.columnIndexName(ix.name)) + " ON " + t.quoted + " (" + ix.quoted + ", seq)"
+	}
+	if statement != "" {
+		if err := execAll(ctx, tx, statement); err != nil {
+			return err
+		}
+	}
+	d := ix.declaration()
+	_, err := tx.Exec(ctx, "INSERT INTO docstore_indexes (collection, name, kind, uniq, multi, version) VALUES (?, ?, ?, ?, ?, ?)",
+		t.name, ix.name, int(d.kind), d.unique, d.multi, d.version)
+	return err
+}
+
+func execAll(ctx context.Context, tx *sqldb.Tx, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package docstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Reader reads: a store's Reader, the argument of a View, or a Tx.
+type Reader = sqldb.Queryer
+
+// Table is a collection of any type of document.
+type Table interface {
+	Name() string
+	open(ctx context.Context, tx *sqldb.Tx) error
+}
+
+// Store is a database with collections in it.
+type Store struct {
+	db    *sqldb.DB
+	clock func() time.Time
+
+	mu     sync.Mutex
+	onEmit []func()
+}
+
+// schemaLock makes stores that open the same database wait for each other.
+const schemaLock = "docstore.schema"
+
+// Open makes the tables of the collections, and fills indexes that were not declared before; both in one transaction for each
+// collection. Indexes that are declared no more are removed, tables of other collections stay. now is the clock of Created and
+// Updated; nil stands for time.Now. The store does not close db.
+func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections ...Table) (*Store, error) {
+	if now == nil {
+		now = time.Now
+	}
+	s := &Store{db: db, clock: now}
+	if db.Dialect() == sqldb.SQLite {
+		var enforced bool
+		if err := db.Reader().QueryRow(ctx, "PRAGMA foreign_keys").Scan(&enforced); err != nil {
+			return nil, fmt.Errorf("docstore: %w", err)
+		}
+		if !enforced {
+			return nil, errors.New("docstore: the SQLite connections do not enforce foreign keys")
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range collections {
+		if seen[c.Name()] {
+			return nil, fmt.Errorf("docstore: collection %s is declared twice", c.Name())
+		}
+		seen[c.Name()] = true
+	}
+	open := append([]func(context.Context, *sqldb.Tx) error{openOutbox}, make([]func(context.Context, *sqldb.Tx) error, len(collections))...)
+	for i, c := range collections {
+		open[i+1] = c.open
+	}
+	for _, open := range open {
+		err := db.Update(ctx, func(tx *sqldb.Tx) error {
+			if err := tx.Lock(ctx, schemaLock); err != nil {
+				return err
+			}
+			return open(ctx, tx)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("docstore: open: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// DB returns the database below.
+func (s *Store) DB() *sqldb.DB { return s.db }
+
+// Reader reads what is committed, each statement by itself.
+func (s *Store) Reader() Reader { return s.db.Reader() }
+
+// View runs fn on one snapshot.
+func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { return s.db.View(ctx, fn) }
+
+// Update runs fn in a transaction that is durable when nil is returned. See sqldb.DB.Update: fn may run more than once.
+func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
+	return s.db.Update(ctx, func(tx *sqldb.Tx) error { return fn(&Tx{sql: tx, store: s}) })
+}
+
+// Tx is a transaction of a store. It is a Reader, which sees its own writes.
+type Tx struct {
+	sql     *sqldb.Tx
+	store   *Store
+	emitted bool
+}
+
+// SQL returns the transaction below, for packages with tables of their own in the same database.
+func (tx *Tx) SQL() *sqldb.Tx { return tx.sql }
+
+// Query implements Reader.
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.sql.Query(ctx, query, args...)
+}
+
+// QueryRow implements Reader.
+func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return tx.sql.QueryRow(ctx, query, args...)
+}
+
+// AfterCommit registers f to run after the commit. See sqldb.Tx.AfterCommit.
+func (tx *Tx) AfterCommit(f func()) { tx.sql.AfterCommit(f) }
+
+// now is the time of a write, as precise as it is stored.
+func (tx *Tx) now() time.Time { return time.UnixMilli(tx.store.clock().UnixMilli()).UTC() }

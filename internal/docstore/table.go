@@ -1,0 +1,270 @@
+package docstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// table is a collection without the type of its documents: names, and the SQL texts that are made of them once.
+//
+// The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and k_NAME for
+// each single-valued index. A Multi index has the side table COLLECTION__NAME(value, seq).
+type table struct {
+	name    string
+	quoted  string
+	columns map[string]*column // by index name; id, created and updated too
+	indexes []index            // in the order of declaration
+	err     error              // what is wrong with the declaration; Open reports it
+
+	insertSQL, updateSQL, deleteSQL string
+}
+
+// index is an Index whose values are computed from the JSON text.
+type index struct {
+	column
+	unique  bool
+	version int
+}
+
+var (
+	validCollection = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	validIndex      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$`)
+)
+
+// maxNameLength is PostgreSQL's limit for names, which are cut beyond it; the longest of ours has a two letter suffix.
+const maxNameLength = 63
+
+// reservedPrefix begins the names of the tables that docstore keeps for itself.
+const reservedPrefix = "docstore"
+
+func newTable(name string, indexes []index) *table {
+	t := &table{
+		name:    name,
+		quoted:  quote(name),
+		indexes: indexes,
+		columns: map[string]*column{
+			ID:      {name: ID, quoted: "id", kind: Text, raw: true},
+			Created: {name: Created, quoted: "created", kind: Int},
+			Updated: {name: Updated, quoted: "updated", kind: Int},
+		},
+	}
+	if !validCollection.MatchString(name) || strings.HasPrefix(name, reservedPrefix) {
+		t.err = fmt.Errorf("collection name %q is not allowed", name)
+		return t
+	}
+	names, sets := "id, rev, created, updated, doc", "rev = rev + 1, updated = ?, doc = ?"
+	marks := placeholders(5)
+	folded := map[string]bool{ID: true, Created: true, Updated: true} // SQLite's names ignore letter case
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		lower := strings.ToLower(ix.name)
+		if !validIndex.MatchString(ix.name) || folded[lower] || len(name)+len("__u")+len(ix.name)+2 > maxNameLength {
+			t.err = fmt.Errorf("collection %s: index name %q is not allowed or taken", name, ix.name)
+			return t
+		}
+		folded[lower] = true
+		ix.quoted = quote("k_" + ix.name)
+		if ix.multi {
+			ix.side = quote(t.sideName(ix.name))
+		} else {
+			names += ", " + ix.quoted
+			sets += ", " + ix.quoted + " = ?"
+			marks += ", ?"
+		}
+		t.columns[ix.name] = &ix.column
+	}
+	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES (" + marks + ") RETURNING seq"
+	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
+	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
+	return t
+}
+
+// selectSQL begins a statement that reads documents, and the keys of a column unless that is nil.
+func (t *table) selectSQL(order *column) string {
+	if order == nil {
+		return "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
+	}
+	return "SELECT seq, id, rev, created, updated, doc, " + order.quoted + " FROM " + t.quoted
+}
+
+func quote(name string) string { return `"` + name + `"` }
+
+// column finds an index or common column by name.
+func (t *table) column(name string) (*column, error) {
+	if c, ok := t.columns[name]; ok {
+		return c, nil
+	}
+	return nil, fmt.Errorf("no index %q is declared", name)
+}
+
+// where writes " WHERE ..." for a condition.
+func (t *table) where(cond Cond) (sql string, args []any, err error) {
+	if cond == nil {
+		return "", nil, nil
+	}
+	b := &builder{table: t}
+	if err := cond.write(b); err != nil {
+		return "", nil, err
+	}
+	return " WHERE " + b.sql.String(), b.args, nil
+}
+
+// keys are the index values of one document: single-valued ones in the order of the columns, and the others by index.
+type keys struct {
+	single []any
+	multi  [][]any // parallel to table.indexes; nil for single-valued ones
+}
+
+// keysOf converts the values that the indexes computed of a document.
+func (t *table) keysOf(values func(i int) []any) (keys, error) {
+	k := keys{multi: make([][]any, len(t.indexes))}
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		found, err := ix.keys(values(i))
+		if err != nil {
+			return k, fmt.Errorf("index %s: %w", ix.name, err)
+		}
+		switch {
+		case ix.multi:
+			k.multi[i] = found
+		case len(found) == 0:
+			k.single = append(k.single, nil)
+		default:
+			k.single = append(k.single, found[0])
+		}
+	}
+	return k, nil
+}
+
+// keys converts the values of one document: each key once, no nil.
+func (ix *index) keys(values []any) ([]any, error) {
+	var out []any
+	seen := map[any]bool{}
+	for _, value := range values {
+		key, err := ix.key(value)
+		if err != nil {
+			return nil, err
+		}
+		if key == nil || seen[key] {
+			continue
+		}
+		seen[key] = true
+		out = append(out, key)
+	}
+	if !ix.multi && len(out) > 1 {
+		return nil, errors.New("several values, but it is not declared Multi")
+	}
+	return out, nil
+}
+
+// writeMulti brings the side tables to the keys of the document seq. Values that stay are not touched.
+func (t *table) writeMulti(ctx context.Context, tx *sqldb.Tx, seq int64, k keys, fresh bool) error {
+	for i := range t.indexes {
+		if ix := &t.indexes[i]; ix.multi {
+			if err := ix.writeSide(ctx, tx, seq, k.multi[i], fresh); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []any, fresh bool) error {
+	missing := map[any]bool{}
+	for _, key := range want {
+		missing[key] = true
+	}
+	if !fresh {
+		stored, err := ix.stored(ctx, tx, seq)
+		if err != nil {
+			return err
+		}
+		for _, key := range stored {
+			if missing[key] {
+				delete(missing, key)
+				continue
+			}
+			if _, err := tx.Exec(ctx, "DELETE FROM "+ix.side+" WHERE value = ? AND seq = ?", key, seq); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range want {
+		if !missing[key] {
+			continue
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO "+ix.side+" (value, seq) VALUES (?, ?)", key, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored returns the values of the document seq in the side table.
+func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, error) {
+	rows, err := tx.Query(ctx, "SELECT value FROM "+ix.side+" WHERE seq = ?", seq)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []any
+	for rows.Next() {
+		var key any
+		if err := rows.Scan(ix.scanner(&key)); err != nil {
+			return nil, err
+		}
+		out = append(out, key)
+	}
+	return out, rows.Err()
+}
+
+// scanner stores a key as int64, string or nil; the drivers differ in what they make of text.
+func (c *column) scanner(dest *any) sql.Scanner { return keyScanner{c.kind, dest} }
+
+type keyScanner struct {
+	kind Kind
+	dest *any
+}
+
+// Scan implements sql.Scanner.
+func (s keyScanner) Scan(value any) error {
+	if s.kind == Int {
+		var n sql.NullInt64
+		err := n.Scan(value)
+		if *s.dest = nil; n.Valid {
+			*s.dest = n.Int64
+		}
+		return err
+	}
+	var text sql.NullString
+	err := text.Scan(value)
+	if *s.dest = nil; text.Valid {
+		*s.dest = text.String
+	}
+	return err
+}
+
+// explain turns a unique violation into a *UniqueError that names the index.
+func (t *table) explain(err error) error {
+	violation, ok := errors.AsType[*sqldb.UniqueError](err)
+	if !ok {
+		return err
+	}
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		postgres, sqlite := t.columnIndexName(ix.name), t.name+".k_"+ix.name
+		if ix.multi {
+			postgres, sqlite = t.sideName(ix.name)+"_u", t.sideName(ix.name)+".value"
+		}
+		if violation.Constraint == postgres || violation.Constraint == sqlite {
+			return &UniqueError{Collection: t.name, Index: ix.name, err: err}
+		}
+	}
+	return &UniqueError{Collection: t.name, Index: ID, err: err}
+}
