@@ -1,0 +1,113 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Authorizer decides what a caller may do. It is the only place that decides it.
+type Authorizer interface {
+	// Authorize returns nil when the caller may run the operation, and an error with rest.CodeForbidden when not.
+	Authorize(ctx context.Context, p rest.Principal, op rest.Info) error
+}
+
+// Guard authenticates callers by their API tokens and asks an Authorizer what they may do. It is a rest.Guard.
+type Guard struct {
+	Authorizer
+	deps   model.Deps
+	logger *slog.Logger
+}
+
+// NewGuard makes a guard.
+func NewGuard(d model.Deps, a Authorizer, logger *slog.Logger) *Guard {
+	return &Guard{Authorizer: a, deps: d, logger: logger}
+}
+
+// touchInterval is how exactly the last use of a token is known: a token in constant use is written once in it, not with
+// every request.
+const touchInterval = time.Minute
+
+// Authenticate finds the owner of the request's API token.
+func (g *Guard) Authenticate(r *http.Request) (rest.Principal, error) {
+	header := strings.TrimSpace(r.Header.Get("Authorization"))
+	if header == "" {
+		return rest.Principal{}, rest.Fail(rest.CodeNoCredentials)
+	}
+	scheme, secret, _ := strings.Cut(header, " ")
+	switch {
+	case strings.EqualFold(scheme, "SSWS"):
+		return g.byToken(r.Context(), strings.TrimSpace(secret))
+	case strings.EqualFold(scheme, "Bearer"):
+		return rest.Principal{}, &rest.Error{Code: rest.CodeToken, Header: http.Header{
+			"Www-Authenticate": {`Bearer error="invalid_token", error_description="Access tokens are not accepted here; use an API token."`},
+		}}
+	default:
+		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	}
+}
+
+func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, error) {
+	reader := g.deps.Store.Reader()
+	page, err := g.deps.APITokens.Query(ctx, reader, docstore.Query[model.APIToken]{
+		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,
+	})
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	now := g.deps.Now()
+	if len(page.Docs) == 0 || !now.Before(page.Docs[0].Value.Expires) {
+		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	}
+	token := page.Docs[0]
+	owner, err := g.deps.Users.Get(ctx, reader, token.Value.UserID)
+	if errors.Is(err, docstore.ErrNotFound) || err == nil && owner.Value.Status != model.UserActive {
+		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	}
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	if now.Add(TokenWindow).Sub(token.Value.Expires) >= touchInterval {
+		g.touch(ctx, token.ID)
+	}
+	return rest.Principal{UserID: owner.ID, TokenID: token.ID}, nil
+}
+
+// touch moves the expiry of a token that was used. A failure is logged and does not stop the request.
+func (g *Guard) touch(ctx context.Context, id string) {
+	err := g.deps.Store.Update(ctx, func(tx *docstore.Tx) error {
+		token, err := g.deps.APITokens.Get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		token.Value.Expires = g.deps.Now().Add(TokenWindow)
+		_, err = g.deps.APITokens.Update(ctx, tx, id, token.Rev, token.Value)
+		return err
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, docstore.ErrNotFound) && !errors.Is(err, docstore.ErrConflict) {
+		g.logger.WarnContext(ctx, "extending an API token failed", "token_id", id, "error", err)
+	}
+}
+
+// SuperAdministrator is the Authorizer of an organisation without administrator roles: the built-in administrator may do
+// everything, which includes every scope, and nobody else anything.
+type SuperAdministrator struct{ Deps model.Deps }
+
+// Authorize lets the built-in administrator pass.
+func (s SuperAdministrator) Authorize(ctx context.Context, p rest.Principal, _ rest.Info) error {
+	org, err := s.Deps.Org(ctx, s.Deps.Store.Reader())
+	if err != nil {
+		return err
+	}
+	if p.UserID == "" || p.UserID != org.Administrator {
+		return rest.Fail(rest.CodeForbidden)
+	}
+	return nil
+}

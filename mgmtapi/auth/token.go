@@ -1,0 +1,51 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// TokenWindow is how long an API token lives after its last use.
+const TokenWindow = 30 * 24 * time.Hour
+
+// Secrets of API tokens begin with secretPrefix and go on with secretLength url-safe characters.
+const (
+	secretPrefix = "00"
+	secretLength = 40
+)
+
+var secretPattern = regexp.MustCompile(`^00[0-9A-Za-z_-]{40}$`)
+
+// ErrBadSecret: the secret of an API token does not look like one.
+var ErrBadSecret = errors.New("an API token is 00 and 40 characters of [0-9A-Za-z_-]")
+
+// NewSecret makes the secret of an API token.
+func NewSecret() string { return secretPrefix + model.NewSecret(secretLength) }
+
+// CheckSecret returns ErrBadSecret when the secret was not made like those of NewSecret.
+func CheckSecret(secret string) error {
+	if !secretPattern.MatchString(secret) {
+		return ErrBadSecret
+	}
+	return nil
+}
+
+// Token describes an API token to be stored.
+type Token struct {
+	Name   string
+	UserID string
+	Client string // what it is made for
+	Secret string
+}
+
+// StoreToken stores a token by the hash of its secret. A secret that is in use already is a *docstore.UniqueError.
+func StoreToken(ctx context.Context, tx *docstore.Tx, d model.Deps, t Token) (docstore.Doc[model.APIToken], error) {
+	return d.APITokens.Insert(ctx, tx, model.NewID(model.KindAPIToken), model.APIToken{
+		Name: t.Name, UserID: t.UserID, Client: t.Client, Hash: model.SecretHash(t.Secret), Expires: d.Now().Add(TokenWindow),
+	})
+}

@@ -1,0 +1,100 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// Membership says that a user is in a group. Its document id is MembershipID(group, user).
+type Membership struct {
+	Group string `json:"group"`
+	User  string `json:"user"`
+}
+
+// MembershipID is the document id of a user's membership in a group.
+func MembershipID(group, user string) string { return docstore.JoinID(group, user) }
+
+// The indexes of the memberships. Their insertion order is the order in which users joined.
+const (
+	MembershipByGroup = "group_id" // the group
+	MembershipByUser  = "user_id"  // the user
+)
+
+// memberBatch is how many memberships are read at once where all of a user's are wanted.
+const memberBatch = 1000
+
+func membershipCollection() *docstore.Collection[Membership] {
+	return docstore.NewCollection("memberships",
+		docstore.Index[Membership]{Name: MembershipByGroup, Values: func(m *Membership) []any { return []any{m.Group} }},
+		docstore.Index[Membership]{Name: MembershipByUser, Values: func(m *Membership) []any { return []any{m.User} }},
+	)
+}
+
+// IsMember says whether a user is in a group.
+func (d Deps) IsMember(ctx context.Context, q docstore.Reader, group, user string) (bool, error) {
+	_, err := d.Memberships.Get(ctx, q, MembershipID(group, user))
+	if errors.Is(err, docstore.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Join makes a user a member of a group, which both must exist. Joining again changes nothing.
+func (d Deps) Join(ctx context.Context, tx *docstore.Tx, group, user string) error {
+	member, err := d.IsMember(ctx, tx, group, user)
+	if err != nil || member {
+		return err
+	}
+	if _, err := d.Memberships.Insert(ctx, tx, MembershipID(group, user), Membership{Group: group, User: user}); err != nil {
+		return err
+	}
+	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group, User: user, Member: true})
+}
+
+// Leave ends a user's membership in a group. Leaving a group the user is not in changes nothing.
+func (d Deps) Leave(ctx context.Context, tx *docstore.Tx, group, user string) error {
+	err := d.Memberships.Delete(ctx, tx, MembershipID(group, user))
+	if errors.Is(err, docstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group, User: user})
+}
+
+// LeaveAll ends all memberships of a user.
+func (d Deps) LeaveAll(ctx context.Context, tx *docstore.Tx, user string) error {
+	for {
+		page, err := d.Memberships.Query(ctx, tx, docstore.Query[Membership]{
+			Where: docstore.Eq(MembershipByUser, user), Limit: memberBatch,
+		})
+		if err != nil || len(page.Docs) == 0 {
+			return err
+		}
+		for _, doc := range page.Docs {
+			if err := d.Leave(ctx, tx, doc.Value.Group, user); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// membershipChanged keeps the group's time of the last change and emits the event.
+func (d Deps) membershipChanged(ctx context.Context, tx *docstore.Tx, e MembershipChanged) error {
+	group, err := d.Groups.Get(ctx, tx, e.Group)
+	if err != nil {
+		return fmt.Errorf("group of a membership: %w", err)
+	}
+	if now := d.Now().Truncate(time.Second); now.After(group.Value.LastMembershipUpdated) {
+		group.Value.LastMembershipUpdated = now
+		if _, err := d.Groups.Update(ctx, tx, e.Group, group.Rev, group.Value); err != nil {
+			return err
+		}
+	}
+	return d.Feed.Emit(ctx, tx, e)
+}

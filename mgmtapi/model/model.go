@@ -1,0 +1,85 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// Model is the set of collections.
+type Model struct {
+	Orgs         *docstore.Collection[Org]
+	Users        *docstore.Collection[User]
+	Groups       *docstore.Collection[Group]
+	Memberships  *docstore.Collection[Membership]
+	APITokens    *docstore.Collection[APIToken]
+	Apps         *docstore.Collection[App]
+	AppUsers     *docstore.Collection[AppUser]
+	AppGroups    *docstore.Collection[AppGroup]
+	Connections  *docstore.Collection[Connection]
+	PushMappings *docstore.Collection[PushMapping]
+}
+
+// New declares the collections.
+func New() *Model {
+	return &Model{
+		Orgs:         orgCollection(),
+		Users:        userCollection(),
+		Groups:       groupCollection(),
+		Memberships:  membershipCollection(),
+		APITokens:    apiTokenCollection(),
+		Apps:         appCollection(),
+		AppUsers:     appUserCollection(),
+		AppGroups:    appGroupCollection(),
+		Connections:  connectionCollection(),
+		PushMappings: pushMappingCollection(),
+	}
+}
+
+// Tables lists the collections for docstore.Open.
+func (m *Model) Tables() []docstore.Table {
+	return []docstore.Table{
+		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
+		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings,
+	}
+}
+
+// Deps is what every slice works on.
+type Deps struct {
+	*Model
+	Store *docstore.Store
+	Feed  *Feed
+	Now   func() time.Time
+}
+
+// Org is the organisation: the singleton that everything belongs to.
+type Org struct {
+	ID            string `json:"id"`
+	Administrator string `json:"administrator"` // id of the built-in administrator
+	Everyone      string `json:"everyone"`      // id of the built-in group
+	UserType      string `json:"userType"`      // id of the default user type
+}
+
+// OrgDocument is the id of the one document of the collection Orgs.
+const OrgDocument = "org"
+
+func orgCollection() *docstore.Collection[Org] { return docstore.NewCollection[Org]("orgs") }
+
+// Org reads the organisation.
+func (d Deps) Org(ctx context.Context, q docstore.Reader) (Org, error) {
+	doc, err := d.Orgs.Get(ctx, q, OrgDocument)
+	if err != nil {
+		return Org{}, fmt.Errorf("organisation: %w", err)
+	}
+	return doc.Value, nil
+}
+
+// optional is the value of an index that skips empty texts.
+func optional(text string) []any {
+	if text == "" {
+		return nil
+	}
+	return []any{text}
+}

@@ -1,0 +1,135 @@
+package model
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// UserStatus is the status of a user.
+type UserStatus string
+
+// The statuses of a user.
+const (
+	UserStaged          UserStatus = "STAGED"
+	UserProvisioned     UserStatus = "PROVISIONED"
+	UserActive          UserStatus = "ACTIVE"
+	UserRecovery        UserStatus = "RECOVERY"
+	UserLockedOut       UserStatus = "LOCKED_OUT"
+	UserPasswordExpired UserStatus = "PASSWORD_EXPIRED"
+	UserSuspended       UserStatus = "SUSPENDED"
+	UserDeprovisioned   UserStatus = "DEPROVISIONED"
+)
+
+// UserStatuses lists the statuses of a user.
+func UserStatuses() []UserStatus {
+	return []UserStatus{
+		UserStaged, UserProvisioned, UserActive, UserRecovery, UserLockedOut, UserPasswordExpired, UserSuspended, UserDeprovisioned,
+	}
+}
+
+// ProviderType says who checks the password of a user.
+type ProviderType string
+
+// The providers of credentials.
+const (
+	ProviderService    ProviderType = "SVC"
+	ProviderImport     ProviderType = "IMPORT"
+	ProviderFederation ProviderType = "FEDERATION"
+	ProviderSocial     ProviderType = "SOCIAL"
+)
+
+// User is a person of the organisation.
+type User struct {
+	Status UserStatus `json:"status"`
+	// Activated, StatusChanged, LastLogin and PasswordChanged are zero as long as nothing of the kind happened.
+	Activated       time.Time `json:"activated,omitzero"`
+	StatusChanged   time.Time `json:"statusChanged,omitzero"`
+	LastLogin       time.Time `json:"lastLogin,omitzero"`
+	PasswordChanged time.Time `json:"passwordChanged,omitzero"`
+	// Type is the id of the user type.
+	Type string `json:"type"`
+	// Profile holds the attributes that have a value.
+	Profile  map[string]any `json:"profile"`
+	Provider ProviderType   `json:"provider"`
+	// PasswordHash is empty as long as there is no password.
+	PasswordHash string    `json:"passwordHash,omitempty"`
+	Recovery     *Recovery `json:"recovery,omitempty"`
+	// Activation is the pending one-time token of a PROVISIONED user.
+	Activation *OneTimeToken `json:"activation,omitempty"`
+}
+
+// Recovery is a recovery question with the hash of its answer.
+type Recovery struct {
+	Question   string `json:"question"`
+	AnswerHash string `json:"answerHash"`
+}
+
+// OneTimeToken is a token that was handed out, by its hash.
+type OneTimeToken struct {
+	Hash    string    `json:"hash"`
+	Expires time.Time `json:"expires"`
+}
+
+// Text returns a profile attribute, "" when it has no value or is not a string.
+func (u *User) Text(attribute string) string {
+	text, _ := u.Profile[attribute].(string)
+	return text
+}
+
+// Login returns the login.
+func (u *User) Login() string { return u.Text("login") }
+
+// Enter sets the status and keeps the time of the change.
+func (u *User) Enter(status UserStatus, now time.Time) {
+	if u.Status != status {
+		u.Status, u.StatusChanged = status, now
+	}
+}
+
+// The indexes of the users.
+const (
+	UserByLogin     = "login"      // LoginKey of the login, unique
+	UserByShort     = "short"      // LoginKey of the login up to its @
+	UserByStatus    = "status"     // the status
+	UserByEmail     = "email"      // folded
+	UserByFirstName = "first_name" // folded
+	UserByLastName  = "last_name"  // folded
+)
+
+// LoginKey is what makes two logins the same: case and diacritical marks do not count.
+func LoginKey(login string) string {
+	bare := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(login))
+	return norm.NFC.String(cases.Fold().String(bare))
+}
+
+// ShortLogin is the part of a login before its @, the whole login when there is none.
+func ShortLogin(login string) string {
+	short, _, _ := strings.Cut(login, "@")
+	return short
+}
+
+func userCollection() *docstore.Collection[User] {
+	folded := func(attribute string) func(*User) []any {
+		return func(u *User) []any { return optional(filter.Fold(u.Text(attribute))) }
+	}
+	return docstore.NewCollection("users",
+		docstore.Index[User]{Name: UserByLogin, Unique: true, Values: func(u *User) []any { return []any{LoginKey(u.Login())} }},
+		docstore.Index[User]{Name: UserByShort, Values: func(u *User) []any { return []any{LoginKey(ShortLogin(u.Login()))} }},
+		docstore.Index[User]{Name: UserByStatus, Values: func(u *User) []any { return []any{string(u.Status)} }},
+		docstore.Index[User]{Name: UserByEmail, Values: folded("email")},
+		docstore.Index[User]{Name: UserByFirstName, Values: folded("firstName")},
+		docstore.Index[User]{Name: UserByLastName, Values: folded("lastName")},
+	)
+}

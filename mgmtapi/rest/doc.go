@@ -1,0 +1,37 @@
+// Package rest turns a table of typed operations into the management API: routes, binding, validation, the order of
+// checks, error answers, headers and the OpenAPI document all come from the same rows.
+//
+// An operation is a row:
+//
+//	rest.Op[getRequest, User]{
+//		ID: "getUser", Route: "GET /api/v1/users/{user}", Tag: "Users",
+//		Summary: "Reads a user", Scopes: []string{"svc.users.read"},
+//		Find: s.find, Do: s.get,
+//	}
+//
+// A request is a struct whose tags say where a member comes from and what it may hold:
+//
+//	path:"name"      a variable of the route
+//	query:"name"     a query parameter; an empty value counts as absent
+//	header:"Name"    a request header
+//	body:"required"  the JSON body, decoded into the field; body:"optional" accepts a request without one
+//
+// and, on these and on the members (json:"name") of a body:
+//
+//	doc:"..."          the description in the OpenAPI document
+//	enum:"A,B"         the accepted values of a string
+//	min:"1" max:"50"   bounds: of numbers by value, of strings by characters, of arrays and maps by elements
+//	required:"true"    the member must be present, not null and not an empty string
+//	default:"..."      the value of an absent scalar
+//	clamp:"true"       an integer above max is lowered to max instead of being refused (page sizes)
+//	empty:"absent"     an empty string counts as absent
+//	format:"date-time" the OpenAPI format of a string; it documents and does not check
+//	readOnly:"true"    ignored on input: objects may be sent back as they were read
+//	writeOnly:"true"   never part of an answer
+//
+// Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array
+// for arrays and absent for everything else, except under map[string]any, which holds what was sent (numbers as
+// json.Number). What the tags cannot say goes into a Check method of the request, see Checker.
+//
+// The package knows nothing of users or tokens: who calls and what a caller may do is asked of a Guard.
+package rest

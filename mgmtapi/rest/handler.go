@@ -1,0 +1,285 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+)
+
+// DefaultMaxBody is the size limit of a request body, in bytes.
+const DefaultMaxBody = 1 << 20
+
+// The response headers of every answer.
+const (
+	HeaderRequestID     = "X-Svc-Request-Id"
+	HeaderRateLimit     = "X-Rate-Limit-Limit"
+	HeaderRateRemaining = "X-Rate-Limit-Remaining"
+	HeaderRateReset     = "X-Rate-Limit-Reset"
+)
+
+// Quota is the state of a rate-limit bucket after a request was counted.
+type Quota struct {
+	Limit     int       // requests per window; 0 for a bucket without limit, which writes no headers
+	Remaining int       // requests left in the window
+	Reset     time.Time // end of the window
+	Exceeded  bool      // this request is one too many
+}
+
+// Limiter counts requests.
+type Limiter interface {
+	// Take counts a request in the bucket of its method and path.
+	Take(method, path string) Quota
+}
+
+// Options configure a Handler.
+type Options struct {
+	Guard   Guard
+	Limiter Limiter
+	// BaseURL is the public base of all links. Defaults to the scheme and host of each request.
+	BaseURL string
+	// MaxBody limits request bodies, in bytes. Defaults to DefaultMaxBody.
+	MaxBody int64
+	// Now tells the time of the Date header. Defaults to time.Now.
+	Now func() time.Time
+	// Logger gets one line for each internal error, with its id. Defaults to none.
+	Logger *slog.Logger
+}
+
+// Handler serves a table of operations.
+type Handler struct {
+	options    Options
+	operations []*operation
+	router     *mux.Router
+}
+
+// NewHandler compiles the routes. An error tells which row of the table is wrong.
+func NewHandler(routes []Route, o Options) (*Handler, error) {
+	if o.Guard == nil || o.Limiter == nil {
+		return nil, errors.New("rest: a handler needs a guard and a limiter")
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
+	h := &Handler{options: o}
+	ids := map[string]bool{}
+	for _, route := range routes {
+		op, err := route.compile()
+		if err != nil {
+			return nil, err
+		}
+		if ids[op.info.ID] {
+			return nil, fmt.Errorf("rest: two operations are called %s", op.info.ID)
+		}
+		ids[op.info.ID] = true
+		h.operations = append(h.operations, op)
+	}
+	router, err := newRouter(h.operations)
+	if err != nil {
+		return nil, err
+	}
+	h.router = router
+	return h, nil
+}
+
+// ServeHTTP answers one request. The order of checks is part of the API: rate limit, authentication, path and method,
+// permission, existence of the entity, body, validation, state.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{requestID: "req" + randomText(), base: h.base(r)}
+	ctx := context.WithValue(r.Context(), callKey{}, c)
+	header := w.Header()
+	header.Set(HeaderRequestID, c.requestID)
+	header.Set("Date", h.options.Now().UTC().Format(http.TimeFormat))
+	header.Set("Cache-Control", "no-cache, no-store")
+
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+				panic(p)
+			}
+			h.fail(ctx, w, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if err := h.serve(ctx, c, w, r); err != nil {
+		h.fail(ctx, w, err)
+	}
+}
+
+func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error {
+	if err := h.takeQuota(w.Header(), r); err != nil {
+		return err
+	}
+	principal, err := h.options.Guard.Authenticate(r)
+	if err != nil {
+		return err
+	}
+	c.principal = principal
+	e, vars, ok := match(h.router, r)
+	if !ok {
+		return Fail(CodeNoPath)
+	}
+	op, ok := e.byMethod[r.Method]
+	if !ok {
+		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
+	}
+	if !acceptsJSON(r.Header.Values("Accept")) {
+		return Fail(CodeNotAcceptable)
+	}
+	if err := h.options.Guard.Authorize(ctx, principal, op.info); err != nil {
+		return err
+	}
+	result, err := op.run(ctx, &input{request: r, vars: vars, limit: h.options.MaxBody})
+	if err != nil {
+		return err
+	}
+	return h.answer(c, w, r, op, result)
+}
+
+func (h *Handler) takeQuota(header http.Header, r *http.Request) error {
+	quota := h.options.Limiter.Take(r.Method, r.URL.Path)
+	if quota.Limit == 0 {
+		return nil
+	}
+	header.Set(HeaderRateLimit, strconv.Itoa(quota.Limit))
+	header.Set(HeaderRateRemaining, strconv.Itoa(quota.Remaining))
+	header.Set(HeaderRateReset, strconv.FormatInt(quota.Reset.Add(time.Second-1).Unix(), 10))
+	if quota.Exceeded {
+		return Fail(CodeRateLimit)
+	}
+	return nil
+}
+
+// answer writes a success. The body is complete before anything is written, so that a value that cannot be written is an
+// internal error and not half an answer.
+func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
+	header := w.Header()
+	if p, ok := result.(pager); ok {
+		items, next := p.page()
+		result = items
+		header.Add("Link", "<"+listURL(c.base, r, "")+`>; rel="self"`)
+		if next != "" {
+			header.Add("Link", "<"+listURL(c.base, r, next)+`>; rel="next"`)
+		}
+	}
+	if t, ok := result.(Tagged); ok {
+		header.Set("ETag", t.ETag())
+	}
+	if _, nothing := result.(Nothing); nothing {
+		w.WriteHeader(op.info.Status)
+		return nil
+	}
+	body, err := encode(result)
+	if err != nil {
+		return err
+	}
+	header.Set("Content-Type", "application/json")
+	w.WriteHeader(op.info.Status)
+	_, _ = w.Write(body) // a caller who has left is no error of ours
+	return nil
+}
+
+// listURL is the absolute URL of the list, with another cursor when next is not empty.
+func listURL(base string, r *http.Request, next string) string {
+	query := r.URL.RawQuery
+	if next != "" {
+		values := r.URL.Query()
+		values.Set("after", next)
+		query = values.Encode()
+	}
+	url := base + r.URL.EscapedPath()
+	if query != "" {
+		url += "?" + query
+	}
+	return url
+}
+
+// fail writes an error. Internal errors are logged with their cause under the id the caller sees.
+func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
+	id := "oae" + randomText()
+	wire := wireError(err)
+	if wire.Code == CodeInternal {
+		level := slog.LevelError
+		if ctx.Err() != nil { // the caller has left
+			level = slog.LevelInfo
+		}
+		h.options.Logger.Log(ctx, level, "request failed", "error_id", id, "request_id", RequestID(ctx), "error", err)
+	}
+	for name, values := range wire.Header {
+		w.Header()[name] = values
+	}
+	body, err := encode(wire.body(id))
+	if err != nil { // texts only; cannot happen
+		body = nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(wire.Status())
+	_, _ = w.Write(body)
+}
+
+// encode writes JSON without escaping HTML: profile texts come back as they were sent.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("writing the answer: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func (h *Handler) base(r *http.Request) string {
+	if h.options.BaseURL != "" {
+		return h.options.BaseURL
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// acceptsJSON says whether the Accept headers leave room for application/json. No header accepts everything.
+func acceptsJSON(accept []string) bool {
+	if len(accept) == 0 {
+		return true
+	}
+	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q == 0 {
+			continue
+		}
+		switch media {
+		case "*/*", "application/*", "application/json":
+			return true
+		}
+	}
+	return strings.TrimSpace(strings.Join(accept, "")) == ""
+}
+
+// randomText is 22 url-safe characters, 128 bits.
+func randomText() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

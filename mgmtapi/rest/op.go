@@ -1,0 +1,135 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Route is an operation whose request and response types have been erased, so that operations form one table. Only Op
+// implements it.
+type Route interface {
+	// Info describes the operation.
+	Info() Info
+	compile() (*operation, error)
+}
+
+// Slice is a part of the API: the operations of one resource.
+type Slice interface {
+	// Routes lists the operations of the slice.
+	Routes() []Route
+}
+
+// Info describes an operation.
+type Info struct {
+	ID          string   // unique; names the operation in documents, logs and metrics
+	Method      string   // GET, POST...
+	Path        string   // template with {variables}
+	Tag         string   // resource it is listed under
+	Summary     string   // one line
+	Description string   // more, when there is more to say
+	Scopes      []string // OAuth scopes a caller needs, all of them
+	Status      int      // of a success
+}
+
+// Op is one operation: a row of the table. Req is a struct with binding tags (see the package comment), Resp a type that
+// encoding/json writes, a Page, or Nothing.
+type Op[Req, Resp any] struct {
+	ID          string
+	Route       string // method, space, path template: "GET /api/v1/users/{user}"
+	Tag         string
+	Summary     string
+	Description string
+	Scopes      []string
+	// Status of a success. Defaults to 204 when Resp is Nothing, else to 200.
+	Status int
+	// Find runs after authorization, with the path variables bound and nothing else read. It answers "not found" before the
+	// body is looked at, and may keep what it found in unexported fields of the request. Optional.
+	Find func(ctx context.Context, req *Req) error
+	// Do runs the operation on a request that passed binding, the tags and Check.
+	Do func(ctx context.Context, req *Req) (Resp, error)
+}
+
+// Checker is implemented by requests with rules that tags cannot express. All causes are collected, together with those
+// of the tags, before the caller is answered. Members that failed their tags hold zero values.
+type Checker interface {
+	Check(ctx context.Context, causes *Causes)
+}
+
+// Info describes the operation.
+func (o Op[Req, Resp]) Info() Info {
+	method, path, _ := strings.Cut(o.Route, " ")
+	status := o.Status
+	if status == 0 {
+		status = http.StatusOK
+		if _, nothing := any(*new(Resp)).(Nothing); nothing {
+			status = http.StatusNoContent
+		}
+	}
+	return Info{
+		ID: o.ID, Method: method, Path: path, Tag: o.Tag, Summary: o.Summary, Description: o.Description,
+		Scopes: slices.Clone(o.Scopes), Status: status,
+	}
+}
+
+// operation is a compiled Op.
+type operation struct {
+	info     Info
+	request  *requestShape
+	response reflect.Type
+	// run binds the request and runs the operation.
+	run func(ctx context.Context, in *input) (any, error)
+}
+
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+func (o Op[Req, Resp]) compile() (*operation, error) {
+	info := o.Info()
+	switch {
+	case o.ID == "":
+		return nil, fmt.Errorf("rest: operation %q has no ID", o.Route)
+	case !slices.Contains(methods, info.Method) || !strings.HasPrefix(info.Path, "/"):
+		return nil, fmt.Errorf("rest: operation %s: route %q is not a method and a path", o.ID, o.Route)
+	case o.Tag == "" || o.Summary == "":
+		return nil, fmt.Errorf("rest: operation %s needs a tag and a summary", o.ID)
+	case len(o.Scopes) == 0:
+		return nil, fmt.Errorf("rest: operation %s needs a scope", o.ID)
+	case o.Do == nil:
+		return nil, fmt.Errorf("rest: operation %s has no Do", o.ID)
+	}
+	shape, err := shapeOfRequest(reflect.TypeFor[Req]())
+	if err != nil {
+		return nil, fmt.Errorf("rest: operation %s: %w", o.ID, err)
+	}
+	if err := shape.matchesPath(info.Path); err != nil {
+		return nil, fmt.Errorf("rest: operation %s: %w", o.ID, err)
+	}
+	return &operation{
+		info:     info,
+		request:  shape,
+		response: reflect.TypeFor[Resp](),
+		run: func(ctx context.Context, in *input) (any, error) {
+			req := new(Req)
+			shape.bindPath(reflect.ValueOf(req).Elem(), in.vars)
+			if o.Find != nil {
+				if err := o.Find(ctx, req); err != nil {
+					return nil, err
+				}
+			}
+			var causes Causes
+			if err := shape.bind(reflect.ValueOf(req).Elem(), in, &causes); err != nil {
+				return nil, err
+			}
+			if c, ok := any(req).(Checker); ok {
+				c.Check(ctx, &causes)
+			}
+			if err := causes.Err(); err != nil {
+				return nil, err
+			}
+			return o.Do(ctx, req)
+		},
+	}, nil
+}

@@ -1,0 +1,112 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Nothing is the response of an operation that answers without a body.
+type Nothing struct{}
+
+// Empty is the response of an operation that answers with the empty object.
+type Empty struct{}
+
+// Page is the response of a list: one array, and where it goes on.
+type Page[T any] struct {
+	// Items are the elements of the page. Nil is written as an empty array.
+	Items []T
+	// Next is the cursor of the following page, empty on the last one. It becomes the query parameter "after" of the
+	// Link header with the relation "next".
+	Next string
+}
+
+// pager is what the adapter sees of a Page.
+type pager interface {
+	page() (items any, next string)
+}
+
+func (p Page[T]) page() (any, string) {
+	if p.Items == nil {
+		return []T{}, p.Next
+	}
+	return p.Items, p.Next
+}
+
+// Tagged is implemented by responses that carry an entity tag.
+type Tagged interface {
+	// ETag returns the whole header value, quotes included.
+	ETag() string
+}
+
+// WeakTag renders an entity tag from the time of the last change and, when it is not zero, a revision.
+func WeakTag(changed time.Time, rev int64) string {
+	tag := strconv.FormatInt(changed.UnixMilli(), 36)
+	if rev != 0 {
+		tag += "-" + strconv.FormatInt(rev, 36)
+	}
+	return `W/"` + tag + `"`
+}
+
+// TimeFormat is how timestamps are written: UTC, always three fraction digits.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// Time is a timestamp of an entity: written in UTC and cut to the second. It is read from any RFC 3339 text.
+type Time struct{ time.Time }
+
+// TimeOf converts a time for the wire.
+func TimeOf(t time.Time) Time { return Time{t} }
+
+// TimePtr converts a time that may be missing: the zero time becomes nil, written as null.
+func TimePtr(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &Time{t}
+}
+
+// MarshalJSON writes the timestamp.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return json.Marshal(t.UTC().Truncate(time.Second).Format(TimeFormat))
+}
+
+// UnmarshalJSON reads any RFC 3339 text.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	parsed, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return fmt.Errorf("timestamp %q: %w", text, err)
+	}
+	t.Time = parsed
+	return nil
+}
+
+// Links is the member "_links" of an object, by relation: a Link, or a []Link where a relation has several.
+type Links map[string]any
+
+// Link is one link.
+type Link struct {
+	Name   string `json:"name,omitempty"`
+	Href   string `json:"href"`
+	Type   string `json:"type,omitempty"`
+	Rel    string `json:"rel,omitempty"`
+	Method string `json:"method,omitempty"`
+	Hints  *Hints `json:"hints,omitempty"`
+}
+
+// Hints tell which methods a link accepts.
+type Hints struct {
+	Allow []string `json:"allow"`
+}
+
+// To is a link to href. With methods, it carries them as hints.
+func To(href string, allow ...string) Link {
+	if len(allow) == 0 {
+		return Link{Href: href}
+	}
+	return Link{Href: href, Hints: &Hints{Allow: allow}}
+}
