@@ -68,14 +68,19 @@ func (m Mode) Traits() Traits {
 	return Traits{}
 }
 
+// Known says whether applications can have the mode.
+func (m Mode) Known() bool { return slices.Contains(Modes(), m) }
+
 // Kind is the kind of value that a setting takes.
 type Kind int
 
 // The kinds of settings.
 const (
-	Text Kind = iota // a string
-	URL              // a string that is an absolute http or https URL
-	Bool             // a boolean
+	Text   Kind = iota // a string
+	URL                // a string that is an absolute http or https URL
+	Bool               // a boolean
+	Object             // an object, kept as it is
+	List               // an array, kept as it is
 )
 
 // Setting is one member of settings.app or settings.signOn.
@@ -96,7 +101,7 @@ type Entry struct {
 	Modes []Mode
 	// App lists the members of settings.app.
 	App []Setting
-	// SignOn lists the members of settings.signOn that must be given.
+	// SignOn lists the members of settings.signOn; see SignOnFor.
 	SignOn []Setting
 	// SCIM says that the integration provisions users, so that app users have
 	// a profile from the start and not only once a connection is configured.
@@ -107,18 +112,49 @@ type Entry struct {
 // provisioned in the style of custom integrations.
 func (e *Entry) Custom() bool { return e.Name == "" }
 
+// SignOnFor returns the members that settings.signOn has in the mode: the
+// browser plugin is configured by settings.app alone.
+func (e *Entry) SignOnFor(m Mode) []Setting {
+	if m == BrowserPlugin {
+		return nil
+	}
+	return e.SignOn
+}
+
 // Has says whether the entry can be created with the mode.
 func (e *Entry) Has(m Mode) bool { return slices.Contains(e.Modes, m) }
 
 func text(name string) Setting             { return Setting{Name: name, Kind: Text} }
 func link(name string) Setting             { return Setting{Name: name, Kind: URL} }
 func flag(name string) Setting             { return Setting{Name: name, Kind: Bool} }
+func object(name string) Setting           { return Setting{Name: name, Kind: Object} }
+func list(name string) Setting             { return Setting{Name: name, Kind: List} }
 func required(s Setting) Setting           { s.Required = true; return s }
 func also(s Setting, alias string) Setting { s.Alias = alias; return s }
 
 // named is the shape that integrations known by name share.
 func named(name string, modes ...Mode) Entry {
-	return Entry{Name: name, Modes: modes, App: []Setting{link("url"), text("orgName")}}
+	return Entry{Name: name, Modes: modes, App: []Setting{link("url"), text("orgName")}, SignOn: samlOptions}
+}
+
+// provisioned marks an integration that provisions users from the start.
+func provisioned(e Entry) Entry { e.SCIM = true; return e }
+
+// AttributeStatements is the member of settings.signOn whose elements have
+// rules of their own.
+const AttributeStatements = "attributeStatements"
+
+// InlineHooks is the member of settings.signOn that refers to hooks.
+const InlineHooks = "inlineHooks"
+
+// samlOptions are the optional members of settings.signOn for SAML_2_0.
+var samlOptions = []Setting{
+	text("defaultRelayState"), text("idpIssuer"),
+	flag("responseSigned"), flag("assertionSigned"), flag("honorForceAuthn"), flag("requestCompressed"),
+	object("slo"), object("participateSlo"), object("spCertificate"),
+	flag("allowMultipleAcsEndpoints"), list("acsEndpoints"),
+	list(AttributeStatements), list("configuredAttributeStatements"), list(InlineHooks),
+	link("ssoAcsUrlOverride"), text("audienceOverride"), link("recipientOverride"), link("destinationOverride"),
 }
 
 // entries is the whole catalogue: templates first, then integrations by name,
@@ -158,10 +194,11 @@ var entries = []Entry{
 	},
 	{
 		Name: "svc_org2org", Modes: []Mode{SAML},
-		App: []Setting{link("acsUrl"), link("audRestriction"), link("baseUrl")},
+		App:    []Setting{link("acsUrl"), link("audRestriction"), link("baseUrl")},
+		SignOn: samlOptions,
 	},
 
-	{Name: "scim2_test_app", Modes: []Mode{SAML, BrowserPlugin}, App: []Setting{link("url"), text("orgName")}, SCIM: true},
+	provisioned(named("scim2_test_app", SAML, BrowserPlugin)),
 	named("zendesk", SAML, BrowserPlugin),
 	named("workday", SAML, BrowserPlugin),
 	named("salesforce", SAML, BrowserPlugin),
@@ -172,12 +209,12 @@ var entries = []Entry{
 
 	{
 		Modes: []Mode{SAML},
-		SignOn: []Setting{
+		SignOn: append([]Setting{
 			required(link("ssoAcsUrl")), required(text("audience")), required(link("recipient")),
 			required(link("destination")), required(text("subjectNameIdTemplate")),
 			required(text("subjectNameIdFormat")), required(text("signatureAlgorithm")),
 			required(text("digestAlgorithm")), required(text("authnContextClassRef")),
-		},
+		}, samlOptions...),
 	},
 	{
 		Modes:  []Mode{AutoLogin},

@@ -1,0 +1,86 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+// DefaultSubdomain begins the generated names of custom applications.
+const DefaultSubdomain = "sandbox"
+
+// Options configure the slice.
+type Options struct {
+	// Secrets seals shared passwords.
+	Secrets seal.Secrets
+	// Subdomain begins the generated names of custom applications. Defaults to
+	// DefaultSubdomain.
+	Subdomain string
+}
+
+// Slice serves the operations on applications.
+type Slice struct {
+	model.Deps
+	Options
+}
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice {
+	o.Subdomain = cmp.Or(o.Subdomain, DefaultSubdomain)
+	return &Slice{Deps: d, Options: o}
+}
+
+const tag = "Applications"
+
+var (
+	readScope  = []string{"svc.apps.read"}
+	writeScope = []string{"svc.apps.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[createRequest, App]{
+			ID: "createApplication", Route: "POST /api/v1/apps", Tag: tag, Scopes: writeScope,
+			Summary: "Adds an application", Do: s.create,
+		},
+		rest.Op[listRequest, rest.Page[App]]{
+			ID: "listApplications", Route: "GET /api/v1/apps", Tag: tag, Scopes: readScope,
+			Summary: "Lists applications", Do: s.list,
+		},
+		rest.Op[getRequest, App]{
+			ID: "getApplication", Route: "GET /api/v1/apps/{appId}", Tag: tag, Scopes: readScope,
+			Summary: "Reads an application", Find: s.findForGet, Do: s.get,
+		},
+		rest.Op[replaceRequest, App]{
+			ID: "replaceApplication", Route: "PUT /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
+			Summary: "Replaces what can be set of an application", Find: s.findForReplace, Do: s.replace,
+		},
+		rest.Op[getRequest, rest.Nothing]{
+			ID: "deleteApplication", Route: "DELETE /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
+			Summary: "Deletes an inactive application", Find: s.findForGet, Do: s.delete,
+		},
+		rest.Op[getRequest, rest.Empty]{
+			ID: "activateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
+			Summary: "Activates an application", Find: s.findForGet, Do: s.enter(model.AppActive),
+		},
+		rest.Op[getRequest, rest.Empty]{
+			ID: "deactivateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
+			Summary: "Deactivates an application and pauses its provisioning", Find: s.findForGet, Do: s.enter(model.AppInactive),
+		},
+	}
+}
+
+// find reads an application, or answers that there is none.
+func (s *Slice) find(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
+	doc, err := s.Apps.Get(ctx, q, id)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return doc, rest.NotFound("AppInstance", id)
+	}
+	return doc, err
+}

@@ -1,0 +1,291 @@
+package apps
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/catalog"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// body is what can be set of an application.
+type body struct {
+	Name          string                 `json:"name" empty:"absent" max:"100" doc:"Catalog name. Left out for custom applications, which get a generated one."`
+	Label         string                 `json:"label" required:"true" min:"1" max:"100" doc:"Display label."`
+	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Defaults to the catalog entry's own."`
+	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
+	Visibility    model.AppVisibility    `json:"visibility" doc:"Where the application is shown."`
+	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
+	Settings      Settings               `json:"settings" doc:"Settings."`
+}
+
+type createRequest struct {
+	Activate bool `query:"activate" default:"true" doc:"Whether the application starts ACTIVE."`
+	Body     body `body:"required"`
+
+	app model.App
+}
+
+// Check finds the catalog entry and checks the members against it.
+func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
+	entry, mode := r.Body.entry(causes)
+	if entry == nil {
+		return
+	}
+	r.app = r.Body.app(entry, mode, causes)
+	if r.app.Credentials.Scheme == model.SharedUsernameAndPassword && !r.Body.Credentials.Password.given() {
+		causes.Blank("credentials.password.value")
+	}
+}
+
+func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
+	app, id := req.app, model.NewID(model.KindApp)
+	app.Status = model.AppInactive
+	if req.Activate {
+		app.Status = model.AppActive
+	}
+	if err := s.sealPassword(id, req.Body.Credentials.Password, &app); err != nil {
+		return App{}, err
+	}
+	var created docstore.Doc[model.App]
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) (err error) {
+		link := "login"
+		if app.Custom {
+			if app.Name, err = s.freeName(ctx, tx, app.Label); err != nil {
+				return err
+			}
+			link = app.Name + "_link"
+		}
+		if len(app.Visibility.AppLinks) == 0 {
+			app.Visibility.AppLinks = map[string]bool{link: true}
+		}
+		if created, err = s.Apps.Insert(ctx, tx, id, app); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.AppChanged{App: id})
+	})
+	if err != nil {
+		return App{}, err
+	}
+	return render(ctx, created, nil), nil
+}
+
+// freeName generates the name of a custom application: the subdomain, the
+// label in lower case without anything but letters and digits, and a number.
+func (s *Slice) freeName(ctx context.Context, tx *docstore.Tx, label string) (string, error) {
+	var base strings.Builder
+	base.WriteString(s.Subdomain + "_")
+	for _, r := range strings.ToLower(label) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			base.WriteRune(r)
+		}
+	}
+	base.WriteByte('_')
+	last := 0
+	err := model.Each(ctx, tx, s.Apps, docstore.Prefix(model.AppByName, base.String()), func(doc docstore.Doc[model.App]) error {
+		if n, err := strconv.Atoi(doc.Value.Name[base.Len():]); err == nil {
+			last = max(last, n)
+		}
+		return nil
+	})
+	return base.String() + strconv.Itoa(last+1), err
+}
+
+type replaceRequest struct {
+	AppID string `path:"appId" doc:"Id of the application."`
+	Body  body   `body:"required"`
+
+	app docstore.Doc[model.App]
+	new model.App
+}
+
+func (s *Slice) findForReplace(ctx context.Context, req *replaceRequest) (err error) {
+	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
+	return err
+}
+
+// Check checks the members against the catalog entry of the application.
+func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+	old := r.app.Value
+	if r.Body.SignOnMode != "" && r.Body.SignOnMode != old.SignOnMode {
+		causes.Add("signOnMode", "The sign-on mode cannot be changed: it is %s", old.SignOnMode)
+		return
+	}
+	entry, ok := entryOf(old)
+	if !ok {
+		return // a name that left the catalogue; replace answers
+	}
+	r.new = r.Body.app(entry, old.SignOnMode, causes)
+	r.new.Name, r.new.Status = old.Name, old.Status
+	if len(r.new.Visibility.AppLinks) == 0 {
+		r.new.Visibility.AppLinks = old.Visibility.AppLinks
+	}
+	if r.new.Credentials.Scheme == model.SharedUsernameAndPassword {
+		r.new.Credentials.SealedPassword = old.Credentials.SealedPassword
+		if old.Credentials.SealedPassword == "" && !r.Body.Credentials.Password.given() {
+			causes.Blank("credentials.password.value")
+		}
+	}
+}
+
+func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
+	if req.new.Name == "" {
+		return App{}, fmt.Errorf("apps: application %s has the name %q, which the catalogue does not know", req.AppID, req.app.Value.Name)
+	}
+	app := req.new
+	if err := s.sealPassword(req.AppID, req.Body.Credentials.Password, &app); err != nil {
+		return App{}, err
+	}
+	var out App
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		now, err := s.find(ctx, tx, req.AppID)
+		if err != nil {
+			return err
+		}
+		app.Status = now.Value.Status // a lifecycle call may have come in between
+		doc, err := s.Apps.Update(ctx, tx, req.AppID, now.Rev, app)
+		if err != nil {
+			return err
+		}
+		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: doc.ID}); err != nil {
+			return err
+		}
+		out, err = s.show(ctx, tx, doc)
+		return err
+	})
+	return out, err
+}
+
+// sealPassword keeps the shared password of an application, when one was sent.
+func (s *Slice) sealPassword(id string, password *Password, app *model.App) error {
+	if !password.given() {
+		return nil
+	}
+	sealed, err := s.Secrets.Seal(password.Value, model.AppPasswordBinding(id))
+	app.Credentials.SealedPassword = sealed
+	return err
+}
+
+// entryOf returns the catalog entry that an application was made from.
+func entryOf(app model.App) (*catalog.Entry, bool) {
+	if app.Custom {
+		return catalog.CustomWith(app.SignOnMode)
+	}
+	return catalog.Named(app.Name)
+}
+
+// entry finds what is to be added by name and sign-on mode. It returns nil
+// after it recorded why there is none.
+func (b *body) entry(causes *rest.Causes) (*catalog.Entry, catalog.Mode) {
+	mode := b.SignOnMode
+	if mode == catalog.OpenIDConnect {
+		causes.Add("signOnMode", "OpenID Connect applications are not served; accepted values are %s", modeNames(catalog.Modes()))
+		return nil, ""
+	}
+	if b.Name == "" {
+		entry, ok := catalog.CustomWith(mode)
+		switch {
+		case ok:
+			return entry, mode
+		case mode == "":
+			causes.Blank("signOnMode")
+			causes.Blank("name")
+		case mode.Known():
+			causes.Blank("name") // only custom applications have no name of their own
+		default:
+			causes.Add("signOnMode", "The value must be one of %s", modeNames(catalog.Modes()))
+		}
+		return nil, ""
+	}
+	entry, ok := catalog.Named(b.Name)
+	if !ok {
+		causes.Add("name", "There is no application with this name in the catalog; it has %s", strings.Join(catalog.Names(), ", "))
+		return nil, ""
+	}
+	if mode == "" {
+		mode = entry.Modes[0]
+	}
+	if !entry.Has(mode) {
+		causes.Add("signOnMode", "The value for %s must be one of %s", entry.Name, modeNames(entry.Modes))
+		return nil, ""
+	}
+	return entry, mode
+}
+
+func modeNames(modes []catalog.Mode) string {
+	names := make([]string, len(modes))
+	for i, m := range modes {
+		names[i] = string(m)
+	}
+	return strings.Join(names, ", ")
+}
+
+// app builds the application that the body describes, without status, links
+// and password.
+func (b *body) app(entry *catalog.Entry, mode catalog.Mode, causes *rest.Causes) model.App {
+	app := model.App{
+		Name: entry.Name, Label: b.Label, SignOnMode: mode, Custom: entry.Custom(),
+		Accessibility: b.Accessibility, Visibility: b.Visibility,
+		Credentials: b.Credentials.model(mode, causes),
+		Settings: model.AppSettings{
+			App:           appSettings(entry, b.Settings.App, causes),
+			Notifications: b.Settings.Notifications,
+			Notes:         b.Settings.Notes,
+			SignOn:        signOnSettings(entry, mode, b.Settings.SignOn, causes),
+		},
+	}
+	if app.Settings.Notifications.VPN.Network.Connection == "" {
+		app.Settings.Notifications.VPN.Network.Connection = "DISABLED"
+	}
+	return app
+}
+
+// model checks the credential rules for a sign-on mode and fills in defaults.
+func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCredentials {
+	out := model.AppCredentials{Scheme: c.Scheme, UserName: c.UserName}
+	switch {
+	case !mode.Traits().UserCredentials && c.Scheme != "":
+		causes.Add("credentials.scheme", "Applications with the sign-on mode %s have no credential scheme", mode)
+	case mode.Traits().UserCredentials && c.Scheme == "":
+		out.Scheme = model.EditUsernameAndPassword
+	}
+	if out.Scheme == model.SharedUsernameAndPassword {
+		if c.UserName == "" {
+			causes.Blank("credentials.userName")
+		}
+	} else if c.UserName != "" || c.Password.given() {
+		causes.Add("credentials", "Only the scheme %s has a user name and a password of the application", model.SharedUsernameAndPassword)
+	}
+	template := model.UserNameTemplate{Type: model.TemplateBuiltIn}
+	if c.UserNameTemplate != nil {
+		template = *c.UserNameTemplate
+	}
+	if template.Type == "" {
+		template.Type = model.TemplateBuiltIn
+	}
+	switch {
+	case template.Type == model.TemplateNone:
+		template.Template = ""
+	case template.Template != "":
+		if _, err := appprofile.CompileTemplate(template.Template, model.UserAttribute); err != nil {
+			causes.Add("credentials.userNameTemplate.template", "%s", upperFirst(err))
+		}
+	case template.Type == model.TemplateBuiltIn:
+		template.Template = appprofile.DefaultTemplate
+	default:
+		causes.Blank("credentials.userNameTemplate.template")
+	}
+	out.UserNameTemplate = template
+	return out
+}
+
+// upperFirst is the text of an error as a sentence begins.
+func upperFirst(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,38 @@
+package model
+
+import "github.com/scimwright/scimwright/internal/docstore"
+
+// MaxAppGroupPriority is the highest priority number that can be given.
+const MaxAppGroupPriority = 100
+
+// AppGroup is the assignment of a group to an application. Its document id is
+// AppGroupID(app, group).
+type AppGroup struct {
+	AppID   string `json:"appId"`
+	GroupID string `json:"groupId"`
+	// Priority decides among the assigned groups of a user: the lowest number
+	// gives the profile. It is unique within the application.
+	Priority int `json:"priority"`
+	// Profile holds values of app attributes for the members.
+	Profile map[string]any `json:"profile,omitempty"`
+}
+
+// AppGroupID is the document id of the assignment of a group to an application.
+func AppGroupID(app, group string) string { return docstore.JoinID(app, group) }
+
+// The indexes of the app groups.
+const (
+	AppGroupByApp      = "app"      // the application
+	AppGroupByGroup    = "group"    // the group
+	AppGroupByPriority = "priority" // the priority
+)
+
+func appGroupCollection() *docstore.Collection[AppGroup] {
+	return docstore.NewCollection("app_groups",
+		docstore.Index[AppGroup]{Name: AppGroupByApp, Values: func(g *AppGroup) []any { return []any{g.AppID} }},
+		docstore.Index[AppGroup]{Name: AppGroupByGroup, Values: func(g *AppGroup) []any { return []any{g.GroupID} }},
+		docstore.Index[AppGroup]{Name: AppGroupByPriority, Kind: docstore.Int, Values: func(g *AppGroup) []any {
+			return []any{g.Priority}
+		}},
+	)
+}

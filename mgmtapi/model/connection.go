@@ -1,0 +1,106 @@
+package model
+
+import "github.com/scimwright/scimwright/internal/docstore"
+
+// HeaderFormat says how the token of a connection is put into the
+// Authorization header.
+type HeaderFormat string
+
+// The header formats.
+const (
+	HeaderBearer HeaderFormat = "BEARER" // "Bearer " and the token
+	HeaderRaw    HeaderFormat = "RAW"    // the token as it is
+	HeaderBasic  HeaderFormat = "BASIC"  // the token is user:password
+)
+
+// Connection is the provisioning connection of an application and the
+// features that work over it. Its document id is the application id; an
+// application that was never configured has none.
+type Connection struct {
+	// Enabled says that the connection was verified and activated.
+	Enabled bool   `json:"enabled"`
+	BaseURL string `json:"baseUrl"`
+	// SealedToken is the token; its binding is ConnectionBinding(app).
+	SealedToken       string       `json:"sealedToken"`
+	HeaderFormat      HeaderFormat `json:"headerFormat"`
+	UserNameAttribute string       `json:"userNameAttribute"`
+
+	UserProvisioning UserProvisioning `json:"userProvisioning"`
+	GroupPush        GroupPush        `json:"groupPush"`
+}
+
+// ConnectionBinding is the seal binding of a connection's token.
+func ConnectionBinding(app string) string { return "connection:" + app }
+
+// UserProvisioning are the options of the feature USER_PROVISIONING.
+type UserProvisioning struct {
+	Create       bool           `json:"create"`
+	Update       bool           `json:"update"`
+	Deactivate   bool           `json:"deactivate"`
+	SyncPassword bool           `json:"syncPassword"`
+	Seed         PasswordSeed   `json:"seed"`
+	Change       PasswordChange `json:"change"`
+}
+
+// PasswordSeed says which password Sync Password sends.
+type PasswordSeed string
+
+// The password seeds.
+const (
+	SeedRandom PasswordSeed = "RANDOM"
+	SeedSvc    PasswordSeed = "SVC"
+)
+
+// PasswordChange says what Sync Password does when a password changes.
+type PasswordChange string
+
+// The reactions to a changed password.
+const (
+	KeepExisting PasswordChange = "KEEP_EXISTING"
+	ChangeBoth   PasswordChange = "CHANGE"
+)
+
+// GroupPush are the options of the feature GROUP_PUSH.
+type GroupPush struct {
+	// Off is kept, not on, because the feature starts on with the connection.
+	Off bool `json:"off,omitempty"`
+}
+
+// Creates says whether Create Users is on and can work. It is false for nil.
+func (c *Connection) Creates() bool { return c != nil && c.Enabled && c.UserProvisioning.Create }
+
+// Updates says whether Update User Attributes is on and can work. It is false for nil.
+func (c *Connection) Updates() bool { return c != nil && c.Enabled && c.UserProvisioning.Update }
+
+// Deactivates says whether Deactivate Users is on and can work. It is false for nil.
+func (c *Connection) Deactivates() bool {
+	return c != nil && c.Enabled && c.UserProvisioning.Deactivate
+}
+
+// PushesGroups says whether Group Push is on and can work. It is false for nil.
+func (c *Connection) PushesGroups() bool { return c != nil && c.Enabled && !c.GroupPush.Off }
+
+// PushesProfiles says that the mapping rules over supplied values, because
+// what is assigned is pushed to the target.
+func (c *Connection) PushesProfiles() bool { return c.Creates() || c.Updates() }
+
+// Features derives the feature list of an application. It is empty for nil
+// and for a connection that is not enabled.
+func (c *Connection) Features() []string {
+	features := []string{}
+	add := func(on bool, names ...string) {
+		if on {
+			features = append(features, names...)
+		}
+	}
+	add(c.Creates(), "PUSH_NEW_USERS")
+	add(c.Updates(), "PUSH_PROFILE_UPDATES")
+	add(c.Deactivates(), "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS")
+	add(c != nil && c.Enabled && c.UserProvisioning.SyncPassword, "PUSH_PASSWORD_UPDATES")
+	add(c.PushesGroups(), "GROUP_PUSH")
+	return features
+}
+
+func connectionCollection() *docstore.Collection[Connection] {
+	return docstore.NewCollection[Connection]("connections")
+}

@@ -1,0 +1,31 @@
+package model
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// eachBatch is how many documents Each reads at once.
+const eachBatch = 500
+
+// Each calls fn for every document that fulfils the condition, in the order of
+// insertion. The documents are read in batches, so that fn may change, add and
+// delete documents of the same collection; those it adds are met too when they
+// fulfil the condition.
+func Each[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], where docstore.Cond, fn func(docstore.Doc[T]) error) error {
+	for after := ""; ; {
+		page, err := c.Query(ctx, q, docstore.Query[T]{Where: where, After: after, Limit: eachBatch})
+		if err != nil {
+			return err
+		}
+		for _, doc := range page.Docs {
+			if err := fn(doc); err != nil {
+				return err
+			}
+		}
+		if after = page.Next; after == "" {
+			return nil
+		}
+	}
+}

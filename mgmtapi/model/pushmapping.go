@@ -1,0 +1,94 @@
+package model
+
+import (
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// PushMappingStatus is the status of a group push mapping.
+type PushMappingStatus string
+
+// The statuses of a group push mapping.
+const (
+	PushActive   PushMappingStatus = "ACTIVE"
+	PushInactive PushMappingStatus = "INACTIVE"
+	PushError    PushMappingStatus = "ERROR"
+)
+
+// PushMapping pushes a group to the target of an application. There is at
+// most one that is not deleted for each application and source group.
+type PushMapping struct {
+	AppID         string            `json:"appId"`
+	SourceGroupID string            `json:"sourceGroupId"`
+	TargetGroupID string            `json:"targetGroupId"`
+	Status        PushMappingStatus `json:"status"`
+	LastPush      *time.Time        `json:"lastPush,omitempty"`
+	ErrorSummary  string            `json:"errorSummary,omitempty"`
+	// RemoteID is the id of the group in the target, once known.
+	RemoteID string `json:"remoteId,omitempty"`
+
+	// Deleted marks a tombstone: it answers no read and is kept until the
+	// target has been told.
+	Deleted bool `json:"deleted,omitempty"`
+	// DeleteTarget says that the group in the target goes with the mapping.
+	DeleteTarget bool `json:"deleteTarget,omitempty"`
+}
+
+// EventPushMappingChanged is the topic of PushMappingChanged.
+const EventPushMappingChanged = "pushmapping.changed"
+
+// PushMappingChanged tells that the desired state of a pushed group may have
+// changed. Without Members and AllMembers it is the group itself: its name, the
+// status of the mapping or its existence.
+type PushMappingChanged struct {
+	App   string `json:"app"`
+	Group string `json:"group"` // the source group
+	// Members are the users whose membership in the pushed group may have changed.
+	Members []string `json:"members,omitempty"`
+	// AllMembers says that the whole membership is to be pushed.
+	AllMembers bool `json:"allMembers,omitempty"`
+}
+
+// Topic implements Event.
+func (PushMappingChanged) Topic() string { return EventPushMappingChanged }
+
+// Key implements Event with JoinID(application, source group).
+func (e PushMappingChanged) Key() string { return docstore.JoinID(e.App, e.Group) }
+
+// The indexes of the push mappings. Those named "live" leave out tombstones.
+const (
+	PushMappingByPair       = "pair"        // JoinID(application, source group), tombstones too
+	PushMappingByLivePair   = "live_pair"   // the same, unique
+	PushMappingByLiveApp    = "live_app"    // the application
+	PushMappingByLiveSource = "live_source" // the source group
+	PushMappingByLiveTarget = "live_target" // the target group
+	PushMappingByApp        = "app"         // the application, tombstones too
+	PushMappingByStatus     = "status"      // the status
+)
+
+func pushMappingCollection() *docstore.Collection[PushMapping] {
+	index := func(name string, value func(*PushMapping) string) docstore.Index[PushMapping] {
+		return docstore.Index[PushMapping]{Name: name, Values: func(m *PushMapping) []any { return []any{value(m)} }}
+	}
+	live := func(name string, value func(*PushMapping) string) docstore.Index[PushMapping] {
+		return docstore.Index[PushMapping]{Name: name, Values: func(m *PushMapping) []any {
+			if m.Deleted {
+				return nil
+			}
+			return []any{value(m)}
+		}}
+	}
+	pair := func(m *PushMapping) string { return docstore.JoinID(m.AppID, m.SourceGroupID) }
+	livePair := live(PushMappingByLivePair, pair)
+	livePair.Unique = true
+	return docstore.NewCollection("push_mappings",
+		index(PushMappingByPair, pair),
+		livePair,
+		live(PushMappingByLiveApp, func(m *PushMapping) string { return m.AppID }),
+		live(PushMappingByLiveSource, func(m *PushMapping) string { return m.SourceGroupID }),
+		live(PushMappingByLiveTarget, func(m *PushMapping) string { return m.TargetGroupID }),
+		index(PushMappingByApp, func(m *PushMapping) string { return m.AppID }),
+		index(PushMappingByStatus, func(m *PushMapping) string { return string(m.Status) }),
+	)
+}
