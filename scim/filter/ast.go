@@ -23,7 +23,7 @@ const (
 type Expr interface {
 	// String writes the expression; Parse reads it back to an equal one.
 	String() string
-	expr()
+	appendTo(dst []byte) []byte
 }
 
 // And holds when both do.
@@ -55,13 +55,6 @@ type ValuePath struct {
 	Op     Op
 	Value  any
 }
-
-func (And) expr()       {}
-func (Or) expr()        {}
-func (Not) expr()       {}
-func (Compare) expr()   {}
-func (Present) expr()   {}
-func (ValuePath) expr() {}
 
 // Path is the path of a PATCH operation (RFC 7644 section 3.5.2): attrPath / valuePath [subAttr]. Filter is nil and Sub
 // empty when the path is an attribute path; a sub-attribute without filter is Attr.Sub.

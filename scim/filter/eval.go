@@ -1,0 +1,318 @@
+package filter
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/internal/fold"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// Eval says whether the resource matches (RFC 7644 section 3.4.2.2).
+//
+//   - Strings compare by the attribute's caseExact, dateTimes as instants, numbers by value.
+//   - A multi-valued attribute matches when any element does; conditions joined by "and" may be met by different elements,
+//     those in one value filter by one. A bare multi-valued complex attribute means its "value".
+//   - pr: a value that is not null, "", [] or {}; in complex attributes any sub-attribute, in multi-valued ones any element.
+//   - ne is "not eq": on multi-valued attributes no element may equal, and unassigned attributes match. "eq null" is "not
+//     pr", "ne null" is pr. (The RFC leaves these open.)
+//   - An attribute the type does not define, or that is never returned, has no value: every comparison with it is false, ne
+//     too, so that a misspelt name does not select everything.
+//
+// What Check refuses evaluates to false.
+func Eval(e Expr, r *scim.Resource, rt *schema.ResourceType) bool {
+	switch e := e.(type) {
+	case And:
+		return Eval(e.X, r, rt) && Eval(e.Y, r, rt)
+	case Or:
+		return Eval(e.X, r, rt) || Eval(e.Y, r, rt)
+	case Not:
+		return !Eval(e.X, r, rt)
+	case Compare:
+		return evalAttribute(e.Path, e.Op, e.Value, r, rt)
+	case Present:
+		return evalAttribute(e.Path, Pr, nil, r, rt)
+	case ValuePath:
+		return evalValuePath(e, r, rt)
+	}
+	return false
+}
+
+// EvalElement says whether one element of the attribute (or the value of a single-valued one) fulfils a value filter, whose
+// paths name sub-attributes.
+func EvalElement(e Expr, element any, a *schema.Attribute) bool {
+	switch e := e.(type) {
+	case And:
+		return EvalElement(e.X, element, a) && EvalElement(e.Y, element, a)
+	case Or:
+		return EvalElement(e.X, element, a) || EvalElement(e.Y, element, a)
+	case Not:
+		return !EvalElement(e.X, element, a)
+	case Compare:
+		return evalPart(e.Path.Name, e.Op, e.Value, element, a)
+	case Present:
+		return evalPart(e.Path.Name, Pr, nil, element, a)
+	}
+	return false
+}
+
+func evalValuePath(e ValuePath, r *scim.Resource, rt *schema.ResourceType) bool {
+	res, ok := rt.Resolve(e.Path)
+	if !ok || res.Attribute == nil || res.Sub != nil || res.Attribute.Returned == schema.Never {
+		return false
+	}
+	v, _ := res.Lookup(r)
+	list, isList := v.([]any)
+	if !isList {
+		return v != nil && matchesElement(e, v, res.Attribute)
+	}
+	for _, element := range list {
+		if matchesElement(e, element, res.Attribute) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchesElement(e ValuePath, element any, a *schema.Attribute) bool {
+	return EvalElement(e.Filter, element, a) && (e.Op == "" || evalPart(e.Sub, e.Op, e.Value, element, a))
+}
+
+func evalAttribute(path scim.AttrPath, op Op, operand any, r *scim.Resource, rt *schema.ResourceType) bool {
+	res, ok := rt.Resolve(path)
+	if !ok {
+		return false
+	}
+	v, _ := res.Lookup(r)
+	if res.Attribute == nil { // an extension: in use or not
+		return op == Pr && present(v)
+	}
+	a := res.Attribute
+	if a.Returned == schema.Never {
+		return false
+	}
+	sub := res.Sub
+	switch {
+	case sub == nil && a.Type == schema.Complex && op != Pr && operand != nil:
+		if sub = defaultSub(a); sub == nil {
+			return false
+		}
+		a = sub
+	case sub != nil:
+		a = sub
+	}
+	return evalValues(a, sub, op, operand, v)
+}
+
+// evalPart compares a part of an element: a sub-attribute, or the element itself under the name "value".
+func evalPart(name string, op Op, operand any, element any, a *schema.Attribute) bool {
+	sub := elementAttribute(a, name)
+	if sub == nil {
+		return false
+	}
+	if o, ok := element.(*scim.Object); ok {
+		element, _ = o.Get(sub.Name)
+	}
+	return evalValues(sub, nil, op, operand, element)
+}
+
+// elementAttribute finds the definition of a name in a value filter.
+func elementAttribute(a *schema.Attribute, name string) *schema.Attribute {
+	if a.Type != schema.Complex && scim.EqualName(name, "value") {
+		return a
+	}
+	return a.SubAttribute(name)
+}
+
+// evalValues applies the operator to a stored value of the definition a. Where v is, or is an array of, objects, sub says
+// which part of them is meant.
+func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
+	if a.Returned == schema.Never {
+		return false
+	}
+	switch {
+	case op == Pr:
+		return presentPart(v, sub)
+	case operand == nil:
+		return op == Eq && !presentPart(v, sub) || op == Ne && presentPart(v, sub)
+	case op == Ne:
+		// An operand of the wrong type must not select everything.
+		return comparable(a, operand) && !anyElement(a, sub, Eq, operand, v)
+	}
+	return anyElement(a, sub, op, operand, v)
+}
+
+func anyElement(a, sub *schema.Attribute, op Op, operand, v any) bool {
+	if list, ok := v.([]any); ok {
+		for _, e := range list {
+			if compare(a, op, part(e, sub), operand) {
+				return true
+			}
+		}
+		return false
+	}
+	return compare(a, op, part(v, sub), operand)
+}
+
+func part(v any, sub *schema.Attribute) any {
+	if o, ok := v.(*scim.Object); ok && sub != nil {
+		v, _ = o.Get(sub.Name)
+	}
+	return v
+}
+
+func presentPart(v any, sub *schema.Attribute) bool {
+	if list, ok := v.([]any); ok {
+		for _, e := range list {
+			if present(part(e, sub)) {
+				return true
+			}
+		}
+		return false
+	}
+	return present(part(v, sub))
+}
+
+func present(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case string:
+		return v != ""
+	case []any:
+		for _, e := range v {
+			if present(e) {
+				return true
+			}
+		}
+		return false
+	case *scim.Object:
+		for _, e := range v.All() {
+			if present(e) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// compare applies an operator other than pr and ne to one stored value.
+func compare(a *schema.Attribute, op Op, v, operand any) bool {
+	switch op {
+	case Eq:
+		return equal(a, v, operand)
+	case Co, Sw, Ew:
+		s, ok := v.(string)
+		t, alsoOK := operand.(string)
+		if !ok || !alsoOK || a.Type != schema.String && a.Type != schema.Reference && a.Type != "" {
+			return false
+		}
+		if !a.CaseExact {
+			s, t = fold.String(s), fold.String(t)
+		}
+		switch op {
+		case Co:
+			return strings.Contains(s, t)
+		case Sw:
+			return strings.HasPrefix(s, t)
+		}
+		return strings.HasSuffix(s, t)
+	}
+	if a.Type == schema.Boolean || a.Type == schema.Binary {
+		return false
+	}
+	order, ok := Order(a, v, operand)
+	if !ok {
+		return false
+	}
+	switch op {
+	case Gt:
+		return order > 0
+	case Ge:
+		return order >= 0
+	case Lt:
+		return order < 0
+	case Le:
+		return order <= 0
+	}
+	return false
+}
+
+func equal(a *schema.Attribute, v, operand any) bool {
+	s, ok := v.(string)
+	t, alsoOK := operand.(string)
+	if ok && alsoOK && a.Type != schema.DateTime && a.Type != schema.Boolean {
+		switch {
+		case a.Type == schema.Binary:
+			return strings.TrimRight(s, "=") == strings.TrimRight(t, "=")
+		case a.CaseExact:
+			return s == t
+		}
+		return strings.EqualFold(s, t)
+	}
+	order, ok := Order(a, v, operand)
+	return ok && order == 0
+}
+
+// Order compares two values of an attribute: -1, 0 or +1. Strings sort by code points, folded unless caseExact; dateTimes by
+// instant; numbers by value; false before true. ok is false when one of them is not of the attribute's type.
+func Order(a *schema.Attribute, x, y any) (order int, ok bool) {
+	switch a.Type {
+	case schema.Boolean:
+		p, ok := boolean(x)
+		q, alsoOK := boolean(y)
+		switch {
+		case p == q:
+			order = 0
+		case q:
+			order = -1
+		default:
+			order = 1
+		}
+		return order, ok && alsoOK
+	case schema.Integer, schema.Decimal:
+		p, ok := x.(json.Number)
+		q, alsoOK := y.(json.Number)
+		if !ok || !alsoOK {
+			return 0, false
+		}
+		return scim.CompareNumbers(p, q), true
+	case schema.Complex:
+		return 0, false
+	}
+	s, ok := x.(string)
+	t, alsoOK := y.(string)
+	if !ok || !alsoOK {
+		return 0, false
+	}
+	if a.Type == schema.DateTime {
+		p, err := schema.ParseDateTime(s)
+		q, alsoErr := schema.ParseDateTime(t)
+		return p.Compare(q), err == nil && alsoErr == nil
+	}
+	if !a.CaseExact {
+		s, t = fold.String(s), fold.String(t)
+	}
+	return cmp.Compare(s, t), true
+}
+
+// boolean reads true and false, also spelled as strings in whatever letter case: clients write primary eq "True".
+func boolean(v any) (value, ok bool) {
+	switch v := v.(type) {
+	case bool:
+		return v, true
+	case string:
+		if scim.EqualName(v, "true") {
+			return true, true
+		}
+		return false, scim.EqualName(v, "false")
+	}
+	return false, false
+}
+
+// Fold maps strings that differ only in letter case to the same one: simple Unicode case folding, the relation of
+// strings.EqualFold and of every comparison here that is not caseExact. Decomposed letters are not composed.
+func Fold(s string) string { return fold.String(s) }

@@ -1,0 +1,97 @@
+package filter
+
+import "github.com/scimwright/scimwright/scim"
+
+// String writes "X and Y", with parentheses where a reader would group otherwise.
+func (e And) String() string { return string(e.appendTo(nil)) }
+
+// String writes "X or Y", with parentheses where a reader would group otherwise.
+func (e Or) String() string { return string(e.appendTo(nil)) }
+
+// String writes "not (X)".
+func (e Not) String() string { return string(e.appendTo(nil)) }
+
+// String writes "path op value".
+func (e Compare) String() string { return string(e.appendTo(nil)) }
+
+// String writes "path pr".
+func (e Present) String() string { return string(e.appendTo(nil)) }
+
+// String writes "path[filter]" and, with Op set, ".sub op value".
+func (e ValuePath) String() string { return string(e.appendTo(nil)) }
+
+// String writes the path as ParsePath reads it.
+func (p Path) String() string {
+	dst := []byte(p.Attr.String())
+	if p.Filter != nil {
+		dst = append(dst, '[')
+		dst = p.Filter.appendTo(dst)
+		dst = append(dst, ']')
+		if p.Sub != "" {
+			dst = append(dst, '.')
+			dst = append(dst, p.Sub...)
+		}
+	}
+	return string(dst)
+}
+
+func (e And) appendTo(dst []byte) []byte {
+	_, or := e.X.(Or)
+	dst = appendGroup(dst, e.X, or)
+	dst = append(dst, " and "...)
+	switch e.Y.(type) {
+	case And, Or:
+		return appendGroup(dst, e.Y, true)
+	}
+	return e.Y.appendTo(dst)
+}
+
+func (e Or) appendTo(dst []byte) []byte {
+	dst = e.X.appendTo(dst)
+	dst = append(dst, " or "...)
+	_, or := e.Y.(Or)
+	return appendGroup(dst, e.Y, or)
+}
+
+func (e Not) appendTo(dst []byte) []byte {
+	return appendGroup(append(dst, "not "...), e.X, true)
+}
+
+func (e Compare) appendTo(dst []byte) []byte {
+	return appendComparison(append(dst, e.Path.String()...), e.Op, e.Value)
+}
+
+func (e Present) appendTo(dst []byte) []byte {
+	return appendComparison(append(dst, e.Path.String()...), Pr, nil)
+}
+
+func (e ValuePath) appendTo(dst []byte) []byte {
+	dst = append(dst, e.Path.String()...)
+	dst = append(dst, '[')
+	dst = e.Filter.appendTo(dst)
+	dst = append(dst, ']')
+	if e.Op == "" {
+		return dst
+	}
+	dst = append(dst, '.')
+	return appendComparison(append(dst, e.Sub...), e.Op, e.Value)
+}
+
+func appendComparison(dst []byte, op Op, value any) []byte {
+	dst = append(dst, ' ')
+	dst = append(dst, op...)
+	if op == Pr {
+		return dst
+	}
+	dst = append(dst, ' ')
+	return scim.AppendValue(dst, value)
+}
+
+func appendGroup(dst []byte, e Expr, parentheses bool) []byte {
+	if !parentheses {
+		return e.appendTo(dst)
+	}
+	dst = append(dst, '(')
+	dst = e.appendTo(dst)
+	return append(dst, ')')
+}

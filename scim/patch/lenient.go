@@ -1,0 +1,124 @@
+package patch
+
+import (
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// What Options.Lenient allows beyond the RFC, apart from spellings.
+
+// createElement answers an operation on elements that selects none: noTarget, or when lenient a new element made of the
+// filter's eq comparisons and the value. The RFC says noTarget for replace; for add it is silent (erratum 8097).
+func (p *patcher) createElement(at place, v any) error {
+	element := &scim.Object{}
+	if !p.opts.Lenient || v == nil || at.filter == nil || at.a.Type != schema.Complex || !describe(at.filter, element) {
+		return fail(scim.NoTarget, "no value of %s matches the path", at.path)
+	}
+	if at.sub != nil {
+		element.Set(at.sub.Name, v)
+	} else {
+		given, ok := v.(*scim.Object)
+		if !ok {
+			return fail(scim.InvalidValue, "%s must be an object of sub-attributes", at.path)
+		}
+		for name, v := range given.All() {
+			element.Set(name, v)
+		}
+	}
+	return p.addElements(at, element)
+}
+
+// describe sets in the element what a filter of eq comparisons joined by "and" says of it; false for other filters.
+func describe(e filter.Expr, element *scim.Object) bool {
+	switch e := e.(type) {
+	case filter.And:
+		return describe(e.X, element) && describe(e.Y, element)
+	case filter.Compare:
+		if e.Op != filter.Eq {
+			return false
+		}
+		element.Set(e.Path.Name, e.Value)
+		return true
+	}
+	return false
+}
+
+// removeListed removes the elements a list names: those that agree with one of its entries in all it gives. An entry that
+// is no object names the "value".
+func (p *patcher) removeListed(at place, v any) error {
+	entries, _ := listed(v).([]any)
+	if at.schemas() {
+		return fail(scim.InvalidValue, "remove from schemas takes no value")
+	}
+	return p.change(at, func() error {
+		elements, _ := at.value().([]any)
+		elements = append([]any(nil), elements...)
+		m := newMatcher(at.a, entries)
+		for i, e := range elements {
+			if m.match(e) {
+				elements[i] = nil
+			}
+		}
+		return p.keep(at, elements)
+	})
+}
+
+// matcher finds the elements named by entries. References to resources go by their value alone and by hash: such lists are
+// long, and clients send along whatever they know of a member.
+type matcher struct {
+	a       *schema.Attribute
+	value   *schema.Attribute
+	byValue map[string]bool
+	entries []*scim.Object
+}
+
+func newMatcher(a *schema.Attribute, entries []any) *matcher {
+	m := &matcher{a: a, value: a.SubAttribute("value"), byValue: make(map[string]bool)}
+	for _, e := range entries {
+		o, ok := e.(*scim.Object)
+		switch {
+		case !ok && m.value == nil:
+			m.byValue[a.Key(e)] = true
+		case !ok:
+			m.byValue[m.value.Key(e)] = true
+		case m.value != nil && a.SubAttribute("$ref") != nil && o.Text("value") != "":
+			m.byValue[m.value.Key(o.Text("value"))] = true
+		default:
+			m.entries = append(m.entries, o)
+		}
+	}
+	return m
+}
+
+func (m *matcher) match(element any) bool {
+	o, ok := element.(*scim.Object)
+	if !ok {
+		return m.byValue[m.a.Key(element)]
+	}
+	if v, ok := o.Get("value"); ok && m.value != nil && m.byValue[m.value.Key(v)] {
+		return true
+	}
+	for _, entry := range m.entries {
+		if m.agrees(o, entry) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) agrees(element, entry *scim.Object) bool {
+	compared := 0
+	for name, want := range entry.All() {
+		sub := m.a.SubAttribute(name)
+		if sub == nil || want == nil {
+			continue
+		}
+		got, ok := element.Get(name)
+		if !ok || sub.Key(got) != sub.Key(want) {
+			return false
+		}
+		compared++
+	}
+	return compared > 0
+}

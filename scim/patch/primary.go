@@ -1,0 +1,32 @@
+package patch
+
+import "github.com/scimwright/scimwright/scim"
+
+// The primary value of a multi-valued attribute: an operation that makes one element primary makes the others not (RFC 7644
+// section 3.5.2).
+
+func isPrimary(element any) bool {
+	o, _ := element.(*scim.Object)
+	primary, _ := o.Bool("primary")
+	return primary
+}
+
+// demoteOthers sets primary to false in all elements that are primary but the chosen one. Elements are the patcher's own, so
+// they are changed in place.
+func demoteOthers(elements []any, chosen func(any) bool) {
+	for _, e := range elements {
+		if isPrimary(e) && !chosen(e) {
+			e.(*scim.Object).Set("primary", false)
+		}
+	}
+}
+
+// mentionsPrimary says whether an operation on elements says anything about "primary".
+func mentionsPrimary(at place, v any) bool {
+	if at.sub != nil {
+		return scim.EqualName(at.sub.Name, "primary")
+	}
+	o, _ := v.(*scim.Object)
+	_, ok := o.Get("primary")
+	return ok
+}

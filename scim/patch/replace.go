@@ -1,0 +1,51 @@
+package patch
+
+import (
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// replace is the operation replace on an attribute (RFC 7644 section 3.5.2.3).
+func (p *patcher) replace(at place, v any) error {
+	return p.change(at, func() error {
+		switch {
+		case v == nil:
+			return p.unassign(at, scim.InvalidValue)
+		case at.schemas():
+			return p.replaceSchemas(v)
+		case at.a.MultiValued:
+			return p.assign(at, listed(v))
+		case at.a.Type == schema.Complex:
+			return p.merge(at, v, p.replace)
+		}
+		return p.assign(at, v)
+	})
+}
+
+// replaceElements replaces the elements a path selects, or one of their parts.
+func (p *patcher) replaceElements(at place, v any) error {
+	return p.change(at, func() error {
+		elements, meant := at.list()
+		if len(meant) == 0 {
+			return p.createElement(at, v)
+		}
+		if at.sub == nil {
+			c, err := at.a.CleanElement(v, at.path, p.clean)
+			if err != nil {
+				return err
+			}
+			// All matches become the same value, so the first stands for them.
+			for _, i := range meant[1:] {
+				elements[i] = nil
+			}
+			elements[meant[0]] = c
+			return p.finish(at, elements, meant[:1], v)
+		}
+		for _, i := range meant {
+			if err := p.changeElement(at, elements, i, v, p.replace); err != nil {
+				return err
+			}
+		}
+		return p.finish(at, elements, meant, v)
+	})
+}

@@ -1,0 +1,220 @@
+package patch
+
+import (
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// place is where an attribute's value is held: under the attribute's name in an object. The object is the resource, an
+// extension, a complex value or an element of a multi-valued attribute. An extension itself is a place too; it looks like a
+// complex attribute whose name is the URN.
+//
+// With elements set the place stands for elements of its multi-valued attribute, or for their part sub: those the filter
+// selects, all without one.
+type place struct {
+	holder    *scim.Object
+	a         *schema.Attribute
+	path      scim.AttrPath
+	extension bool
+	// attach puts the holder into the resource once it has members, and takes it out when it has none. Nil when the
+	// holder is the resource or an element.
+	attach func() error
+
+	elements bool
+	filter   filter.Expr
+	sub      *schema.Attribute
+}
+
+func (at place) value() any {
+	v, _ := at.holder.Get(at.a.Name)
+	return v
+}
+
+func (at place) schemas() bool { return !at.extension && at.path == scim.AttrPath{Name: "schemas"} }
+
+// part is the place of a sub-attribute in o, which is the value of at or one of its elements.
+func (at place) part(o *scim.Object, sub *schema.Attribute) place {
+	path := at.path
+	if at.extension {
+		path.Name = sub.Name
+	} else {
+		path.Sub = sub.Name
+	}
+	return place{holder: o, a: sub, path: path}
+}
+
+// passedOver says whether a read-only attribute in a value without path is to be ignored.
+func (at place) passedOver(value any, lenient bool) bool {
+	return at.a.Mutability == schema.ReadOnly && (lenient || scim.Equal(at.value(), value))
+}
+
+// root is the place of a top-level attribute.
+func (p *patcher) root(r schema.Resolved) place {
+	return place{holder: &p.out.Object, a: r.Attribute, path: r.Path}
+}
+
+// extension is the place of an extension's object.
+func (p *patcher) extension(s *schema.Schema) place {
+	required := false
+	if e := p.rt.Extension(s.ID); e != nil {
+		required = e.Required
+	}
+	return place{
+		holder:    &p.out.Object,
+		a:         &schema.Attribute{Name: s.ID, Type: schema.Complex, Required: required, SubAttributes: s.Attributes},
+		path:      scim.AttrPath{URN: s.ID},
+		extension: true,
+	}
+}
+
+// member finds what a key of a value without path names: an attribute of the base schema, a common one or an extension.
+func (p *patcher) member(name string) (place, bool) {
+	if e := p.rt.Extension(name); e != nil {
+		return p.extension(e.Schema), true
+	}
+	r, ok := p.rt.Resolve(scim.AttrPath{Name: name})
+	if !ok {
+		return place{}, false
+	}
+	return p.root(r), true
+}
+
+// resolve finds the place a path names.
+func (p *patcher) resolve(text string) (place, error) {
+	path, err := filter.ParsePath(text)
+	if err != nil {
+		return place{}, err
+	}
+	r, ok := p.rt.Resolve(path.Attr)
+	if !ok {
+		return place{}, fail(scim.InvalidPath, "%s is not defined by the schemas of %s", path.Attr, p.rt.Name)
+	}
+	if r.Attribute == nil {
+		if path.Filter != nil {
+			return place{}, fail(scim.InvalidPath, "%s is a schema and takes no value filter", r.Path)
+		}
+		return p.extension(r.Schema), nil
+	}
+	at := p.root(r)
+	if r.Extension {
+		at = p.child(p.extension(r.Schema), r.Attribute)
+	}
+	if path.Filter != nil {
+		return at.withFilter(path)
+	}
+	switch {
+	case r.Sub == nil:
+		return at, nil
+	case r.Attribute.MultiValued:
+		at.elements, at.sub = true, r.Sub
+		return at, nil
+	}
+	if at.a.Mutability == schema.ReadOnly {
+		return place{}, readOnly(at)
+	}
+	return p.child(at, r.Sub), nil
+}
+
+// child is the place of a part of the complex value at parent, whether or not that value is there yet.
+func (p *patcher) child(parent place, sub *schema.Attribute) place {
+	o, there := parent.value().(*scim.Object)
+	if !there {
+		o = &scim.Object{}
+	}
+	at := parent.part(o, sub)
+	at.attach = func() error { return p.settle(parent, o, there) }
+	return at
+}
+
+func (at place) withFilter(path filter.Path) (place, error) {
+	if !at.a.MultiValued {
+		return place{}, fail(scim.InvalidPath, "%s has a single value and takes no value filter", at.path)
+	}
+	if err := filter.CheckElement(path.Filter, at.a); err != nil {
+		return place{}, err
+	}
+	at.elements, at.filter = true, path.Filter
+	if path.Sub != "" {
+		if at.sub = at.a.SubAttribute(path.Sub); at.sub == nil {
+			return place{}, fail(scim.InvalidPath, "%s has no sub-attribute %s", at.path, path.Sub)
+		}
+	}
+	return at, nil
+}
+
+// list returns the elements at the place and the positions of those that are meant.
+func (at place) list() (elements []any, meant []int) {
+	elements, _ = at.value().([]any)
+	for i, e := range elements {
+		if at.filter == nil || filter.EvalElement(at.filter, e, at.a) {
+			meant = append(meant, i)
+		}
+	}
+	return elements, meant
+}
+
+// change runs fn, which changes the value at the place, unless the attribute is read-only; and refuses the change
+// afterwards if the attribute is immutable and was set.
+func (p *patcher) change(at place, fn func() error) error {
+	if at.a.Mutability == schema.ReadOnly {
+		return readOnly(at)
+	}
+	var before any
+	if at.a.Mutability == schema.Immutable {
+		before = scim.CloneValue(at.value())
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	if before != nil && !scim.Equal(before, at.value()) {
+		return fail(scim.Mutability, "%s is immutable and set already", at.path)
+	}
+	if at.attach != nil {
+		return at.attach()
+	}
+	return nil
+}
+
+// settle ends a change inside the complex value o at parent: it puts a new value in its place, takes out one that lost its
+// last part, and checks that the required parts are there.
+func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
+	if o.Len() == 0 {
+		if !there {
+			return nil
+		}
+		if err := p.unassign(parent, scim.InvalidValue); err != nil {
+			return err
+		}
+	} else {
+		for _, sub := range parent.a.SubAttributes {
+			// Required attributes of an extension are checked in the end: several operations may bring them.
+			if _, ok := o.Get(sub.Name); !ok && sub.Required && sub.Mutability != schema.ReadOnly && !parent.extension {
+				return fail(scim.InvalidValue, "%s is required", parent.part(o, sub).path)
+			}
+		}
+		if !there {
+			parent.holder.Set(parent.a.Name, o)
+		}
+	}
+	if parent.attach != nil {
+		return parent.attach()
+	}
+	return nil
+}
+
+// unassign takes the value away; keyword is the error type for a required attribute.
+func (p *patcher) unassign(at place, keyword scim.Type) error {
+	if at.value() == nil {
+		return nil
+	}
+	if at.a.Required {
+		return fail(keyword, "%s is required", at.path)
+	}
+	at.holder.Delete(at.a.Name)
+	return nil
+}
+
+func readOnly(at place) error {
+	return fail(scim.Mutability, "%s is read-only", at.path)
+}
