@@ -1,0 +1,66 @@
+package sqldb
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestNumberPlaceholders(t *testing.T) {
+	cases := map[string]struct{ in, want string }{
+		"are counted":                       {"a = ? AND b IN (?, ?)", "a = $1 AND b IN ($2, $3)"},
+		"stay in literals":                  {"'?' || ? || 'it''s ?'", "'?' || $1 || 'it''s ?'"},
+		"stay in quoted identifiers":        {`"a?""b?" = ?`, `"a?""b?" = $1`},
+		"stay in line comments":             {"-- ?\n?", "-- ?\n$1"},
+		"stay in block comments":            {"/* ? */ ? /* ?", "/* ? */ $1 /* ?"},
+		"stay in dollar quotes":             {"$$ ? $$ ? $tag$ ? $$ ? $tag$ ?", "$$ ? $$ $1 $tag$ ? $$ ? $tag$ $2"},
+		"stand beside numbered ones":        {"$1 ?", "$1 $1"},
+		"stand beside names with a dollar":  {"a$b$ = ? AND c$b$ = ?", "a$b$ = $1 AND c$b$ = $2"},
+		"stay in a literal that never ends": {"? '?", "$1 '?"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, numberPlaceholders(c.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSplitStatements(t *testing.T) {
+	got := splitStatements("a; b ';' ;\n-- only; a comment\n; /* c */ ;; d -- e;\n")
+	if diff := cmp.Diff([]string{"a", "b ';'", "d -- e;"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSegmentsLoseNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sql := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"?", "'", `"`, "$", "$$", "$a$", "--", "\n", "/*", "*/", ";", "a", "1", "é"})).
+			Draw(t, "sql"), "")
+		var b strings.Builder
+		for part := range segments(sql) {
+			b.WriteString(part)
+		}
+		if b.String() != sql {
+			t.Fatalf("%q became %q", sql, b.String())
+		}
+	})
+}
+
+func TestTheRewriterForgetsNothingAndDoesNotGrowWithoutEnd(t *testing.T) {
+	r := &rewriter{dialect: Postgres}
+	for i := range maxCachedTexts + 10 {
+		sql := strings.Repeat("x", i) + "?"
+		for range 2 {
+			if got := r.rewrite(sql); got != strings.Repeat("x", i)+"$1" {
+				t.Fatalf("%q", got)
+			}
+		}
+	}
+	if n := r.size.Load(); n != maxCachedTexts {
+		t.Errorf("%d texts are kept", n)
+	}
+}
