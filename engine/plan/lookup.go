@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Endpoints relative to the base URL.
+const (
+	users  = "/Users"
+	groups = "/Groups"
+)
+
+// PageSize is what every list request asks for.
+const PageSize = 100
+
+// lookupPath is the request that finds a resource by a unique attribute. The value is quoted as a JSON string (RFC 7644
+// section 3.4.2.2), then escaped for the URL.
+func lookupPath(endpoint, attribute, value string) string {
+	filter := attribute + " eq " + string(scim.AppendValue(nil, value))
+	return endpoint + "?filter=" + escape(filter) + "&startIndex=1&count=" + strconv.Itoa(PageSize)
+}
+
+// escape is url.QueryEscape with %20 for spaces, which every server reads.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+
+func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
+
+// hits reads the answer to a lookup: the resources that match, or why the answer is of no use. A 404 reads as an empty list.
+// A server that ignores the filter returns strangers, which must not be adopted: what has another value is left out.
+func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
+	switch {
+	case r.Err == nil && r.Status == http.StatusNotFound:
+		return nil, nil
+	case r.Err != nil || r.Status != http.StatusOK:
+		return nil, fail(r)
+	case r.Body == nil:
+		return nil, transient(r, "the answer to a lookup has no body")
+	}
+	list := &scim.Resource{Object: *r.Body}
+	_, hasResources := r.Body.Get("Resources")
+	_, hasTotal := r.Body.Get("totalResults")
+	if !list.HasSchema(scim.ListResponseMessage) && !hasResources && !hasTotal {
+		return nil, transient(r, "the answer to a lookup is not a ListResponse")
+	}
+	total, known := count(r.Body, "totalResults")
+	var out []*scim.Resource
+	for _, v := range r.Body.Array("Resources") {
+		o, ok := v.(*scim.Object)
+		if !ok {
+			return nil, rejected(r, "the answer to a lookup lists something that is not a resource")
+		}
+		if got, ok := textAt(o, attribute); ok && !strings.EqualFold(got, value) {
+			continue
+		}
+		hit := &scim.Resource{Object: *o}
+		if hit.ID() == "" {
+			return nil, rejected(r, "the answer to a lookup lists a resource without an id")
+		}
+		out = append(out, hit)
+	}
+	if known && total > 0 && len(r.Body.Array("Resources")) == 0 {
+		return nil, transient(r, fmt.Sprintf("the answer to a lookup says totalResults %d, but lists no resource", total))
+	}
+	return out, nil
+}
+
+// count reads an integer; some servers send it as a string.
+func count(o *scim.Object, name string) (int, bool) {
+	v, ok := o.Get(name)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(fmt.Sprint(v))
+	return n, err == nil
+}
+
+// textAt reads a string by an attribute path with at most one dot; ok is false when there is none to compare.
+func textAt(o *scim.Object, path string) (string, bool) {
+	p, err := scim.ParseAttrPath(path)
+	if err != nil {
+		return "", false
+	}
+	if p.URN != "" {
+		if ext := o.Complex(p.URN); ext != nil {
+			o = ext
+		}
+	}
+	name := p.Name
+	if p.Sub != "" {
+		o, name = o.Complex(p.Name), p.Sub
+	}
+	v, _ := o.Get(name)
+	s, ok := v.(string)
+	return s, ok
+}
+
+// ids lists the ids of resources for a message.
+func ids(rs []*scim.Resource) string {
+	out := make([]string, len(rs))
+	for i, r := range rs {
+		out[i] = r.ID()
+	}
+	return strings.Join(out, ", ")
+}

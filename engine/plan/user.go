@@ -1,0 +1,426 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// UserInput is what is known about a user when its sequence begins.
+type UserInput struct {
+	Want     Want
+	UserName string         // compared in the lookup
+	Resource *scim.Resource // the mapped attributes, without id, meta, active, groups and password
+	Password string         // sent at create only
+	RemoteID string         // empty when not known
+	Origin   Origin
+	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
+
+	Style                      Style
+	Create, Update, Deactivate bool
+	LookupAttribute            string // Defaults to userName
+	OnMissing                  Missing
+}
+
+// User returns the sequence that brings a user to its desired state.
+//
+//	active, no id:    lookup; none: POST; one: link, then as below; several: held
+//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs
+//	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard, or where PATCH is not known)
+//	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
+//
+// Absent is the same as Inactive: a user is never deleted.
+func User(in UserInput) *Sequence {
+	if in.LookupAttribute == "" {
+		in.LookupAttribute = "userName"
+	}
+	u := &user{in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName}}
+	s := &Sequence{}
+	u.s = s
+	s.step = u.begin()
+	return s
+}
+
+type user struct {
+	in     UserInput
+	out    Outcome
+	s      *Sequence
+	rounds int
+}
+
+// send yields a request; then is called with the answer.
+func (u *user) send(req Request, then func(Response) Step) Step {
+	u.s.next = then
+	return Step{Request: &req}
+}
+
+func (u *user) end(class Class, message string) Step {
+	u.out.Class, u.out.Message = class, message
+	out := u.out
+	return Step{Outcome: &out}
+}
+
+func (u *user) fail(f *failure) Step {
+	u.out.Status, u.out.ScimType, u.out.RetryAfter = f.status, f.scimType, f.retryAfter
+	return u.end(f.class, f.message)
+}
+
+func (u *user) begin() Step {
+	if u.in.Want == Active {
+		return u.beginActive()
+	}
+	switch {
+	case u.out.RemoteID == "" && !u.in.Known:
+		return u.end(Done, "") // nobody ever asked for an account: whatever is there is not ours
+	case !u.in.Deactivate:
+		return u.end(Skipped, "deactivating users is switched off for this target")
+	case u.out.RemoteID == "":
+		return u.lookup(u.deactivateFound)
+	default:
+		return u.deactivate()
+	}
+}
+
+func (u *user) beginActive() Step {
+	if u.out.RemoteID == "" {
+		return u.lookup(u.adoptOrCreate)
+	}
+	return u.refresh()
+}
+
+// lookup finds the account by name and hands the hits to then.
+func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
+	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, then)
+}
+
+func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Resource) Step) Step {
+	if value == "" {
+		return u.fail(rejected(Response{}, "the user has no "+attribute+" to look it up by"))
+	}
+	if u.out.Operation == OpNone {
+		u.out.Operation = OpLookup
+	}
+	return u.send(Request{Method: http.MethodGet, Path: lookupPath(users, attribute, value)}, func(r Response) Step {
+		found, f := hits(r, attribute, value)
+		switch {
+		case f != nil:
+			return u.fail(f.in("lookup by " + attribute))
+		case len(found) > 1:
+			u.out.Status = r.Status
+			return u.end(Held, fmt.Sprintf("%d accounts match %s %q: %s", len(found), attribute, value, ids(found)))
+		}
+		return then(r, found)
+	})
+}
+
+func (u *user) adoptOrCreate(_ Response, found []*scim.Resource) Step {
+	if len(found) == 1 {
+		return u.adopt(found[0])
+	}
+	if !u.in.Create {
+		return u.end(Skipped, "no account exists, and creating users is switched off for this target")
+	}
+	return u.create()
+}
+
+// adopt links a found account and brings it up to date.
+func (u *user) adopt(hit *scim.Resource) Step {
+	u.link(hit)
+	u.out.Operation = OpLink
+	_, told := hit.Get("active")
+	if !u.in.Update && (!u.in.Deactivate || told && active(hit)) {
+		return u.end(Done, "")
+	}
+	return u.refresh()
+}
+
+// link takes over the id. An account that carries our own identifier was created by us, in an attempt whose answer was lost.
+func (u *user) link(hit *scim.Resource) {
+	u.out.RemoteID = hit.ID()
+	u.out.Origin = Linked
+	if ours := u.externalID(); u.in.Origin == Unconfirmed || ours != "" && hit.ExternalID() == ours {
+		u.out.Origin = Created
+	}
+}
+
+func (u *user) externalID() string {
+	if u.in.Resource == nil {
+		return ""
+	}
+	return u.in.Resource.ExternalID()
+}
+
+func (u *user) create() Step {
+	u.out.Operation = OpCreate
+	u.out.Origin = Unconfirmed
+	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody()}, func(r Response) Step {
+		switch {
+		case conflict(r):
+			u.out.Origin = "" // the target says it did not create anything
+			return u.lookup(func(_ Response, found []*scim.Resource) Step { return u.afterConflict(r, found, true) })
+		case !ok(r):
+			if r.Status >= 400 && r.Status < 500 {
+				u.out.Origin = ""
+			}
+			return u.fail(fail(r).in("create"))
+		case r.Body == nil:
+			return u.fail(rejected(r, "create: the answer has an empty body, so the id of the account is not known"))
+		}
+		created := &scim.Resource{Object: *r.Body}
+		if created.ID() == "" {
+			return u.fail(rejected(r, "create: the answer has no id"))
+		}
+		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), Created, r.Status
+		return u.end(Done, "")
+	})
+}
+
+// createBody is the mapped resource with active, an empty list of groups and the password.
+func (u *user) createBody() *scim.Object {
+	body := u.desired()
+	if u.in.Password != "" {
+		body.Set("password", u.in.Password)
+	}
+	body.Set("groups", []any{})
+	body.Set("active", true)
+	return &body.Object
+}
+
+// desired is the mapped resource with its schema.
+func (u *user) desired() *scim.Resource {
+	body := &scim.Resource{}
+	if u.in.Resource != nil {
+		body = u.in.Resource.Clone()
+	}
+	if len(body.Schemas()) == 0 {
+		mapped := body
+		body = &scim.Resource{}
+		body.Set("schemas", []string{scim.UserSchema})
+		for name, v := range mapped.All() {
+			body.Set(name, v)
+		}
+	}
+	return body
+}
+
+// afterConflict handles «exists already»: link by name, then by our own identifier.
+func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bool) Step {
+	switch ours := u.externalID(); {
+	case len(found) == 1:
+		return u.adopt(found[0])
+	case byName && ours != "":
+		return u.lookupBy("externalId", ours, func(_ Response, found []*scim.Resource) Step {
+			return u.afterConflict(refused, found, false)
+		})
+	default:
+		return u.fail(&failure{
+			class: Rejected, status: refused.Status, scimType: fail(refused).scimType,
+			message: "create: the target says that the account exists (" + fail(refused).message + "), but a lookup does not find it",
+		})
+	}
+}
+
+// refresh reads the account and writes what differs.
+func (u *user) refresh() Step {
+	if !u.in.Update && !u.in.Deactivate {
+		return u.end(Skipped, "updating users is switched off for this target")
+	}
+	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
+}
+
+// get reads the account. One that is gone is handled by the policy.
+func (u *user) get(then func(Response, *scim.Resource) Step) Step {
+	if u.rounds++; u.rounds > maxRounds {
+		return u.fail(transient(Response{}, fmt.Sprintf("the account changed or vanished %d times while it was being updated", maxRounds)))
+	}
+	id := u.out.RemoteID
+	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, id)}, func(r Response) Step {
+		switch {
+		case r.Err == nil && r.Status == http.StatusNotFound:
+			return u.gone(r)
+		case !ok(r):
+			return u.fail(fail(r).in("read"))
+		case r.Body == nil:
+			return u.fail(transient(r, "read: the answer has no body"))
+		}
+		have := &scim.Resource{Object: *r.Body}
+		if got := have.ID(); got != "" && got != id {
+			return u.fail(rejected(r, fmt.Sprintf("read: asked for %s, the target answered with %s", id, got)))
+		}
+		if r.ETag == "" {
+			r.ETag = have.Meta().Version
+		}
+		return then(r, have)
+	})
+}
+
+// gone handles a known account that the target does not have any more.
+func (u *user) gone(r Response) Step {
+	if u.in.Want != Active {
+		u.out.Status = r.Status
+		return u.end(Done, "")
+	}
+	lost := u.out.RemoteID
+	if u.in.OnMissing == Fail {
+		return u.fail(rejected(r, "the account "+lost+" is gone at the target"))
+	}
+	u.out.RemoteID, u.out.Origin = "", ""
+	return u.lookup(func(r Response, found []*scim.Resource) Step {
+		if len(found) == 1 && found[0].ID() == lost {
+			u.out.RemoteID, u.out.Origin = lost, u.in.Origin
+			return u.fail(transient(r, "the target lists the account "+lost+", but answers 404 for it"))
+		}
+		return u.adoptOrCreate(r, found)
+	})
+}
+
+// reconcile compares what the target has with what it should have.
+func (u *user) reconcile(have *scim.Resource, etag string) Step {
+	reactivate := u.in.Deactivate && !active(have)
+	if reactivate && u.in.Style != Wizard {
+		return u.patchActive(true, func(r Response) Step {
+			if unsupported(r) {
+				return u.put(have, etag, true)
+			}
+			u.did(OpReactivate)
+			if r.Body != nil {
+				have = &scim.Resource{Object: *r.Body}
+			} else {
+				have = have.Clone()
+				have.Set("active", true)
+			}
+			if r.ETag == "" {
+				r.ETag = have.Meta().Version
+				if r.Body == nil {
+					r.ETag = "" // the one we have is of the version before
+				}
+			}
+			return u.put(have, r.ETag, false)
+		})
+	}
+	return u.put(have, etag, reactivate)
+}
+
+// put writes the overlay, if it says anything new.
+func (u *user) put(have *scim.Resource, etag string, activate bool) Step {
+	want, changed := have, false
+	if u.in.Update {
+		want, changed = overlay(have, u.desired())
+	}
+	if activate {
+		want = want.Clone()
+		want.Set("active", true)
+		changed = true
+		u.did(OpReactivate)
+	}
+	if !changed {
+		return u.end(Done, "")
+	}
+	u.did(OpUpdate)
+	return u.replace(want, etag, u.refresh)
+}
+
+// replace sends a PUT; again re-reads when the resource was changed meanwhile.
+func (u *user) replace(want *scim.Resource, etag string, again func() Step) Step {
+	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: etag, Body: &want.Object}
+	return u.send(req, func(r Response) Step {
+		switch {
+		case r.Err == nil && r.Status == http.StatusNotFound:
+			return u.gone(r)
+		case r.Err == nil && r.Status == http.StatusPreconditionFailed:
+			return again()
+		case !ok(r):
+			return u.fail(fail(r).in("update"))
+		}
+		u.out.Status = r.Status
+		return u.end(Done, "")
+	})
+}
+
+func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
+	if len(found) == 0 {
+		u.out.Status, u.out.Origin = r.Status, ""
+		return u.end(Done, "")
+	}
+	u.link(found[0])
+	if _, told := found[0].Get("active"); told && !active(found[0]) {
+		return u.end(Done, "")
+	}
+	return u.deactivate()
+}
+
+func (u *user) deactivate() Step {
+	u.out.Operation = OpDeactivate
+	if u.in.Style == Wizard {
+		return u.deactivateByPut()
+	}
+	return u.patchActive(false, func(r Response) Step {
+		if unsupported(r) {
+			return u.deactivateByPut()
+		}
+		return u.end(Done, "")
+	})
+}
+
+func (u *user) deactivateByPut() Step {
+	return u.get(func(r Response, have *scim.Resource) Step {
+		if _, told := have.Get("active"); told && !active(have) {
+			u.out.Status = r.Status
+			return u.end(Done, "")
+		}
+		want := have.Clone()
+		want.Set("active", false)
+		return u.replace(want, r.ETag, u.deactivateByPut)
+	})
+}
+
+// patchActive sends the (de)activation. then is called for a success and for a target that does not know PATCH.
+func (u *user) patchActive(value bool, then func(Response) Step) Step {
+	body := patchBody(scim.NewObject(
+		scim.Member{Name: "op", Value: "replace"},
+		scim.Member{Name: "value", Value: scim.NewObject(scim.Member{Name: "active", Value: value})},
+	))
+	return u.send(Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: body}, func(r Response) Step {
+		switch {
+		case r.Err == nil && r.Status == http.StatusNotFound:
+			return u.gone(r)
+		case !ok(r) && !unsupported(r):
+			return u.fail(fail(r).in(map[bool]string{true: "reactivate", false: "deactivate"}[value]))
+		}
+		u.out.Status = r.Status
+		return then(r)
+	})
+}
+
+// did notes what was done, unless something weightier was done before.
+func (u *user) did(op Operation) {
+	if u.out.Operation == OpNone || u.out.Operation == OpLookup || u.out.Operation == OpUpdate && op == OpReactivate {
+		u.out.Operation = op
+	}
+}
+
+func patchBody(operations ...*scim.Object) *scim.Object {
+	list := make([]any, len(operations))
+	for i, o := range operations {
+		list[i] = o
+	}
+	return scim.NewObject(
+		scim.Member{Name: "schemas", Value: []string{scim.PatchOpMessage}},
+		scim.Member{Name: "Operations", Value: list},
+	)
+}
+
+// active reads the attribute leniently: some servers send "True", and one that does not tell is active.
+func active(r *scim.Resource) bool {
+	v, _ := r.Get("active")
+	switch v := v.(type) {
+	case bool:
+		return v
+	case string:
+		return !strings.EqualFold(v, "false")
+	default:
+		return true
+	}
+}
