@@ -255,6 +255,6 @@ func (c *column) where(b *builder, test func(value string)) {
 		return
 	}
 	b.add("seq IN (SELECT m.seq FROM " + c.side + " m WHERE ")
-	test("m.value")
+	test("m." + c.quoted)
 	b.add(")")
 }

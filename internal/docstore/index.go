@@ -61,7 +61,8 @@ func Exact(text string) bool { return len(escaper.Replace(text)) <= exactLength 
 // column is an index, or one of the columns that every collection has, without the type of the documents.
 type column struct {
 	name   string
-	quoted string // the SQL column
+	field  string // the SQL column, in the side table if there is one
+	quoted string // field, quoted
 	kind   Kind
 	multi  bool
 	side   string // the quoted side table of a Multi index

@@ -109,7 +109,7 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx, name string, d declarati
 	if d.multi == 0 {
 		statements = []string{
 			"DROP INDEX " + quote(t.columnIndexName(name)),
-			"ALTER TABLE " + t.quoted + " DROP COLUMN " + quote("k_"+name),
+			"ALTER TABLE " + t.quoted + " DROP COLUMN " + quote(fieldName(name, d.kind, false)),
 		}
 	}
 	if err := execAll(ctx, tx, statements...); err != nil {
@@ -134,8 +134,8 @@ func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 		options = " WITHOUT ROWID"
 	}
 	return execAll(ctx, tx,
-		"CREATE TABLE "+ix.side+" (value "+valueType+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
-			"PRIMARY KEY (value, seq))"+options,
+		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+valueType+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
+			"PRIMARY KEY ("+ix.quoted+", seq))"+options,
 		"CREATE INDEX "+quote(t.sideName(ix.name)+"_s")+" ON "+ix.side+" (seq)")
 }
 
@@ -144,7 +144,7 @@ func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	statement := ""
 	switch {
 	case ix.multi && ix.unique:
-		statement = "CREATE UNIQUE INDEX " + quote(t.sideName(ix.name)+"_u") + " ON " + ix.side + " (value)"
+		statement = "CREATE UNIQUE INDEX " + quote(t.sideName(ix.name)+"_u") + " ON " + ix.side + " (" + ix.quoted + ")"
 	case ix.multi: // the primary key serves
 	case ix.unique:
 		statement = "CREATE UNIQUE INDEX " + quote(t.columnIndexName(ix.name)) + " ON " + t.quoted + " (" + ix.quoted + ")"

@@ -13,8 +13,9 @@ import (
 
 // table is a collection without the type of its documents: names, and the SQL texts that are made of them once.
 //
-// The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and k_NAME for
-// each single-valued index. A Multi index has the side table COLLECTION__NAME(value, seq).
+// The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for
+// each single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq
+// and k or n. (A name never changes its type, since connections keep statements prepared.)
 type table struct {
 	name    string
 	quoted  string
@@ -49,9 +50,9 @@ func newTable(name string, indexes []index) *table {
 		quoted:  quote(name),
 		indexes: indexes,
 		columns: map[string]*column{
-			ID:      {name: ID, quoted: "id", kind: Text, raw: true},
-			Created: {name: Created, quoted: "created", kind: Int},
-			Updated: {name: Updated, quoted: "updated", kind: Int},
+			ID:      {name: ID, field: "id", quoted: "id", kind: Text, raw: true},
+			Created: {name: Created, field: "created", quoted: "created", kind: Int},
+			Updated: {name: Updated, field: "updated", quoted: "updated", kind: Int},
 		},
 	}
 	if !validCollection.MatchString(name) || strings.HasPrefix(name, reservedPrefix) {
@@ -69,7 +70,8 @@ func newTable(name string, indexes []index) *table {
 			return t
 		}
 		folded[lower] = true
-		ix.quoted = quote("k_" + ix.name)
+		ix.field = fieldName(ix.name, ix.kind, ix.multi)
+		ix.quoted = quote(ix.field)
 		if ix.multi {
 			ix.side = quote(t.sideName(ix.name))
 		} else {
@@ -91,6 +93,18 @@ func (t *table) selectSQL(order *column) string {
 		return "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
 	}
 	return "SELECT seq, id, rev, created, updated, doc, " + order.quoted + " FROM " + t.quoted
+}
+
+// fieldName is the column that holds an index.
+func fieldName(name string, kind Kind, multi bool) string {
+	field := "k"
+	if kind == Int {
+		field = "n"
+	}
+	if multi {
+		return field
+	}
+	return field + "_" + name
 }
 
 func quote(name string) string { return `"` + name + `"` }
@@ -190,7 +204,7 @@ func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []
 				delete(missing, key)
 				continue
 			}
-			if _, err := tx.Exec(ctx, "DELETE FROM "+ix.side+" WHERE value = ? AND seq = ?", key, seq); err != nil {
+			if _, err := tx.Exec(ctx, "DELETE FROM "+ix.side+" WHERE "+ix.quoted+" = ? AND seq = ?", key, seq); err != nil {
 				return err
 			}
 		}
@@ -199,7 +213,7 @@ func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []
 		if !missing[key] {
 			continue
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO "+ix.side+" (value, seq) VALUES (?, ?)", key, seq); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO "+ix.side+" ("+ix.quoted+", seq) VALUES (?, ?)", key, seq); err != nil {
 			return err
 		}
 	}
@@ -208,7 +222,7 @@ func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []
 
 // stored returns the values of the document seq in the side table.
 func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, error) {
-	rows, err := tx.Query(ctx, "SELECT value FROM "+ix.side+" WHERE seq = ?", seq)
+	rows, err := tx.Query(ctx, "SELECT "+ix.quoted+" FROM "+ix.side+" WHERE seq = ?", seq)
 	if err != nil {
 		return nil, err
 	}
@@ -258,9 +272,9 @@ func (t *table) explain(err error) error {
 	}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		postgres, sqlite := t.columnIndexName(ix.name), t.name+".k_"+ix.name
+		postgres, sqlite := t.columnIndexName(ix.name), t.name+"."+ix.field
 		if ix.multi {
-			postgres, sqlite = t.sideName(ix.name)+"_u", t.sideName(ix.name)+".value"
+			postgres, sqlite = t.sideName(ix.name)+"_u", t.sideName(ix.name)+"."+ix.field
 		}
 		if violation.Constraint == postgres || violation.Constraint == sqlite {
 			return &UniqueError{Collection: t.name, Index: ix.name, err: err}
