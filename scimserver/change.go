@@ -1,0 +1,79 @@
+package scimserver
+
+import (
+	"errors"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// maxAttempts is how often a change is tried when other processes change the same resource at the same time.
+const maxAttempts = 16
+
+// edit makes the new state of a resource from the current one, which it must not change. It may be called several times.
+type edit func(current *scim.Resource) (*scim.Resource, error)
+
+// change reads a resource, checks the request's preconditions, edits it and stores the result, all on one version. When the
+// edit makes no difference nothing is stored, so that version and lastModified stay.
+//
+// The edit sees a user's password as its hash, so that it can remove it, leave it or replace it by a password; and of a
+// group's members those in the scope.
+func (s *server) change(r *request, t *resourceType, scope memberScope, apply edit) (*Record, error) {
+	ctx := r.Context()
+	unlock, err := s.locks.lock(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for range maxAttempts {
+		rec, err := s.store.Get(ctx, t.Name, r.id)
+		if err != nil {
+			return nil, err
+		}
+		if err := precondition(r.Header, rec); err != nil {
+			return nil, err
+		}
+		current, err := s.editable(r, t, rec, scope)
+		if err != nil {
+			return nil, err
+		}
+		next, err := apply(current)
+		if err != nil {
+			return nil, err
+		}
+		changed, members, err := s.record(t, next, rec)
+		if err != nil {
+			return nil, err
+		}
+		moves := memberChange(memberIDs(current), members)
+		if moves.Empty() && changed.PasswordHash == rec.PasswordHash && scim.Equal(&changed.Resource.Object, &rec.Resource.Object) {
+			return rec, nil
+		}
+		stored, err := s.store.Replace(ctx, changed, moves)
+		if !errors.Is(err, ErrConflict) {
+			return stored, err
+		}
+	}
+	return nil, ErrConflict
+}
+
+// editable is the state of a resource that an edit works on.
+func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope) (*scim.Resource, error) {
+	full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
+	if err != nil {
+		return nil, err
+	}
+	current := full[0].Clone()
+	if t.isUser && rec.PasswordHash != "" {
+		current.Set(attrPassword, rec.PasswordHash)
+	}
+	if t.isGroup {
+		members, err := s.readScope(r.Context(), r.base, rec.ID, scope)
+		if err != nil {
+			return nil, err
+		}
+		if len(members) > 0 {
+			current.Set(attrMembers, members)
+		}
+	}
+	return current, nil
+}

@@ -1,0 +1,73 @@
+package scimserver
+
+import (
+	"net/http"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// create answers POST on an endpoint (RFC 7644 section 3.3).
+func (s *server) create(r *request, t *resourceType) (*reply, error) {
+	p, err := r.projection()
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.readObject(r)
+	if err != nil {
+		return nil, err
+	}
+	p.Written = writtenBy(body, t)
+	clean, err := t.Clean(&scim.Resource{Object: *body}, schema.CleanOptions{RefuseUnknown: s.strict, Lenient: !s.strict})
+	if err != nil {
+		return nil, err
+	}
+	rec, members, err := s.record(t, clean, &Record{Type: t.Name, ID: newID()})
+	if err != nil {
+		return nil, err
+	}
+	rec, err = s.store.Create(r.Context(), rec, members)
+	if err != nil {
+		return nil, err
+	}
+	return s.shown(r, t, http.StatusCreated, rec, p)
+}
+
+// record takes apart a clean representation: what the store keeps elsewhere leaves the resource. The old record gives what
+// does not change; a password that is its hash is that same password.
+func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec *Record, members []string, err error) {
+	rec = &Record{
+		Type: old.Type, ID: old.ID, Version: old.Version, Created: old.Created, LastModified: old.LastModified,
+		Resource: clean.Clone(),
+	}
+	r := rec.Resource
+	r.Delete("id")
+	r.Delete("meta")
+	rec.Display = displayOf(r)
+	if t.isUser {
+		r.Delete(attrGroups)
+		switch value, ok := r.Get(attrPassword); {
+		case ok && value == old.PasswordHash:
+			rec.PasswordHash = old.PasswordHash
+		case ok:
+			if rec.PasswordHash, err = s.hashPassword(r.Text(attrPassword)); err != nil {
+				return nil, nil, err
+			}
+		}
+		r.Delete(attrPassword)
+	}
+	if t.isGroup {
+		members = memberIDs(r)
+		r.Delete(attrMembers)
+		var unknown []string
+		for _, id := range members {
+			if !plausibleID(id) {
+				unknown = append(unknown, id)
+			}
+		}
+		if unknown != nil {
+			return nil, nil, &UnknownMemberError{IDs: unknown}
+		}
+	}
+	return rec, members, nil
+}

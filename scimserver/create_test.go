@@ -1,0 +1,124 @@
+package scimserver_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+func TestCreateUser(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		t.Run("answers with the whole resource and its location", func(t *testing.T) {
+			a := h.do(t, http.MethodPost, "/Users", `{
+				"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"],
+				"userName": "Full", "externalId": "x1", "NAME": {"GivenName": "Ann", "familyName": "Lee"}, "nickName": null, "photos": [],
+				"emails": [{"value": "ann@example.com", "type": "work", "primary": true}], "active": true,
+				"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"employeeNumber": "7", "manager": {"value": "m"}}}`).want(t, http.StatusCreated)
+			require.NotEmpty(t, a.id())
+			location := h.url + "/Users/" + a.id()
+			require.Equal(t, location, a.header.Get("Location"))
+			require.Equal(t, a.body.Complex("meta").Text("version"), a.header.Get("ETag"))
+			sameJSON(t, `{
+				"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"],
+				"userName": "Full", "externalId": "x1", "name": {"givenName": "Ann", "familyName": "Lee"},
+				"emails": [{"value": "ann@example.com", "type": "work", "primary": true}], "active": true,
+				"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"employeeNumber": "7", "manager": {"value": "m"}}}`,
+				without(a.body, "id", "meta"))
+
+			meta := (&scim.Resource{Object: *a.body}).Meta()
+			require.Equal(t, "User", meta.ResourceType)
+			require.Equal(t, location, meta.Location)
+			require.Equal(t, meta.Created, meta.LastModified, "created and changed at once")
+			require.WithinDuration(t, time.Now(), meta.Created, time.Minute)
+			require.Equal(t, a.text, h.get(t, "/Users/"+a.id()).text, "reads back the same")
+		})
+		t.Run("ignores what only the server may set", func(t *testing.T) {
+			a := h.newUser(t, "readonly", object{"id": "mine", "groups": []any{}, "meta": object{"resourceType": "X", "created": "2001-01-01T00:00:00Z"}})
+			require.NotEqual(t, "mine", a.id())
+			require.Equal(t, `"User"`, a.json("meta.resourceType"))
+			require.NotContains(t, a.json("meta.created"), "2001")
+			require.Equal(t, "null", a.json("groups"))
+			require.Equal(t, "null", a.json("externalId"), "the server invents no externalId")
+		})
+		t.Run("takes what Entra and Okta send", func(t *testing.T) {
+			a := h.newUser(t, "lenient", object{"active": "True", "roles": []any{}, "displayName": nil,
+				"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema, "urn:example:unknown"}, "unknown": 1,
+				"name": object{"formatted": "L", "unknown": true}})
+			require.Equal(t, "true", a.json("active"))
+			require.Equal(t, `["`+scim.UserSchema+`"]`, a.json("schemas"))
+			require.NotContains(t, a.text, "unknown")
+		})
+	})
+}
+
+func TestCreateRefuses(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		h.newUser(t, "Taken")
+		for _, test := range []struct {
+			name     string
+			endpoint string
+			body     any
+			status   int
+			scimType scim.Type
+			detail   string
+		}{
+			{"a taken userName", "/Users", user("Taken"), 409, scim.Uniqueness, "userName"},
+			{"a taken userName in other letters", "/Users", user("tAKEN"), 409, scim.Uniqueness, "userName"},
+			{"a user without a name", "/Users", `{"schemas":["` + scim.UserSchema + `"]}`, 400, scim.InvalidValue, "userName"},
+			{"an empty userName", "/Users", user(""), 400, scim.InvalidValue, "userName"},
+			{"a group without a name", "/Groups", `{"schemas":["` + scim.GroupSchema + `"]}`, 400, scim.InvalidValue, "displayName"},
+			{"no schemas", "/Users", `{"userName":"x"}`, 400, scim.InvalidValue, "schemas"},
+			{"the wrong schema", "/Users", `{"schemas":["` + scim.GroupSchema + `"],"userName":"x"}`, 400, scim.InvalidValue, "schemas"},
+			{"an object where a string belongs", "/Users", user("x", object{"displayName": object{}}), 400, scim.InvalidValue, "displayName"},
+			{"a string where an object belongs", "/Users", user("x", object{"name": "Ann"}), 400, scim.InvalidValue, "name"},
+			{"a number for a boolean", "/Users", user("x", object{"active": 1}), 400, scim.InvalidValue, "active"},
+			{"two primary values", "/Users", user("x", object{"emails": []object{{"value": "a", "primary": true}, {"value": "b", "primary": true}}}), 400, scim.InvalidValue, "emails"},
+			{"an empty password", "/Users", user("x", object{"password": ""}), 400, scim.InvalidValue, "password"},
+			{"an unknown member", "/Groups", group("g", "nobody"), 400, scim.InvalidValue, "nobody"},
+			{"a member id no resource can have", "/Groups", group("g", strings.Repeat("x", 2000)), 400, scim.InvalidValue, "members"},
+			{"broken JSON", "/Users", `{"schemas":`, 400, scim.InvalidSyntax, "byte"},
+			{"an empty body", "/Users", ``, 400, scim.InvalidSyntax, ""},
+			{"an array", "/Users", `[]`, 400, scim.InvalidSyntax, ""},
+			{"a byte order mark", "/Users", "\uFEFF{}", 400, scim.InvalidSyntax, "byte order mark"},
+			{"a name twice", "/Users", `{"userName":"a","USERNAME":"b"}`, 400, scim.InvalidSyntax, ""},
+			{"not a number", "/Users", `{"userName":NaN}`, 400, scim.InvalidSyntax, ""},
+			{"deep nesting", "/Users", strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), 400, scim.InvalidSyntax, ""},
+			{"invalid UTF-8", "/Users", "{\"userName\":\"\xff\"}", 400, scim.InvalidSyntax, ""},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				a := h.do(t, http.MethodPost, test.endpoint, test.body).wantError(t, test.status, test.scimType)
+				require.Contains(t, a.body.Text("detail"), test.detail)
+			})
+		}
+		total, _ := h.get(t, "/Users").list(t, "id")
+		require.Equal(t, "1", total, "nothing was stored")
+		total, _ = h.get(t, "/Groups").list(t, "id")
+		require.Equal(t, "0", total, "nothing was stored")
+	})
+}
+
+func TestStrangeNamesRoundTrip(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		for _, name := range []string{"ü@exämple.com", "日本", "😀", `quote " and \`, "a/b+c%20d", "it's", "100%_", " lead", "<&>", "a\u2028b"} {
+			a := h.newUser(t, name)
+			require.Equal(t, name, a.body.Text("userName"))
+			_, found := h.get(t, filtered("/Users", `userName eq `+string(scim.AppendValue(nil, name)))).list(t, "id")
+			require.Equal(t, []string{a.id()}, found, "%q", name)
+		}
+	})
+}
+
+func TestDuplicateExternalIDsAreFine(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		h.newUser(t, "a", object{"externalId": "E"})
+		h.newUser(t, "b", object{"externalId": "E"})
+		h.newUser(t, "c", object{"externalId": "e"})
+		_, names := h.get(t, filtered("/Users", `externalId eq "E"`)).list(t, "userName")
+		require.Equal(t, []string{"a", "b"}, names)
+	})
+}

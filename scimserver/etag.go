@@ -1,0 +1,43 @@
+package scimserver
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// versionTag is the entity tag of a record, used for meta.version and the ETag header alike (RFC 7644 section 3.14). It is a
+// weak one: it stands for what clients can write, while the groups of a user and the display names of members, which are
+// derived, change without it.
+func versionTag(rec *Record) string {
+	return `W/"` + strconv.FormatInt(rec.Version, 10) + `"`
+}
+
+// precondition checks If-Match and If-None-Match before a change of an existing resource.
+func precondition(h http.Header, rec *Record) error {
+	tag := versionTag(rec)
+	if values := h.Values("If-Match"); len(values) > 0 && !matchesTag(values, tag) {
+		return scim.Errorf(http.StatusPreconditionFailed, "", "the resource has changed; its version is %s", tag)
+	}
+	if values := h.Values("If-None-Match"); len(values) > 0 && matchesTag(values, tag) {
+		return scim.Errorf(http.StatusPreconditionFailed, "", "the resource exists in version %s", tag)
+	}
+	return nil
+}
+
+// matchesTag says whether a list of entity tags has the given one. RFC 9110 wants If-Match to compare strongly, by which a
+// weak tag matches nothing; RFC 7644 uses weak tags there, so opaque values are compared and "W/" is passed over.
+func matchesTag(values []string, tag string) bool {
+	tag = strings.TrimPrefix(tag, "W/")
+	for _, value := range values {
+		for candidate := range strings.SplitSeq(value, ",") {
+			candidate = strings.TrimSpace(candidate)
+			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+package scimserver_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestGet(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		ann := h.newUser(t, "ann")
+		path := "/Users/" + ann.id()
+
+		t.Run("gives location and version", func(t *testing.T) {
+			a := h.get(t, path)
+			require.Equal(t, h.url+path, a.header.Get("Location"))
+			require.Equal(t, ann.header.Get("ETag"), a.header.Get("ETag"))
+			require.Equal(t, "private, no-cache", a.header.Get("Cache-Control"))
+		})
+		t.Run("HEAD sends the same headers and no body", func(t *testing.T) {
+			a := h.do(t, http.MethodHead, path, nil).want(t, http.StatusOK)
+			require.Empty(t, a.text)
+			require.Equal(t, ann.header.Get("ETag"), a.header.Get("ETag"))
+		})
+		t.Run("tolerates a slash at the end", func(t *testing.T) {
+			h.get(t, path+"/")
+			h.get(t, "/Users/")
+		})
+		for _, id := range []string{"unknown", ann.id() + "x", strings.ToUpper(ann.id()), "..", "%00", "%ff", "a%2Fb", "%27%20OR%201=1", strings.Repeat("x", 3000), "*", url.PathEscape(ann.id()) + "/more"} {
+			t.Run("unknown id "+id[:min(len(id), 20)], func(t *testing.T) {
+				h.do(t, http.MethodGet, "/Users/"+id, nil).wantError(t, http.StatusNotFound, "")
+			})
+		}
+		t.Run("a user is no group", func(t *testing.T) {
+			h.do(t, http.MethodGet, "/Groups/"+ann.id(), nil).wantError(t, http.StatusNotFound, "")
+		})
+	})
+}

@@ -1,0 +1,257 @@
+package scimserver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+const (
+	token  = "the-token"
+	prefix = "/scim/v2"
+)
+
+// harness is a server on loopback and a client that speaks to it.
+type harness struct {
+	url  string // base URL of the service
+	log  *bytes.Buffer
+	http *http.Client
+}
+
+// serve starts a server over the store.
+func serve(t testing.TB, store scimserver.Store, change ...func(*scimserver.Options)) *harness {
+	t.Helper()
+	log := &bytes.Buffer{}
+	opts := scimserver.Options{
+		Store:        store,
+		Tokens:       scimserver.StaticTokens(token, "second-token"),
+		Prefix:       prefix,
+		PasswordCost: 4,
+		Logger:       slog.New(slog.NewTextHandler(log, nil)),
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	handler, err := scimserver.New(opts)
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &harness{url: server.URL + prefix, log: log, http: server.Client()}
+}
+
+// eachStore runs a test over a store that leaves filters to the server and one that has indexes.
+func eachStore(t *testing.T, run func(t *testing.T, h *harness), change ...func(*scimserver.Options)) {
+	t.Run("map store", func(t *testing.T) { run(t, serve(t, newMapStore(), change...)) })
+	t.Run("sqlite", func(t *testing.T) { run(t, serve(t, sqliteStore(t), change...)) })
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+	body   *scim.Object // nil without a body
+	call   string
+}
+
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// do sends a request. A body is JSON text or a value to be made into it.
+func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*http.Request)) *answer {
+	t.Helper()
+	var text []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		text = []byte(b)
+	default:
+		var err error
+		text, err = json.Marshal(b)
+		require.NoError(t, err)
+	}
+	if !strings.HasPrefix(path, "http") {
+		path = h.url + path
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(text))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != nil {
+		req.Header.Set("Content-Type", scim.MediaType)
+	}
+	for _, w := range with {
+		w(req)
+	}
+	resp, err := h.http.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	a := &answer{status: resp.StatusCode, header: resp.Header, text: string(data), call: fmt.Sprintf("%s %s %s", method, path, text)}
+	if len(data) > 0 {
+		require.Equal(t, scim.MediaType, resp.Header.Get("Content-Type"), a.call)
+		a.body, err = scim.Decode(data)
+		require.NoError(t, err, a.text)
+	}
+	return a
+}
+
+// want fails the test unless the answer has the status.
+func (a *answer) want(t testing.TB, status int) *answer {
+	t.Helper()
+	require.Equal(t, status, a.status, "%s\n%s", a.call, a.text)
+	return a
+}
+
+// wantError checks a SCIM error in every respect.
+func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer {
+	t.Helper()
+	a.want(t, status)
+	require.Equal(t, []any{scim.ErrorMessage}, a.body.Array("schemas"), a.text)
+	require.Equal(t, fmt.Sprint(status), a.body.Text("status"), "status is a string: %s", a.text)
+	require.Equal(t, string(scimType), a.body.Text("scimType"), "%s\n%s", a.call, a.text)
+	require.NotEmpty(t, a.body.Text("detail"), a.text)
+	return a
+}
+
+func (a *answer) id() string { return a.body.Text("id") }
+
+// json returns a part of the answer as compact text: the member at a path like "meta.version", or everything.
+func (a *answer) json(path string) string {
+	var v any = a.body
+	for name := range strings.SplitSeq(path, ".") {
+		o, _ := v.(*scim.Object)
+		v, _ = o.Get(name)
+	}
+	return string(scim.AppendValue(nil, v))
+}
+
+// list returns totalResults and the named attribute of each listed resource.
+func (a *answer) list(t testing.TB, attribute string) (total string, values []string) {
+	t.Helper()
+	a.want(t, http.StatusOK)
+	require.Equal(t, []any{scim.ListResponseMessage}, a.body.Array("schemas"))
+	values = []string{}
+	for _, r := range a.body.Array("Resources") {
+		values = append(values, r.(*scim.Object).Text(attribute))
+	}
+	require.Equal(t, fmt.Sprint(len(values)), a.json("itemsPerPage"))
+	return a.json("totalResults"), values
+}
+
+// filtered is the path of a filtered list.
+func filtered(endpoint, filter string, more ...string) string {
+	return endpoint + "?filter=" + url.QueryEscape(filter) + strings.Join(append([]string{""}, more...), "&")
+}
+
+type object = map[string]any
+
+// user is the body of a user.
+func user(name string, more ...object) object {
+	o := object{"schemas": []string{scim.UserSchema}, "userName": name}
+	return merge(o, more)
+}
+
+// group is the body of a group of the given members.
+func group(name string, members ...string) object {
+	o := object{"schemas": []string{scim.GroupSchema}, "displayName": name}
+	if len(members) > 0 {
+		o["members"] = refs(members...)
+	}
+	return o
+}
+
+func refs(ids ...string) []object {
+	out := []object{}
+	for _, id := range ids {
+		out = append(out, object{"value": id})
+	}
+	return out
+}
+
+func merge(o object, more []object) object {
+	for _, m := range more {
+		for k, v := range m {
+			o[k] = v
+		}
+	}
+	return o
+}
+
+// patchOf is the body of a PATCH.
+func patchOf(operations ...object) object {
+	return object{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}
+}
+
+// op is one operation: op(op, path) without, op(op, path, value) with a value; an empty path is left out.
+func op(name, path string, value ...any) object {
+	o := object{"op": name}
+	if path != "" {
+		o["path"] = path
+	}
+	if len(value) > 0 {
+		o["value"] = value[0]
+	}
+	return o
+}
+
+func (h *harness) newUser(t testing.TB, name string, more ...object) *answer {
+	t.Helper()
+	return h.do(t, http.MethodPost, "/Users", user(name, more...)).want(t, http.StatusCreated)
+}
+
+func (h *harness) newGroup(t testing.TB, name string, members ...string) *answer {
+	t.Helper()
+	return h.do(t, http.MethodPost, "/Groups", group(name, members...)).want(t, http.StatusCreated)
+}
+
+func (h *harness) get(t testing.TB, path string) *answer {
+	t.Helper()
+	return h.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
+}
+
+func (h *harness) patch(t testing.TB, path string, operations ...object) *answer {
+	t.Helper()
+	return h.do(t, http.MethodPatch, path, patchOf(operations...))
+}
+
+// equal compares two values and shows the difference.
+func equal[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("differs (-want +got):\n%s", diff)
+	}
+}
+
+// sameJSON compares a resource with the JSON it should be, whatever the order of names.
+func sameJSON(t testing.TB, want string, got *scim.Object) {
+	t.Helper()
+	o, err := scim.Decode([]byte(want))
+	require.NoError(t, err)
+	if !scim.Equal(o, got) {
+		require.JSONEq(t, want, string(got.AppendJSON(nil)))
+	}
+}
+
+// without returns a copy of an object without some members.
+func without(o *scim.Object, names ...string) *scim.Object {
+	o = o.Clone()
+	for _, n := range names {
+		o.Delete(n)
+	}
+	return o
+}

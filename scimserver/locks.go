@@ -1,0 +1,35 @@
+package scimserver
+
+import (
+	"context"
+	"hash/maphash"
+)
+
+// locks lets the changes of one resource in this process wait for each other. Correctness does not depend on them, a store
+// refuses stale writes; they keep many writers of one group from working in vain.
+type locks struct {
+	seed  maphash.Seed
+	slots []chan struct{}
+}
+
+// lockSlots is the number of locks that all resources share.
+const lockSlots = 256
+
+func newLocks() locks {
+	l := locks{seed: maphash.MakeSeed(), slots: make([]chan struct{}, lockSlots)}
+	for i := range l.slots {
+		l.slots[i] = make(chan struct{}, 1)
+	}
+	return l
+}
+
+// lock waits for the lock of an id and returns what gives it back.
+func (l locks) lock(ctx context.Context, id string) (unlock func(), err error) {
+	slot := l.slots[maphash.String(l.seed, id)%lockSlots]
+	select {
+	case slot <- struct{}{}:
+		return func() { <-slot }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

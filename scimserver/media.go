@@ -1,0 +1,79 @@
+package scimserver
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// jsonMediaType is the media type that clients may use beside scim.MediaType (RFC 7644 section 3.8).
+const jsonMediaType = "application/json"
+
+// acceptable checks the Accept header. Every answer is application/scim+json, which is JSON too; a client that takes
+// neither is told so.
+func acceptable(values []string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			if err != nil && media == "" {
+				continue
+			}
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q == 0 {
+				continue
+			}
+			switch media {
+			case scim.MediaType, jsonMediaType, "application/*", "*/*":
+				return nil
+			}
+		}
+	}
+	return scim.Errorf(http.StatusNotAcceptable, "", "answers are %s; the Accept header does not allow that", scim.MediaType)
+}
+
+// readObject reads the JSON object of a request body.
+func (s *server) readObject(r *request) (*scim.Object, error) {
+	if err := readable(r.Header); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, readError(err)
+	}
+	return scim.Decode(body)
+}
+
+// readable checks that the body is JSON in UTF-8. A request that does not say what its body is gets the benefit of the
+// doubt.
+func readable(h http.Header) error {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return scim.Errorf(http.StatusUnsupportedMediaType, "", "content coding %q is not supported", coding)
+	}
+	value := h.Get("Content-Type")
+	if value == "" {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(value)
+	if err != nil || media != scim.MediaType && media != jsonMediaType {
+		return scim.Errorf(http.StatusUnsupportedMediaType, "", "content type %q is neither %s nor %s", value, scim.MediaType, jsonMediaType)
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return scim.Errorf(http.StatusUnsupportedMediaType, "", "charset %q is not supported; SCIM is UTF-8", charset)
+	}
+	return nil
+}
+
+// readError explains why a body could not be read. Unless it was too big, the client broke off.
+func readError(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return err
+	}
+	return scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the body could not be read to its end")
+}

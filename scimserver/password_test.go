@@ -1,0 +1,65 @@
+package scimserver_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+func TestPasswords(t *testing.T) {
+	store := newMapStore()
+	h := serve(t, store)
+	hash := func(id string) string {
+		rec, err := store.Get(t.Context(), "User", id)
+		require.NoError(t, err)
+		require.NotContains(t, rec.Resource.Text("password"), "", "the resource has no password")
+		_, there := rec.Resource.Get("password")
+		require.False(t, there)
+		return rec.PasswordHash
+	}
+	const first, second = "correct horse", "battery staple"
+	ann := h.newUser(t, "ann", object{"password": first})
+	path := "/Users/" + ann.id()
+
+	t.Run("are kept as bcrypt hashes", func(t *testing.T) {
+		require.True(t, strings.HasPrefix(hash(ann.id()), "$2a$04$"))
+		require.True(t, scimserver.CheckPassword(hash(ann.id()), first))
+		require.False(t, scimserver.CheckPassword(hash(ann.id()), second))
+	})
+	t.Run("count as a whole, however long, NUL or not", func(t *testing.T) {
+		long := strings.Repeat("x", 100)
+		a := h.newUser(t, "long", object{"password": long + "1"})
+		require.True(t, scimserver.CheckPassword(hash(a.id()), long+"1"))
+		require.False(t, scimserver.CheckPassword(hash(a.id()), long+"2"))
+	})
+	t.Run("are in no answer", func(t *testing.T) {
+		for _, a := range []*answer{ann, h.get(t, path), h.get(t, path+"?attributes=password"), h.get(t, "/Users"),
+			h.do(t, http.MethodPut, path, user("ann", object{"password": first})), h.patch(t, path, op("replace", "password", first))} {
+			require.NotContains(t, a.text, "assword")
+			require.NotContains(t, a.text, first)
+			require.NotContains(t, a.text, "$2a$")
+		}
+	})
+	t.Run("stay when a PUT or PATCH does not name them", func(t *testing.T) {
+		h.do(t, http.MethodPut, path, user("ann", object{"title": "t"})).want(t, http.StatusOK)
+		h.patch(t, path, op("replace", "title", "u")).want(t, http.StatusOK)
+		require.True(t, scimserver.CheckPassword(hash(ann.id()), first))
+	})
+	t.Run("change by PUT and PATCH, which is a change of the user", func(t *testing.T) {
+		before := h.get(t, path).header.Get("ETag")
+		a := h.do(t, http.MethodPut, path, user("ann", object{"password": second})).want(t, http.StatusOK)
+		require.NotEqual(t, before, a.header.Get("ETag"))
+		require.True(t, scimserver.CheckPassword(hash(ann.id()), second))
+		h.patch(t, path, op("replace", "", object{"password": first})).want(t, http.StatusOK)
+		require.True(t, scimserver.CheckPassword(hash(ann.id()), first))
+	})
+	t.Run("can be removed", func(t *testing.T) {
+		h.patch(t, path, op("remove", "password")).want(t, http.StatusOK)
+		require.Empty(t, hash(ann.id()))
+		require.False(t, scimserver.CheckPassword("", ""))
+	})
+}

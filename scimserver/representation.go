@@ -1,0 +1,155 @@
+package scimserver
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// projection reads which attributes an answer shows (RFC 7644 section 3.9).
+func projection(attributes, excluded []string) (schema.Projection, error) {
+	return schema.ParseProjection(attributes, excluded)
+}
+
+// projection reads the URL parameters attributes and excludedAttributes.
+func (r *request) projection() (schema.Projection, error) {
+	return projection(r.params["attributes"], r.params["excludedAttributes"])
+}
+
+// writtenBy lists the attributes that a representation names. Attributes which are returned on request are in the answer
+// to a write that named them (RFC 7643 section 7).
+func writtenBy(body *scim.Object, t *resourceType) []scim.AttrPath {
+	var paths []scim.AttrPath
+	for name, value := range body.All() {
+		if extension := t.Extension(name); extension != nil {
+			data, _ := value.(*scim.Object)
+			for name := range data.All() {
+				paths = append(paths, scim.AttrPath{URN: extension.Schema.ID, Name: name})
+			}
+			continue
+		}
+		if path, err := scim.ParseAttrPath(name); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// writtenByOperation is writtenBy for an operation of a PATCH.
+func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath {
+	if op.Path == "" {
+		value, _ := op.Value.(*scim.Object)
+		return writtenBy(value, t)
+	}
+	path, err := filter.ParsePath(op.Path)
+	if err != nil {
+		return nil // about to be refused
+	}
+	if path.Sub != "" {
+		path.Attr.Sub = path.Sub
+	}
+	return []scim.AttrPath{path.Attr}
+}
+
+// represent turns records of one type into what the client sees. What it does not see is not read.
+func (s *server) represent(ctx context.Context, base string, t *resourceType, recs []*Record, p schema.Projection) ([]*scim.Resource, error) {
+	full, err := s.complete(ctx, base, t, recs, shows(t, p))
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range full {
+		full[i] = t.Project(r, p)
+	}
+	return full, nil
+}
+
+// shows says whether a projection leaves anything of the type's derived attribute.
+func shows(t *resourceType, p schema.Projection) bool {
+	is := func(path scim.AttrPath) bool {
+		return scim.EqualName(path.Name, t.derived()) && (path.URN == "" || scim.EqualName(path.URN, t.Schema.ID))
+	}
+	if len(p.Attributes) > 0 {
+		return slices.ContainsFunc(p.Attributes, is)
+	}
+	return !slices.ContainsFunc(p.ExcludedAttributes, func(path scim.AttrPath) bool { return is(path) && path.Sub == "" })
+}
+
+// complete adds id and meta to records and, when asked, the attribute that is derived from the membership relation. The
+// results share values with the records: they may be projected, not changed.
+func (s *server) complete(ctx context.Context, base string, t *resourceType, recs []*Record, derived bool) ([]*scim.Resource, error) {
+	out := make([]*scim.Resource, len(recs))
+	for i, rec := range recs {
+		r := &scim.Resource{}
+		r.Set("schemas", rec.Resource.Array("schemas"))
+		r.SetID(rec.ID)
+		for name, value := range rec.Resource.All() {
+			if !scim.EqualName(name, "schemas") {
+				r.Set(name, value)
+			}
+		}
+		out[i] = r
+	}
+	if derived {
+		if err := s.derive(ctx, base, t, recs, out); err != nil {
+			return nil, err
+		}
+	}
+	for i, rec := range recs {
+		out[i].SetMeta(scim.Meta{
+			ResourceType: t.Name,
+			Created:      rec.Created,
+			LastModified: rec.LastModified,
+			Location:     location(base, t, rec.ID),
+			Version:      versionTag(rec),
+		})
+	}
+	return out, nil
+}
+
+func (s *server) derive(ctx context.Context, base string, t *resourceType, recs []*Record, into []*scim.Resource) error {
+	switch {
+	case t.isGroup:
+		for i, rec := range recs {
+			members, err := s.store.Members(ctx, rec.ID, nil)
+			if err != nil {
+				return fmt.Errorf("read the members of a group: %w", err)
+			}
+			if len(members) > 0 {
+				into[i].Set(attrMembers, s.memberValues(base, members))
+			}
+		}
+	case t.isUser:
+		ids := make([]string, len(recs))
+		for i, rec := range recs {
+			ids[i] = rec.ID
+		}
+		groups, err := s.groupsOf(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			if values := s.groupValues(base, groups[id]); len(values) > 0 {
+				into[i].Set(attrGroups, values)
+			}
+		}
+	}
+	return nil
+}
+
+func location(base string, t *resourceType, id string) string {
+	return base + "/" + t.path + "/" + url.PathEscape(id)
+}
+
+// shown is the answer that shows one resource.
+func (s *server) shown(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
+	resources, err := s.represent(r.Context(), r.base, t, []*Record{rec}, p)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{status: status, location: location(r.base, t, rec.ID), etag: versionTag(rec), body: resources[0]}, nil
+}

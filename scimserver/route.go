@@ -1,0 +1,226 @@
+package scimserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// anySegment stands for an id in the routes.
+const anySegment = "*"
+
+// maxSegment bounds the ids of a request path, in bytes.
+const maxSegment = 512
+
+// action answers one request; what it returns is written by the server alone.
+type action func(r *request) (*reply, error)
+
+// route is what answers below one path, by method. A route without actions is a part of SCIM that is not implemented.
+type route map[string]action
+
+// request is a request that has passed authentication.
+type request struct {
+	*http.Request
+	params url.Values
+	base   string // what locations begin with
+	id     string // the last path segment, where the route has one
+}
+
+// reply is an answer. Without a body only the headers are sent.
+type reply struct {
+	status   int
+	location string
+	etag     string
+	header   http.Header
+	body     any // *scim.Resource, *scim.ListResponse or *scim.Error
+}
+
+// addRoutes fills the table of routes, whose keys are paths without the prefix and the first slash.
+func (s *server) addRoutes() error {
+	s.routes = map[string]route{
+		"":                      {http.MethodGet: s.queryRoot},
+		".search":               {http.MethodPost: s.searchRoot},
+		"ServiceProviderConfig": {http.MethodGet: s.getServiceProviderConfig},
+		"Schemas":               {http.MethodGet: s.listSchemas},
+		"Schemas/*":             {http.MethodGet: s.getSchema},
+		"ResourceTypes":         {http.MethodGet: s.listResourceTypes},
+		"ResourceTypes/*":       {http.MethodGet: s.getResourceType},
+		"Me":                    {},
+		"Bulk":                  {},
+	}
+	for _, t := range s.types {
+		if _, taken := s.routes[t.path]; taken {
+			return fmt.Errorf("scimserver: resource type %s: endpoint %q is taken", t.Name, t.Endpoint)
+		}
+		s.routes[t.path] = route{
+			http.MethodGet:  func(r *request) (*reply, error) { return s.list(r, t) },
+			http.MethodPost: func(r *request) (*reply, error) { return s.create(r, t) },
+		}
+		s.routes[t.path+"/.search"] = route{
+			http.MethodPost: func(r *request) (*reply, error) { return s.search(r, t) },
+		}
+		s.routes[t.path+"/*"] = route{
+			http.MethodGet:    func(r *request) (*reply, error) { return s.get(r, t) },
+			http.MethodPut:    func(r *request) (*reply, error) { return s.replace(r, t) },
+			http.MethodPatch:  func(r *request) (*reply, error) { return s.patch(r, t) },
+			http.MethodDelete: func(r *request) (*reply, error) { return s.delete(r, t) },
+		}
+	}
+	return nil
+}
+
+// allow lists the methods of a route for the Allow header.
+func (rt route) allow() []string {
+	out := []string{http.MethodOptions}
+	for method := range rt {
+		out = append(out, method)
+		if method == http.MethodGet {
+			out = append(out, http.MethodHead)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ServeHTTP answers one request and turns a panic into a 500.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
+	s.write(w, r, s.answer(r))
+}
+
+// answer finds and runs the action. Credentials are checked first, so that without them nothing is told, not even which
+// paths exist.
+func (s *server) answer(r *http.Request) (rep *reply) {
+	defer func() {
+		if value := recover(); value != nil {
+			rep = s.panicReply(r, value)
+		}
+	}()
+	rep, err := s.dispatch(r)
+	if err != nil {
+		return s.answerTo(r, err)
+	}
+	return rep
+}
+
+func (s *server) dispatch(r *http.Request) (*reply, error) {
+	if err := s.authenticate(r); err != nil {
+		return nil, err
+	}
+	rt, id, ok := s.find(r.URL)
+	if !ok {
+		return nil, scim.Errorf(http.StatusNotFound, "", "there is nothing at this path")
+	}
+	if len(rt) == 0 {
+		return nil, scim.Errorf(http.StatusNotImplemented, "", "this server does not implement this part of SCIM")
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // net/http leaves the body out
+	}
+	if method == http.MethodOptions {
+		return &reply{status: http.StatusNoContent, header: http.Header{"Allow": {strings.Join(rt.allow(), ", ")}}}, nil
+	}
+	act, ok := rt[method]
+	if !ok {
+		return nil, &methodError{method: r.Method, allow: rt.allow()}
+	}
+	if err := acceptable(r.Header.Values("Accept")); err != nil {
+		return nil, err
+	}
+	params, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
+	}
+	return act(&request{Request: r, params: params, base: s.base(r), id: id})
+}
+
+// find returns the route of a path and its id. One slash at the end is tolerated.
+func (s *server) find(u *url.URL) (rt route, id string, ok bool) {
+	path, ok := strings.CutPrefix(u.EscapedPath(), s.prefix)
+	if !ok || path != "" && path[0] != '/' {
+		return nil, "", false
+	}
+	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
+	if rt, ok = s.routes[path]; ok && !strings.HasSuffix(path, anySegment) {
+		return rt, "", true
+	}
+	first, last, nested := strings.Cut(path, "/")
+	id, err := url.PathUnescape(last)
+	if !nested || err != nil || strings.Contains(last, "/") || !plausibleID(id) {
+		return nil, "", false
+	}
+	rt, ok = s.routes[first+"/"+anySegment]
+	return rt, id, ok
+}
+
+// plausibleID says whether a text can be an id at all. What cannot is never handed to a store: databases have their own
+// ideas about NUL and broken UTF-8.
+func plausibleID(id string) bool {
+	return id != "" && len(id) <= maxSegment && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+}
+
+// base returns what the locations of an answer begin with.
+func (s *server) base(r *http.Request) string {
+	if s.baseURL != "" {
+		return s.baseURL
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host + s.prefix
+}
+
+// write sends an answer.
+func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
+	h := w.Header()
+	for name, values := range rep.header {
+		h[name] = values
+	}
+	// Resources are personal data: nobody but the client may keep them, and it has to ask before it uses them again.
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if rep.location != "" {
+		h.Set("Location", rep.location)
+	}
+	if rep.etag != "" {
+		h.Set("ETag", rep.etag)
+	}
+	if rep.body == nil {
+		w.WriteHeader(rep.status)
+		return
+	}
+	body, err := encode(rep.body)
+	if err != nil {
+		rep = s.internalError(r, errorAttr(fmt.Errorf("encode the answer: %w", err)))
+		body, _ = encode(rep.body)
+	}
+	h.Set("Content-Type", scim.MediaType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(rep.status)
+	if _, err := w.Write(body); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+		s.log.DebugContext(r.Context(), "the client did not take the answer", errorAttr(err))
+	}
+}
+
+func encode(body any) ([]byte, error) {
+	if a, ok := body.(interface{ AppendJSON([]byte) []byte }); ok {
+		return a.AppendJSON(nil), nil
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(body)
+	return buf.Bytes(), err
+}

@@ -1,0 +1,54 @@
+package sqlstore
+
+import (
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// document is what is stored of a resource.
+type document struct {
+	Resource     *scim.Resource
+	Display      string
+	PasswordHash string
+}
+
+// Names of the stored members.
+const (
+	keyResource = "resource"
+	keyDisplay  = "display"
+	keyPassword = "passwordHash"
+)
+
+// MarshalJSON writes the document.
+func (d document) MarshalJSON() ([]byte, error) {
+	o := scim.NewObject(scim.Member{Name: keyResource, Value: &d.Resource.Object}, scim.Member{Name: keyDisplay, Value: d.Display})
+	if d.PasswordHash != "" {
+		o.Set(keyPassword, d.PasswordHash)
+	}
+	return o.AppendJSON(nil), nil
+}
+
+// UnmarshalJSON reads the document in one go, without encoding/json looking for the parts first.
+func (d *document) UnmarshalJSON(data []byte) error {
+	o, err := scim.Decode(data)
+	if err != nil {
+		return err
+	}
+	*d = document{Resource: &scim.Resource{}, Display: o.Text(keyDisplay), PasswordHash: o.Text(keyPassword)}
+	if r := o.Complex(keyResource); r != nil {
+		d.Resource.Object = *r
+	}
+	return nil
+}
+
+func documentOf(rec *scimserver.Record) document {
+	return document{Resource: rec.Resource, Display: rec.Display, PasswordHash: rec.PasswordHash}
+}
+
+func recordOf(k *kind, doc docstore.Doc[document]) *scimserver.Record {
+	return &scimserver.Record{
+		Type: k.Name, ID: doc.ID, Version: doc.Rev, Created: doc.Created, LastModified: doc.Updated,
+		Resource: doc.Value.Resource, Display: doc.Value.Display, PasswordHash: doc.Value.PasswordHash,
+	}
+}

@@ -1,0 +1,210 @@
+package sqlstore
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// Layout is the tables of one service provider. Several layouts with different names live in one database without touching
+// each other.
+type Layout struct {
+	types   []*kind
+	members *docstore.Collection[membership]
+}
+
+// kind is one resource type with its table.
+type kind struct {
+	*schema.ResourceType
+	docs    *docstore.Collection[document]
+	indexes []index
+}
+
+// membership is one direct member of one group. Its id is docstore.JoinID(group, member).
+type membership struct {
+	Group   string `json:"group"`
+	Member  string `json:"member"`
+	Type    string `json:"type"`
+	Display string `json:"display,omitempty"`
+}
+
+// Indexes of the membership table.
+const (
+	byGroup  = "group"
+	byMember = "member"
+)
+
+// NewLayout lays out tables for the resource types. The name begins the names of the tables; lower case letters, digits and
+// underscores. Name defaults to "scim", types to schema.UserType() and schema.GroupType().
+func NewLayout(name string, types ...*schema.ResourceType) *Layout {
+	name = cmp.Or(name, "scim")
+	if len(types) == 0 {
+		types = []*schema.ResourceType{schema.UserType(), schema.GroupType()}
+	}
+	l := &Layout{members: docstore.NewCollection(name+"_member",
+		docstore.Index[membership]{Name: byGroup, Values: func(m *membership) []any { return []any{m.Group} }},
+		docstore.Index[membership]{Name: byMember, Values: func(m *membership) []any { return []any{m.Member} }},
+	)}
+	for _, rt := range types {
+		k := &kind{ResourceType: rt, indexes: indexesOf(rt)}
+		var declared []docstore.Index[document]
+		for _, ix := range k.indexes {
+			declared = append(declared, docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values})
+		}
+		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...)
+		l.types = append(l.types, k)
+	}
+	return l
+}
+
+// Tables are what docstore.Open has to open.
+func (l *Layout) Tables() []docstore.Table {
+	tables := []docstore.Table{l.members}
+	for _, k := range l.types {
+		tables = append(tables, k.docs)
+	}
+	return tables
+}
+
+// kind returns the type of that name.
+func (l *Layout) kind(name string) (*kind, error) {
+	for _, k := range l.types {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("sqlstore: there is no table for resource type %q", name)
+}
+
+// index is a database index on an attribute.
+type index struct {
+	name   string
+	path   scim.AttrPath // canonical, as schema.Resolved has it
+	fold   func(string) string
+	unique bool
+	multi  bool
+	text   bool // filters can use it
+}
+
+// searched are attributes that clients look up, beside the unique ones.
+var searched = []scim.AttrPath{{Name: "externalId"}, {Name: "displayName"}, {Name: "emails", Sub: "value"}}
+
+// indexesOf lists the indexes of a type: one for every attribute that is unique and for those that clients look up.
+func indexesOf(rt *schema.ResourceType) []index {
+	var out []index
+	add := func(path scim.AttrPath, unique bool) {
+		r, ok := rt.Resolve(path)
+		if !ok || r.Attribute == nil {
+			return
+		}
+		last := r.Attribute
+		if r.Sub != nil {
+			last = r.Sub
+		}
+		ix := index{
+			name:   indexName(r.Path),
+			path:   r.Path,
+			fold:   filter.Fold,
+			unique: unique,
+			multi:  r.Attribute.MultiValued || last.MultiValued,
+			text:   last.Type == "" || last.Type == schema.String || last.Type == schema.Reference,
+		}
+		if last.CaseExact {
+			ix.fold = exactly
+		}
+		out = append(out, ix)
+	}
+	addUnique := func(s *schema.Schema, urn string) {
+		for _, a := range s.Attributes {
+			if isUnique(a) {
+				add(scim.AttrPath{URN: urn, Name: a.Name}, true)
+			}
+			for _, sub := range a.SubAttributes {
+				if isUnique(sub) {
+					add(scim.AttrPath{URN: urn, Name: a.Name, Sub: sub.Name}, true)
+				}
+			}
+		}
+	}
+	addUnique(rt.Schema, "")
+	for _, e := range rt.Extensions {
+		addUnique(e.Schema, e.Schema.ID)
+	}
+	for _, path := range searched {
+		taken := false
+		for _, ix := range out {
+			taken = taken || ix.path.Equal(path)
+		}
+		if !taken {
+			add(path, false)
+		}
+	}
+	return out
+}
+
+func isUnique(a *schema.Attribute) bool {
+	return a.Type != schema.Complex && a.Mutability != schema.ReadOnly && (a.Uniqueness == schema.Server || a.Uniqueness == schema.Global)
+}
+
+func exactly(s string) string { return s }
+
+// indexName is the attribute's name; behind a digest of the URN for extensions, since URNs are longer than names may be.
+func indexName(p scim.AttrPath) string {
+	name := alphanumeric(p.Name)
+	if p.Sub != "" {
+		name += "_" + alphanumeric(p.Sub)
+	}
+	if p.URN == "" {
+		return name
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(strings.ToLower(p.URN)))
+	return fmt.Sprintf("x%08x_%s", h.Sum32(), name)
+}
+
+// alphanumeric leaves out what names in a database cannot have.
+func alphanumeric(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// values computes the index of a document.
+func (ix index) values(d *document) []any {
+	o := &d.Resource.Object
+	if ix.path.URN != "" {
+		o = o.Complex(ix.path.URN)
+	}
+	var out []any
+	for _, v := range o.Array(ix.path.Name) {
+		if ix.path.Sub == "" {
+			out = append(out, ix.key(v))
+			continue
+		}
+		element, _ := v.(*scim.Object)
+		for _, v := range element.Array(ix.path.Sub) {
+			out = append(out, ix.key(v))
+		}
+	}
+	return out
+}
+
+func (ix index) key(v any) any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		return ix.fold(v)
+	default:
+		return string(scim.AppendValue(nil, v))
+	}
+}

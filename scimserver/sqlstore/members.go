@@ -1,0 +1,299 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// chunkSize is how many rows are read by one statement where their number is not ours.
+const chunkSize = 1000
+
+// Members implements scimserver.Store.
+func (s *Store) Members(ctx context.Context, group string, only []string) ([]scimserver.Member, error) {
+	where := docstore.Eq(byGroup, group)
+	named := func(string) bool { return true }
+	switch {
+	case only == nil:
+	case len(only) == 0:
+		return nil, nil
+	case len(only) <= chunkSize:
+		where = docstore.IDs(membershipIDs(group, only)...)
+	default:
+		in := make(map[string]bool, len(only))
+		for _, id := range only {
+			in[id] = true
+		}
+		named = func(id string) bool { return in[id] }
+	}
+	var out []scimserver.Member
+	err := s.eachMembership(ctx, where, func(m membership) {
+		if named(m.Member) {
+			out = append(out, scimserver.Member{ID: m.Member, Type: m.Type, Display: m.Display})
+		}
+	})
+	return out, err
+}
+
+// MemberOf implements scimserver.Store.
+func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimserver.Membership, error) {
+	found := map[string][]string{} // groups by member
+	var groups []string
+	for chunk := range slices.Chunk(ids, chunkSize) {
+		err := s.eachMembership(ctx, docstore.In(byMember, anys(chunk)...), func(m membership) {
+			found[m.Member] = append(found[m.Member], m.Group)
+			groups = append(groups, m.Group)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	display, err := s.displays(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]scimserver.Membership, len(found))
+	for id, groups := range found {
+		for _, group := range groups {
+			// A group that is deleted right now has left the first table only.
+			if text, ok := display[group]; ok {
+				out[id] = append(out[id], scimserver.Membership{Group: group, Display: text})
+			}
+		}
+	}
+	return out, nil
+}
+
+// displays returns the Display of the groups that exist, by id.
+func (s *Store) displays(ctx context.Context, groups []string) (map[string]string, error) {
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	out := make(map[string]string, len(groups))
+	for _, k := range s.layout.types {
+		if len(out) == len(groups) {
+			break
+		}
+		docs, err := k.docs.GetMany(ctx, s.docs.Reader(), groups)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			out[doc.ID] = doc.Value.Display
+		}
+	}
+	return out, nil
+}
+
+// eachMembership visits memberships in the order in which they came to be, all on one state of the database.
+func (s *Store) eachMembership(ctx context.Context, where docstore.Cond, visit func(membership)) error {
+	read := func(q docstore.Reader, after string) (string, error) {
+		page, err := s.layout.members.Query(ctx, q, docstore.Query[membership]{Where: where, After: after, Limit: chunkSize})
+		for _, doc := range page.Docs {
+			visit(doc.Value)
+		}
+		return page.Next, err
+	}
+	return s.docs.View(ctx, func(q docstore.Reader) error {
+		next, err := read(q, "")
+		for next != "" && err == nil {
+			next, err = read(q, next)
+		}
+		return err
+	})
+}
+
+// joining looks up the members that are to join a group and holds them, so that none of them is deleted meanwhile.
+func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids []string) ([]membership, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	members := make(map[string]membership, len(ids))
+	for _, k := range s.layout.types {
+		held, err := hold(ctx, tx, k, forShare, ids)
+		if err != nil {
+			return nil, err
+		}
+		if len(held) == 0 {
+			continue
+		}
+		docs, err := k.docs.GetMany(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			members[doc.ID] = membership{Group: group, Member: doc.ID, Type: k.Name, Display: doc.Value.Display}
+		}
+	}
+	var out []membership
+	var unknown []string
+	for _, id := range ids {
+		if m, ok := members[id]; ok {
+			out = append(out, m)
+		} else {
+			unknown = append(unknown, id)
+		}
+	}
+	if unknown != nil {
+		return nil, &scimserver.UnknownMemberError{IDs: unknown}
+	}
+	return out, nil
+}
+
+// join stores memberships that are not there yet. All are of one group.
+func (s *Store) join(ctx context.Context, tx *docstore.Tx, joining []membership) error {
+	if len(joining) == 0 {
+		return nil
+	}
+	ids := make([]string, len(joining))
+	for i, m := range joining {
+		ids[i] = m.Member
+	}
+	have, err := s.layout.members.GetMany(ctx, tx, membershipIDs(joining[0].Group, ids))
+	if err != nil {
+		return err
+	}
+	member := make(map[string]bool, len(have))
+	for _, doc := range have {
+		member[doc.Value.Member] = true
+	}
+	for _, m := range joining {
+		if member[m.Member] {
+			continue
+		}
+		member[m.Member] = true
+		if _, err := s.layout.members.Insert(ctx, tx, docstore.JoinID(m.Group, m.Member), m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave removes members from a group.
+func (s *Store) leave(ctx context.Context, tx *docstore.Tx, group string, members []string) error {
+	for chunk := range slices.Chunk(membershipIDs(group, members), chunkSize) {
+		if _, err := s.layout.members.DeleteWhere(ctx, tx, docstore.IDs(chunk...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename brings the display of a resource to the groups that it is a member of.
+func (s *Store) rename(ctx context.Context, tx *docstore.Tx, member, display string) error {
+	memberships, err := s.membershipsOf(ctx, tx, member)
+	for _, doc := range memberships {
+		doc.Value.Display = display
+		if _, err := s.layout.members.Update(ctx, tx, doc.ID, 0, doc.Value); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// dissolve ends all memberships of a deleted resource. The groups that lose it get a new version.
+func (s *Store) dissolve(ctx context.Context, tx *docstore.Tx, id string) error {
+	if _, err := s.layout.members.DeleteWhere(ctx, tx, docstore.Eq(byGroup, id)); err != nil {
+		return err
+	}
+	memberships, err := s.membershipsOf(ctx, tx, id)
+	if err != nil || len(memberships) == 0 {
+		return err
+	}
+	if _, err := s.layout.members.DeleteWhere(ctx, tx, docstore.Eq(byMember, id)); err != nil {
+		return err
+	}
+	groups := make([]string, len(memberships))
+	for i, doc := range memberships {
+		groups[i] = doc.Value.Group
+	}
+	for _, k := range s.layout.types {
+		if _, err := hold(ctx, tx, k, forUpdate, groups); err != nil {
+			return err
+		}
+		docs, err := k.docs.GetMany(ctx, tx, groups)
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			if _, err := k.docs.Update(ctx, tx, doc.ID, doc.Rev, doc.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// membershipsOf returns what groups a resource is a direct member of.
+func (s *Store) membershipsOf(ctx context.Context, tx *docstore.Tx, member string) ([]docstore.Doc[membership], error) {
+	var out []docstore.Doc[membership]
+	for after := ""; ; {
+		page, err := s.layout.members.Query(ctx, tx, docstore.Query[membership]{Where: docstore.Eq(byMember, member), After: after, Limit: chunkSize})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page.Docs...)
+		if after = page.Next; after == "" {
+			return out, nil
+		}
+	}
+}
+
+func membershipIDs(group string, members []string) []string {
+	ids := make([]string, len(members))
+	for i, member := range members {
+		ids[i] = docstore.JoinID(group, member)
+	}
+	return ids
+}
+
+func anys(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}
+
+// Row locks of PostgreSQL. SQLite has one writer at a time and needs none.
+const (
+	forShare  = " FOR SHARE"
+	forUpdate = " FOR UPDATE"
+)
+
+// hold locks those of the resources that exist until the end of the transaction and returns their versions by id.
+func hold(ctx context.Context, tx *docstore.Tx, k *kind, lock string, ids []string) (map[string]int64, error) {
+	if tx.SQL().Dialect().String() != "postgres" {
+		lock = ""
+	}
+	held := make(map[string]int64, len(ids))
+	for chunk := range slices.Chunk(ids, chunkSize) {
+		err := func() error {
+			list := strings.TrimSuffix(strings.Repeat("?, ", len(chunk)), ", ")
+			rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT id, rev FROM %q WHERE id IN (%s) ORDER BY id%s`, k.docs.Name(), list, lock), anys(chunk)...)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var id string
+				var version int64
+				if err := rows.Scan(&id, &version); err != nil {
+					return err
+				}
+				held[id] = version
+			}
+			return rows.Err()
+		}()
+		if err != nil {
+			return nil, fmt.Errorf("hold resources: %w", err)
+		}
+	}
+	return held, nil
+}

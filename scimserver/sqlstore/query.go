@@ -1,0 +1,136 @@
+package sqlstore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// scanPage is how many documents of a scan are in memory at a time.
+const scanPage = 200
+
+// Scan implements scimserver.Store.
+func (s *Store) Scan(ctx context.Context, typ string, f filter.Expr) iter.Seq2[*scimserver.Record, error] {
+	return func(yield func(*scimserver.Record, error) bool) {
+		k, err := s.layout.kind(typ)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		where, _, err := s.condition(ctx, k, f)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for after := ""; ; {
+			page, err := k.docs.Query(ctx, s.docs.Reader(), docstore.Query[document]{Where: where, After: after, Limit: scanPage})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, doc := range page.Docs {
+				if !yield(recordOf(k, doc), nil) {
+					return
+				}
+			}
+			if after = page.Next; after == "" {
+				return
+			}
+		}
+	}
+}
+
+// Select implements scimserver.Selector.
+func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Selection, bool, error) {
+	k, err := s.layout.kind(q.Type)
+	if err != nil {
+		return scimserver.Selection{}, false, err
+	}
+	where, exact, err := s.condition(ctx, k, q.Filter)
+	if err != nil || !exact {
+		return scimserver.Selection{}, false, err
+	}
+	var out scimserver.Selection
+	if q.Limit > 0 {
+		page, err := k.docs.Query(ctx, s.docs.Reader(), docstore.Query[document]{Where: where, Offset: q.Offset, Limit: q.Limit})
+		if err != nil {
+			return scimserver.Selection{}, false, err
+		}
+		for _, doc := range page.Docs {
+			out.Records = append(out.Records, recordOf(k, doc))
+		}
+		if page.Next == "" && (len(page.Docs) > 0 || q.Offset == 0) { // the end is in sight
+			out.Total = q.Offset + len(page.Docs)
+			return out, true, nil
+		}
+	}
+	out.Total, err = k.docs.Count(ctx, s.docs.Reader(), where)
+	return out, true, err
+}
+
+// condition translates a filter: exact when the condition says the same, else it lets more through.
+func (s *Store) condition(ctx context.Context, k *kind, f filter.Expr) (where docstore.Cond, exact bool, err error) {
+	if f == nil {
+		return nil, true, nil
+	}
+	if and, ok := f.(filter.And); ok {
+		x, exactX, err := s.condition(ctx, k, and.X)
+		if err != nil {
+			return nil, false, err
+		}
+		y, exactY, err := s.condition(ctx, k, and.Y)
+		return docstore.All(x, y), exactX && exactY, err
+	}
+	if member, ok := memberNamed(k, f); ok {
+		return s.hasMember(ctx, member)
+	}
+	where, exact = compile(k, f)
+	return where, exact, nil
+}
+
+// memberNamed returns the id that a filter on a group's members names: members.value eq "id", members eq "id" or
+// members[value eq "id"].
+func memberNamed(k *kind, f filter.Expr) (id string, ok bool) {
+	if k.Schema.ID != scim.GroupSchema {
+		return "", false
+	}
+	path := scim.AttrPath{}
+	value := any(nil)
+	switch f := f.(type) {
+	case filter.Compare:
+		if f.Op == filter.Eq {
+			path, value = f.Path, f.Value
+		}
+	case filter.ValuePath:
+		inner, _ := f.Filter.(filter.Compare)
+		if f.Op == "" && inner.Op == filter.Eq && inner.Path.Equal(scim.AttrPath{Name: "value"}) {
+			path, value = f.Path, inner.Value
+			path.Sub = "value"
+		}
+	}
+	r, resolved := k.Resolve(path)
+	if !resolved || r.Attribute == nil || r.Path.Name != "members" || r.Path.Sub != "" && r.Path.Sub != "value" {
+		return "", false
+	}
+	id, ok = value.(string)
+	return id, ok
+}
+
+// hasMember is the condition for the groups that have a member.
+func (s *Store) hasMember(ctx context.Context, member string) (docstore.Cond, bool, error) {
+	var groups []string
+	err := s.eachMembership(ctx, docstore.Eq(byMember, member), func(m membership) { groups = append(groups, m.Group) })
+	if err != nil || len(groups) > docstore.MaxList {
+		return nil, false, err
+	}
+	return docstore.IDs(groups...), true, nil
+}
+
+// compile translates what the declared indexes serve.
+func compile(k *kind, f filter.Expr) (docstore.Cond, bool) {
+	return nil, false
+}

@@ -1,0 +1,167 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// Store is a scimserver.Store and scimserver.Selector on a docstore.
+type Store struct {
+	docs   *docstore.Store
+	layout *Layout
+}
+
+var (
+	_ scimserver.Store    = (*Store)(nil)
+	_ scimserver.Selector = (*Store)(nil)
+)
+
+// New returns the store of a layout, whose tables docs was opened with.
+func New(docs *docstore.Store, l *Layout) *Store {
+	return &Store{docs: docs, layout: l}
+}
+
+// Get implements scimserver.Store.
+func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, error) {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := k.docs.Get(ctx, s.docs.Reader(), id)
+	if err != nil {
+		return nil, translate(k, err)
+	}
+	return recordOf(k, doc), nil
+}
+
+// Create implements scimserver.Store.
+func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []string) (*scimserver.Record, error) {
+	k, err := s.layout.kind(rec.Type)
+	if err != nil {
+		return nil, err
+	}
+	var stored *scimserver.Record
+	err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		joining, err := s.joining(ctx, tx, rec.ID, members)
+		if err != nil {
+			return err
+		}
+		doc, err := k.docs.Insert(ctx, tx, rec.ID, documentOf(rec))
+		if err != nil {
+			return translate(k, err)
+		}
+		stored = recordOf(k, doc)
+		return s.join(ctx, tx, joining)
+	})
+	return stored, err
+}
+
+// Replace implements scimserver.Store.
+func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scimserver.MemberChange) (*scimserver.Record, error) {
+	k, err := s.layout.kind(rec.Type)
+	if err != nil {
+		return nil, err
+	}
+	var stored *scimserver.Record
+	err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		old, err := k.docs.Get(ctx, tx, rec.ID)
+		if err != nil {
+			return translate(k, err)
+		}
+		// Members are held before the group and not after it: Delete goes from a member to its groups too, and two
+		// transactions that take the same rows in the same order cannot block each other.
+		joining, err := s.joining(ctx, tx, rec.ID, change.Add)
+		if err != nil {
+			return err
+		}
+		doc, err := k.docs.Update(ctx, tx, rec.ID, rec.Version, documentOf(rec))
+		if err != nil {
+			return translate(k, err)
+		}
+		stored = recordOf(k, doc)
+		if err := s.leave(ctx, tx, rec.ID, change.Remove); err != nil {
+			return err
+		}
+		if err := s.join(ctx, tx, joining); err != nil {
+			return err
+		}
+		if old.Value.Display != rec.Display {
+			return s.rename(ctx, tx, rec.ID, rec.Display)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// Delete implements scimserver.Store.
+func (s *Store) Delete(ctx context.Context, typ, id string, version int64) error {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return err
+	}
+	return s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		held, err := hold(ctx, tx, k, forUpdate, []string{id})
+		if err != nil {
+			return err
+		}
+		switch found, ok := held[id]; {
+		case !ok:
+			return scimserver.ErrNotFound
+		case version != 0 && version != found:
+			return scimserver.ErrConflict
+		}
+		// From here on nobody can join through this resource: who adds a member holds it.
+		if err := k.docs.Delete(ctx, tx, id); err != nil {
+			return translate(k, err)
+		}
+		return s.dissolve(ctx, tx, id)
+	})
+}
+
+// translate turns errors of the docstore into those of the contract.
+func translate(k *kind, err error) error {
+	unique, ok := errors.AsType[*docstore.UniqueError](err)
+	switch {
+	case ok:
+		return &scimserver.UniqueError{Attribute: k.attribute(unique.Index)}
+	case errors.Is(err, docstore.ErrNotFound):
+		return scimserver.ErrNotFound
+	case errors.Is(err, docstore.ErrConflict):
+		return scimserver.ErrConflict
+	}
+	return err
+}
+
+// attribute is the path of the attribute behind an index.
+func (k *kind) attribute(name string) string {
+	for _, ix := range k.indexes {
+		if ix.name == name {
+			return ix.path.String()
+		}
+	}
+	return name
+}
+
+// index returns the index on an attribute, which a bare multi-valued complex attribute has on its "value".
+func (k *kind) index(path scim.AttrPath) (index, bool) {
+	r, ok := k.Resolve(path)
+	if !ok || r.Attribute == nil {
+		return index{}, false
+	}
+	if r.Sub == nil && r.Attribute.MultiValued && r.Attribute.SubAttribute("value") != nil {
+		r.Path.Sub = "value"
+	}
+	for _, ix := range k.indexes {
+		if ix.text && ix.path.Equal(r.Path) {
+			return ix, true
+		}
+	}
+	return index{}, false
+}

@@ -1,0 +1,36 @@
+package scimserver_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/sqlstore"
+	"github.com/scimwright/scimwright/scimserver/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+// storeOn returns a store on an empty database.
+func storeOn(t testing.TB, db *sqldb.DB, types ...*schema.ResourceType) scimserver.Store {
+	t.Helper()
+	layout := sqlstore.NewLayout("", types...)
+	docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
+	require.NoError(t, err)
+	return sqlstore.New(docs, layout)
+}
+
+func sqliteStore(t testing.TB, types ...*schema.ResourceType) scimserver.Store {
+	t.Helper()
+	return storeOn(t, sqldbtest.SQLite(t), types...)
+}
+
+func TestAStoreOfOnesOwnKeepsTheContract(t *testing.T) {
+	storetest.Run(t, func(*testing.T) scimserver.Store { return newMapStore() })
+}

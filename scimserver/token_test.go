@@ -1,0 +1,72 @@
+package scimserver_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+func TestEveryEndpointAndMethodWantsAToken(t *testing.T) {
+	h := serve(t, newMapStore())
+	for _, path := range []string{"", "/", "/Users", "/Users/x", "/Users/.search", "/Groups", "/Groups/x", "/.search", "/Me", "/Bulk",
+		"/ServiceProviderConfig", "/Schemas", "/Schemas/x", "/ResourceTypes", "/ResourceTypes/User", "/nothing/here", "/Users?access_token=" + token} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
+			a := h.do(t, method, path, nil, func(r *http.Request) { r.Header.Del("Authorization") }).wantError(t, http.StatusUnauthorized, "")
+			require.Equal(t, `Bearer realm="SCIM"`, a.header.Get("WWW-Authenticate"), "%s %s", method, path)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	h := serve(t, newMapStore())
+	for _, test := range []struct {
+		name, authorization string
+		status              int
+		challenge           string
+	}{
+		{"the first token", "Bearer " + token, 200, ""},
+		{"another token", "Bearer second-token", 200, ""},
+		{"the scheme in other letters", "bEARER " + token, 200, ""},
+		{"an unknown token", "Bearer wrong", 401, `Bearer realm="SCIM", error="invalid_token"`},
+		{"a token in other letters", "Bearer The-Token", 401, `Bearer realm="SCIM", error="invalid_token"`},
+		{"the beginning of a token", "Bearer the-toke", 401, `Bearer realm="SCIM", error="invalid_token"`},
+		{"an empty token", "Bearer ", 401, `Bearer realm="SCIM"`},
+		{"no scheme", token, 401, `Bearer realm="SCIM"`},
+		{"another scheme", "Basic " + token, 401, `Bearer realm="SCIM"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := h.do(t, http.MethodGet, "/Users", nil, header("Authorization", test.authorization))
+			a.want(t, test.status)
+			require.Equal(t, test.challenge, a.header.Get("WWW-Authenticate"))
+			require.NotContains(t, a.text, token)
+		})
+	}
+	t.Run("two Authorization headers", func(t *testing.T) {
+		h.do(t, http.MethodGet, "/Users", nil, func(r *http.Request) { r.Header.Add("Authorization", "Bearer second-token") }).
+			wantError(t, http.StatusUnauthorized, "")
+	})
+}
+
+func TestStaticTokensNeverAcceptTheEmptyToken(t *testing.T) {
+	require.ErrorIs(t, scimserver.StaticTokens("").VerifyToken(t.Context(), ""), scimserver.ErrBadToken)
+	require.ErrorIs(t, scimserver.StaticTokens().VerifyToken(t.Context(), ""), scimserver.ErrBadToken)
+}
+
+type brokenTokens struct{}
+
+func (brokenTokens) VerifyToken(context.Context, string) error {
+	return errors.New("the token database of Ann is down")
+}
+
+func TestAVerifierThatCannotDecideIsAnInternalError(t *testing.T) {
+	h := serve(t, newMapStore(), func(o *scimserver.Options) { o.Tokens = brokenTokens{} })
+	a := h.do(t, http.MethodGet, "/Users", nil).wantError(t, http.StatusInternalServerError, "")
+	require.NotContains(t, a.text, "Ann")
+	require.Contains(t, h.log.String(), "the token database of Ann is down")
+	require.NotContains(t, h.log.String(), token)
+}
