@@ -35,13 +35,6 @@ func (p *patcher) remove(at place) error {
 		case at.extension:
 			return p.removeExtension(at)
 		}
-		if o, ok := at.value().(*scim.Object); ok {
-			for _, sub := range at.a.SubAttributes {
-				if _, set := o.Get(sub.Name); set && sub.Mutability == schema.Immutable {
-					return fail(scim.Mutability, "%s is immutable and set already", at.part(o, sub).path)
-				}
-			}
-		}
 		return p.unassign(at, scim.Mutability)
 	})
 }

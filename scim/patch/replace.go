@@ -9,6 +9,8 @@ import (
 func (p *patcher) replace(at place, v any) error {
 	return p.change(at, func() error {
 		switch {
+		case v == nil && at.extension:
+			return p.removeExtension(at)
 		case v == nil:
 			return p.unassign(at, scim.InvalidValue)
 		case at.schemas():

@@ -123,7 +123,13 @@ func (p *patcher) child(parent place, sub *schema.Attribute) place {
 		o = &scim.Object{}
 	}
 	at := parent.part(o, sub)
-	at.attach = func() error { return p.settle(parent, o, there) }
+	at.attach = func() error {
+		err := p.settle(parent, o, there)
+		if err == nil && parent.attach != nil {
+			err = parent.attach()
+		}
+		return err
+	}
 	return at
 }
 
@@ -183,33 +189,35 @@ func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
 		if !there {
 			return nil
 		}
-		if err := p.unassign(parent, scim.InvalidValue); err != nil {
-			return err
-		}
-	} else {
-		for _, sub := range parent.a.SubAttributes {
-			// Required attributes of an extension are checked in the end: several operations may bring them.
-			if _, ok := o.Get(sub.Name); !ok && sub.Required && sub.Mutability != schema.ReadOnly && !parent.extension {
-				return fail(scim.InvalidValue, "%s is required", parent.part(o, sub).path)
-			}
-		}
-		if !there {
-			parent.holder.Set(parent.a.Name, o)
+		return p.unassign(parent, scim.InvalidValue)
+	}
+	for _, sub := range parent.a.SubAttributes {
+		// Required attributes of an extension are checked in the end: several operations may bring them.
+		if _, ok := o.Get(sub.Name); !ok && sub.Required && sub.Mutability != schema.ReadOnly && !parent.extension {
+			return fail(scim.InvalidValue, "%s is required", parent.part(o, sub).path)
 		}
 	}
-	if parent.attach != nil {
-		return parent.attach()
+	if !there {
+		parent.holder.Set(parent.a.Name, o)
 	}
 	return nil
 }
 
 // unassign takes the value away; keyword is the error type for a required attribute.
 func (p *patcher) unassign(at place, keyword scim.Type) error {
-	if at.value() == nil {
+	v := at.value()
+	if v == nil {
 		return nil
 	}
 	if at.a.Required {
 		return fail(keyword, "%s is required", at.path)
+	}
+	if o, ok := v.(*scim.Object); ok {
+		for _, sub := range at.a.SubAttributes {
+			if _, set := o.Get(sub.Name); set && sub.Mutability == schema.Immutable {
+				return fail(scim.Mutability, "%s is immutable and set already", at.part(o, sub).path)
+			}
+		}
 	}
 	at.holder.Delete(at.a.Name)
 	return nil
