@@ -47,7 +47,7 @@ func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec
 	if t.isUser {
 		r.Delete(attrGroups)
 		switch value, ok := r.Get(attrPassword); {
-		case ok && value == old.PasswordHash:
+		case ok && old.PasswordHash != "" && value == old.PasswordHash:
 			rec.PasswordHash = old.PasswordHash
 		case ok:
 			if rec.PasswordHash, err = s.hashPassword(r.Text(attrPassword)); err != nil {
@@ -57,17 +57,10 @@ func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec
 		r.Delete(attrPassword)
 	}
 	if t.isGroup {
-		members = memberIDs(r)
+		if members, err = checkMembers(r); err != nil {
+			return nil, nil, err
+		}
 		r.Delete(attrMembers)
-		var unknown []string
-		for _, id := range members {
-			if !plausibleID(id) {
-				unknown = append(unknown, id)
-			}
-		}
-		if unknown != nil {
-			return nil, nil, &UnknownMemberError{IDs: unknown}
-		}
 	}
 	return rec, members, nil
 }

@@ -3,6 +3,7 @@ package scimserver
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -135,6 +136,20 @@ func memberIDs(r *scim.Resource) []string {
 		}
 	}
 	return ids
+}
+
+// checkMembers returns the members of a group that a client sent. Each needs a value that an id can have.
+func checkMembers(r *scim.Resource) ([]string, error) {
+	for _, v := range r.Array(attrMembers) {
+		m, _ := v.(*scim.Object)
+		switch id := m.Text("value"); {
+		case id == "":
+			return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "members: a member has no value")
+		case !plausibleID(id):
+			return nil, &UnknownMemberError{IDs: []string{id}}
+		}
+	}
+	return memberIDs(r), nil
 }
 
 // memberScope says which members of a group a change has to look at. Adding one member to a large group must not read the

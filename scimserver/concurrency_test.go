@@ -1,0 +1,152 @@
+package scimserver_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// everyStore runs a test over the stores of eachStore and over PostgreSQL.
+func everyStore(t *testing.T, run func(t *testing.T, h *harness)) {
+	t.Run("map store", func(t *testing.T) { run(t, serve(t, newMapStore())) })
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, serve(t, storeOn(t, db))) })
+}
+
+// parallel sends n requests at once and returns the answers.
+func parallel(n int, send func(i int) *answer) []*answer {
+	answers := make([]*answer, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			answers[i] = send(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	return answers
+}
+
+func count(answers []*answer, status int) int {
+	n := 0
+	for _, a := range answers {
+		if a.status == status {
+			n++
+		}
+	}
+	return n
+}
+
+func TestParallelPostsOfOneUserNameMakeOneUser(t *testing.T) {
+	everyStore(t, func(t *testing.T, h *harness) {
+		const n = 24
+		names := []string{"ann", "Ann", "ANN"}
+		answers := parallel(n, func(i int) *answer { return h.do(t, http.MethodPost, "/Users", user(names[i%len(names)])) })
+		require.Equal(t, 1, count(answers, http.StatusCreated))
+		for _, a := range answers {
+			if a.status != http.StatusCreated {
+				a.wantError(t, http.StatusConflict, scim.Uniqueness)
+			}
+		}
+		total, _ := h.get(t, "/Users").list(t, "id")
+		require.Equal(t, "1", total)
+	})
+}
+
+func TestTwoWritersWithOneETag(t *testing.T) {
+	everyStore(t, func(t *testing.T, h *harness) {
+		ann := h.newUser(t, "ann")
+		path := "/Users/" + ann.id()
+		tag := ann.header.Get("ETag")
+		for round := range 5 {
+			answers := parallel(2, func(i int) *answer {
+				body := user("ann", object{"title": fmt.Sprintf("%d by %d", round, i)})
+				return h.do(t, http.MethodPut, path, body, header("If-Match", tag))
+			})
+			require.Equal(t, 1, count(answers, http.StatusOK))
+			for _, a := range answers {
+				if a.status != http.StatusOK {
+					a.wantError(t, http.StatusPreconditionFailed, "")
+				} else {
+					tag = a.header.Get("ETag")
+				}
+			}
+		}
+	})
+}
+
+func TestParallelPatchesOfOneGroupAllCount(t *testing.T) {
+	everyStore(t, func(t *testing.T, h *harness) {
+		const n = 16
+		var ids []string
+		for i := range n {
+			ids = append(ids, h.newUser(t, fmt.Sprintf("u%d", i)).id())
+		}
+		team := h.newGroup(t, "team")
+		path := "/Groups/" + team.id()
+		answers := parallel(n, func(i int) *answer { return h.patch(t, path, op("add", "members", refs(ids[i]))) })
+		require.Equal(t, n, count(answers, http.StatusNoContent))
+		require.Len(t, h.get(t, path).body.Array("members"), n)
+		answers = parallel(n, func(i int) *answer {
+			return h.patch(t, path, op("remove", fmt.Sprintf("members[value eq %q]", ids[i])))
+		})
+		require.Equal(t, n, count(answers, http.StatusNoContent))
+		require.Empty(t, h.get(t, path).body.Array("members"))
+	})
+}
+
+func TestReadersNeverSeeHalfAPatch(t *testing.T) {
+	everyStore(t, func(t *testing.T, h *harness) {
+		ann := h.newUser(t, "ann", object{"title": "0", "nickName": "0"})
+		path := "/Users/" + ann.id()
+		done := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					a := h.do(t, http.MethodGet, path, nil)
+					if a.json("title") != a.json("nickName") {
+						t.Errorf("half a change is seen: %s", a.text)
+						return
+					}
+				}
+			})
+		}
+		for i := range 30 {
+			h.patch(t, path, op("replace", "title", fmt.Sprint(i)), op("replace", "nickName", fmt.Sprint(i))).want(t, http.StatusOK)
+		}
+		close(done)
+		wg.Wait()
+	})
+}
+
+func TestDeletedUsersDoNotStayInGroups(t *testing.T) {
+	everyStore(t, func(t *testing.T, h *harness) {
+		team := h.newGroup(t, "team")
+		for i := range 10 {
+			ann := h.newUser(t, fmt.Sprintf("ann %d", i))
+			answers := parallel(2, func(i int) *answer {
+				if i == 0 {
+					return h.do(t, http.MethodDelete, "/Users/"+ann.id(), nil)
+				}
+				return h.patch(t, "/Groups/"+team.id(), op("add", "members", refs(ann.id())))
+			})
+			require.Equal(t, http.StatusNoContent, answers[0].status, answers[0].text)
+			require.Contains(t, []int{http.StatusNoContent, http.StatusBadRequest}, answers[1].status, answers[1].text)
+			require.Empty(t, h.get(t, "/Groups/"+team.id()).body.Array("members"))
+		}
+	})
+}
