@@ -2,9 +2,6 @@ package model
 
 import "github.com/scimwright/scimwright/internal/docstore"
 
-// MaxAppGroupPriority is the highest priority number that can be given.
-const MaxAppGroupPriority = 100
-
 // AppGroup is the assignment of a group to an application. Its document id is
 // AppGroupID(app, group).
 type AppGroup struct {
@@ -19,6 +16,22 @@ type AppGroup struct {
 
 // AppGroupID is the document id of the assignment of a group to an application.
 func AppGroupID(app, group string) string { return docstore.JoinID(app, group) }
+
+// EventAppGroupChanged is the topic of AppGroupChanged.
+const EventAppGroupChanged = "appgroup.changed"
+
+// AppGroupChanged tells that the assignment of a group to an application was
+// made, changed or ended. What that means for users is told by AppUserChanged.
+type AppGroupChanged struct {
+	App   string `json:"app"`
+	Group string `json:"group"`
+}
+
+// Topic implements Event.
+func (AppGroupChanged) Topic() string { return EventAppGroupChanged }
+
+// Key implements Event with AppGroupID.
+func (e AppGroupChanged) Key() string { return AppGroupID(e.App, e.Group) }
 
 // The indexes of the app groups.
 const (

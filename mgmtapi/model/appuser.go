@@ -53,11 +53,12 @@ type AppUser struct {
 	// the assigned groups of the user the one with the lowest priority number.
 	Group string `json:"group,omitempty"`
 
-	ExternalID      string     `json:"externalId,omitempty"`
-	SyncState       SyncState  `json:"syncState"`
-	StatusChanged   *time.Time `json:"statusChanged,omitempty"`
-	PasswordChanged *time.Time `json:"passwordChanged,omitempty"`
-	LastSync        *time.Time `json:"lastSync,omitempty"`
+	ExternalID string    `json:"externalId,omitempty"`
+	SyncState  SyncState `json:"syncState"`
+	// The times are zero as long as nothing of the kind happened.
+	StatusChanged   time.Time `json:"statusChanged,omitzero"`
+	PasswordChanged time.Time `json:"passwordChanged,omitzero"`
+	LastSync        time.Time `json:"lastSync,omitzero"`
 	// ErrorSummary is what the last failed provisioning attempt said.
 	ErrorSummary string `json:"errorSummary,omitempty"`
 
@@ -68,6 +69,10 @@ type AppUser struct {
 	// UniqueUserName says that no other app user of the application may have
 	// the same user name. It holds for applications that provision.
 	UniqueUserName bool `json:"uniqueUserName,omitempty"`
+	// Blocked says that the user name cannot be used, so that the assignment
+	// must not be provisioned; ErrorSummary says why. It happens only to
+	// assignments that come from groups: others are refused.
+	Blocked bool `json:"blocked,omitempty"`
 	// SealedPassword is the password in the application; its binding is
 	// AppUserPasswordBinding(app, user).
 	SealedPassword string `json:"sealedPassword,omitempty"`
@@ -92,10 +97,15 @@ func (u *AppUser) Provisioned() bool {
 	return u.Status == AppUserStaged || u.Status == AppUserProvisioned
 }
 
+// Pending says that the account behind a tombstone is yet to be deactivated.
+func (u *AppUser) Pending() bool {
+	return !u.Listed() && u.SyncState != SyncDisabled && u.SyncState != SyncSynchronized
+}
+
 // Enter sets the status and keeps the time of the change.
 func (u *AppUser) Enter(status AppUserStatus, now time.Time) {
 	if u.Status != status {
-		u.Status, u.StatusChanged = status, &now
+		u.Status, u.StatusChanged = status, now
 	}
 }
 
@@ -150,7 +160,7 @@ func appUserCollection() *docstore.Collection[AppUser] {
 		docstore.Index[AppUser]{Name: AppUserByListedApp, Values: listed(func(u *AppUser) []any { return []any{u.AppID} })},
 		docstore.Index[AppUser]{Name: AppUserByListedUser, Values: listed(func(u *AppUser) []any { return []any{u.UserID} })},
 		docstore.Index[AppUser]{Name: AppUserByUserName, Unique: true, Values: listed(func(u *AppUser) []any {
-			if !u.UniqueUserName || u.UserName == "" {
+			if !u.UniqueUserName || u.Blocked || u.UserName == "" {
 				return nil
 			}
 			return []any{AppUserNameKey(u.AppID, u.UserName)}

@@ -23,6 +23,8 @@ const EveryoneName = "Everyone"
 // Group is a set of users.
 type Group struct {
 	Type GroupType `json:"type"`
+	// App is the application that an APP_GROUP belongs to.
+	App string `json:"app,omitempty"`
 	// Profile holds the attributes that have a value: name, description.
 	Profile map[string]any `json:"profile"`
 	// LastUpdated is when the profile changed.

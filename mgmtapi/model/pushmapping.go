@@ -19,11 +19,14 @@ const (
 // PushMapping pushes a group to the target of an application. There is at
 // most one that is not deleted for each application and source group.
 type PushMapping struct {
-	AppID         string            `json:"appId"`
-	SourceGroupID string            `json:"sourceGroupId"`
+	AppID         string `json:"appId"`
+	SourceGroupID string `json:"sourceGroupId"`
+	// SourceName is the name of the source group when it was last looked at;
+	// another one is carried to the target group.
+	SourceName    string            `json:"sourceName"`
 	TargetGroupID string            `json:"targetGroupId"`
 	Status        PushMappingStatus `json:"status"`
-	LastPush      *time.Time        `json:"lastPush,omitempty"`
+	LastPush      time.Time         `json:"lastPush,omitzero"`
 	ErrorSummary  string            `json:"errorSummary,omitempty"`
 	// RemoteID is the id of the group in the target, once known.
 	RemoteID string `json:"remoteId,omitempty"`
@@ -31,6 +34,8 @@ type PushMapping struct {
 	// Deleted marks a tombstone: it answers no read and is kept until the
 	// target has been told.
 	Deleted bool `json:"deleted,omitempty"`
+	// TargetName is the name that the group in the target had, for tombstones.
+	TargetName string `json:"targetName,omitempty"`
 	// DeleteTarget says that the group in the target goes with the mapping.
 	DeleteTarget bool `json:"deleteTarget,omitempty"`
 }

@@ -1,0 +1,377 @@
+package assignments
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// AppUser is the assignment of a user to an application as callers see it.
+type AppUser struct {
+	ID              string              `json:"id" readOnly:"true" doc:"Id of the user."`
+	ExternalID      *string             `json:"externalId" readOnly:"true" doc:"Id of the account in the target."`
+	Created         rest.Time           `json:"created" readOnly:"true" doc:"Time of the assignment."`
+	LastUpdated     rest.Time           `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
+	Scope           model.AppUserScope  `json:"scope" readOnly:"true" enum:"USER,GROUP" doc:"Whether the assignment was made for the user or comes from a group."`
+	Status          model.AppUserStatus `json:"status" readOnly:"true" doc:"Status."`
+	StatusChanged   *rest.Time          `json:"statusChanged" readOnly:"true" doc:"Time of the last change of the status."`
+	PasswordChanged *rest.Time          `json:"passwordChanged" readOnly:"true" doc:"Time of the last change of the password."`
+	LastSync        *rest.Time          `json:"lastSync" readOnly:"true" doc:"Time of the last successful provisioning."`
+	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"How the account in the target compares with the assignment."`
+	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
+	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
+	Links           rest.Links          `json:"_links" readOnly:"true" doc:"Links."`
+}
+
+// UserCredentials are the credentials of a user in an application.
+type UserCredentials struct {
+	UserName string    `json:"userName,omitempty" empty:"absent" max:"255" doc:"User name."`
+	Password *Password `json:"password,omitempty" doc:"Password. An answer has the empty object when there is one."`
+}
+
+// Password is a secret that goes in and never comes out.
+type Password struct {
+	Value string `json:"value,omitempty" writeOnly:"true" max:"255" doc:"The password."`
+}
+
+// given says whether a password was sent.
+func (p *Password) given() bool { return p != nil && p.Value != "" }
+
+func renderUser(ctx context.Context, doc docstore.Doc[model.AppUser]) AppUser {
+	u := doc.Value
+	out := AppUser{
+		ID: u.UserID, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
+		Scope: u.Scope, Status: u.Status, SyncState: u.SyncState,
+		StatusChanged: rest.TimePtr(u.StatusChanged), PasswordChanged: rest.TimePtr(u.PasswordChanged), LastSync: rest.TimePtr(u.LastSync),
+		Profile: u.Profile,
+		Links: rest.Links{
+			"app":  rest.To(rest.URL(ctx, "api", "v1", "apps", u.AppID)),
+			"user": rest.To(rest.URL(ctx, "api", "v1", "users", u.UserID)),
+		},
+	}
+	if u.ExternalID != "" {
+		out.ExternalID = &u.ExternalID
+	}
+	if out.Profile == nil {
+		out.Profile = map[string]any{}
+	}
+	if u.UserName != "" || u.SealedPassword != "" {
+		out.Credentials = &UserCredentials{UserName: u.UserName}
+		if u.SealedPassword != "" {
+			out.Credentials.Password = &Password{}
+		}
+	}
+	if u.Scope == model.ScopeGroup {
+		out.Links["group"] = rest.To(rest.URL(ctx, "api", "v1", "groups", u.Group))
+	}
+	return out
+}
+
+// supplied is what callers give of an assignment.
+type supplied struct {
+	Scope       model.AppUserScope `json:"scope" empty:"absent" enum:"USER,GROUP" doc:"GROUP goes back to what an assigned group gives."`
+	Credentials UserCredentials    `json:"credentials" doc:"Credentials in the application."`
+	Profile     map[string]any     `json:"profile" doc:"Attributes in the application that differ from what the mapping gives; null goes back to that."`
+}
+
+type assignBody struct {
+	ID string `json:"id" required:"true" doc:"Id of the user."`
+	supplied
+}
+
+type assignRequest struct {
+	AppID string     `path:"appId" doc:"Id of the application."`
+	Body  assignBody `body:"required"`
+}
+
+func (s *Slice) findForAssign(ctx context.Context, req *assignRequest) error {
+	_, err := s.findApp(ctx, s.Store.Reader(), req.AppID)
+	return err
+}
+
+func (s *Slice) assign(ctx context.Context, req *assignRequest) (AppUser, error) {
+	return s.write(ctx, req.AppID, req.Body.ID, req.Body.supplied, true)
+}
+
+type updateRequest struct {
+	userRequest
+	Body supplied `body:"required"`
+}
+
+func (s *Slice) findForUpdate(ctx context.Context, req *updateRequest) error {
+	return s.findForUser(ctx, &req.userRequest)
+}
+
+func (s *Slice) update(ctx context.Context, req *updateRequest) (AppUser, error) {
+	return s.write(ctx, req.AppID, req.UserID, req.Body, false)
+}
+
+// write makes or changes an assignment. An update does not make one.
+func (s *Slice) write(ctx context.Context, app, userID string, given supplied, assign bool) (AppUser, error) {
+	var written docstore.Doc[model.AppUser]
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		t, err := s.target(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			return rest.NotFound("AppInstance", app)
+		}
+		user, err := s.Users.Get(ctx, tx, userID)
+		if errors.Is(err, docstore.ErrNotFound) {
+			return rest.NotFound("User", userID)
+		}
+		if err != nil {
+			return err
+		}
+		if user.Value.Status == model.UserDeprovisioned {
+			return rest.Fail(rest.CodeInactiveUser)
+		}
+		c, err := s.load(ctx, tx, app, userID)
+		if err != nil {
+			return err
+		}
+		if !assign && !c.value.Listed() {
+			return rest.NotFound("AppUser", userID)
+		}
+		if assign && given.Scope == "" {
+			given.Scope = model.ScopeUser
+		}
+		written, err = s.apply(ctx, tx, t, user, c, given)
+		return err
+	})
+	if err != nil {
+		return AppUser{}, err
+	}
+	return renderUser(ctx, written), nil
+}
+
+// apply puts what a caller supplied over what is derived, and stores it.
+func (s *Slice) apply(
+	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change, given supplied,
+) (none docstore.Doc[model.AppUser], err error) {
+	begun := !c.value.Listed()
+	if begun {
+		s.begin(t, user, &c)
+	}
+	before := c.value
+	if given.Scope != "" {
+		c.value.Scope = given.Scope
+	}
+	var group *model.AppGroup
+	if c.value.Scope == model.ScopeGroup {
+		if group, err = s.effectiveGroup(ctx, tx, t.id, user); err != nil {
+			return none, err
+		}
+		if group == nil {
+			return none, rest.Invalid("scope", "No group that is assigned to the application contains the user")
+		}
+	}
+	if given.Scope == model.ScopeGroup {
+		c.value.Overrides, c.value.UserNameGiven, c.value.UserName = nil, false, ""
+	}
+	name, err := t.checkCredentials(given)
+	if err != nil {
+		return none, err
+	}
+	if name != "" {
+		c.value.UserName, c.value.UserNameGiven = name, name != t.userName(&user.Value)
+	}
+	if c.value.Overrides, err = t.overrides(c.value.Overrides, given.Profile, t.derived(&user.Value, group)); err != nil {
+		return none, err
+	}
+	t.derive(user, group, c.value.Blocked, &c.value)
+	c.value.Blocked = false
+	if c.value.UserName == "" && t.app.Credentials.Scheme.AcceptsUserName() {
+		var causes rest.Causes
+		causes.Blank("userName")
+		return none, causes.Err()
+	}
+	if taken, err := s.nameTaken(ctx, tx, &c.value); err != nil {
+		return none, err
+	} else if taken {
+		return none, rest.Taken("userName")
+	}
+	if given.Credentials.Password.given() {
+		binding := model.AppUserPasswordBinding(t.id, user.ID)
+		if c.value.SealedPassword, err = s.Secrets.Seal(given.Credentials.Password.Value, binding); err != nil {
+			return none, err
+		}
+		c.value.PasswordChanged = s.Now()
+	}
+	retry := false
+	if begun || differs(&before, &c.value) || c.value.SyncState == model.SyncError {
+		retry = t.touch(&c.value)
+	}
+	return s.store(ctx, tx, c, retry)
+}
+
+// checkCredentials checks the credentials against the scheme of the
+// application and returns the user name that was supplied, "" for none. The
+// user name is an app attribute as well and may stand in the profile.
+func (t *target) checkCredentials(given supplied) (userName string, err error) {
+	userName = given.Credentials.UserName
+	if value, ok := given.Profile[userNameAttribute]; ok && value != nil && value != "" {
+		text, isText := value.(string)
+		switch {
+		case !isText:
+			return "", rest.Invalid("profile.userName", "The value must be a string")
+		case userName != "" && userName != text:
+			return "", rest.Invalid("profile.userName", "The value differs from credentials.userName")
+		}
+		userName = text
+	}
+	scheme := t.app.Credentials.Scheme
+	if userName != "" && !scheme.AcceptsUserName() {
+		return "", rest.Fail(rest.CodeAppCredentials, "credentials.userName: The application has one user name for all")
+	}
+	if given.Credentials.Password.given() && !scheme.AcceptsPassword() {
+		return "", rest.Fail(rest.CodeAppCredentials, "credentials.password: Users have no password of their own in the application")
+	}
+	return userName, nil
+}
+
+// userNameAttribute is the app attribute that is kept with the credentials.
+const userNameAttribute = "userName"
+
+// overrides returns the supplied values that differ from the derived ones: the
+// ones known before, changed by what is given now. A value that the mapping
+// rules over cannot differ while profiles are pushed.
+func (t *target) overrides(known, given, derived map[string]any) (map[string]any, error) {
+	var causes rest.Causes
+	out := map[string]any{}
+	maps.Copy(out, known)
+	differing := ""
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value := given[name]
+		text, isText := value.(string)
+		switch {
+		case name == userNameAttribute:
+		case !t.scim() || !appprofile.Known(name):
+			causes.Add("profile."+name, "The attribute is not defined in the profile of the application")
+		case value != nil && !isText:
+			causes.Add("profile."+name, "The value must be a string")
+		case len(text) > maxAttribute:
+			causes.Add("profile."+name, "The value is longer than %d bytes", maxAttribute)
+		case value == nil || value == derived[name]:
+			delete(out, name)
+		default:
+			out[name] = text
+			if t.conn.PushesProfiles() && differing == "" {
+				differing = name
+			}
+		}
+	}
+	if err := causes.Err(); err != nil {
+		return nil, err
+	}
+	if differing != "" {
+		return nil, rest.Failf(rest.CodeMappedDiffers,
+			"Cannot modify the attribute %q because it has a field mapping and profile push is enabled.", differing)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// maxAttribute is the length of the longest attribute value, in bytes.
+const maxAttribute = 1024
+
+type userRequest struct {
+	AppID  string `path:"appId" doc:"Id of the application."`
+	UserID string `path:"userId" doc:"Id of the user."`
+
+	doc docstore.Doc[model.AppUser]
+}
+
+func (s *Slice) findForUser(ctx context.Context, req *userRequest) (err error) {
+	q := s.Store.Reader()
+	if _, err := s.findApp(ctx, q, req.AppID); err != nil {
+		return err
+	}
+	req.doc, err = s.findUser(ctx, q, req.AppID, req.UserID)
+	return err
+}
+
+// findUser reads the assignment of a user, or answers that there is none.
+func (s *Slice) findUser(ctx context.Context, q docstore.Reader, app, user string) (docstore.Doc[model.AppUser], error) {
+	doc, err := s.AppUsers.Get(ctx, q, model.AppUserID(app, user))
+	if errors.Is(err, docstore.ErrNotFound) || err == nil && !doc.Value.Listed() {
+		return doc, rest.NotFound("AppUser", user)
+	}
+	return doc, err
+}
+
+func (s *Slice) getUser(ctx context.Context, req *userRequest) (AppUser, error) {
+	return renderUser(ctx, req.doc), nil
+}
+
+func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, error) {
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.findUser(ctx, tx, req.AppID, req.UserID)
+		if err != nil {
+			return err
+		}
+		t, err := s.target(ctx, tx, req.AppID)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			return rest.NotFound("AppInstance", req.AppID)
+		}
+		if doc.Value.Scope == model.ScopeGroup {
+			return rest.Fail(rest.CodeGroupScope, "scope: The assignment comes from the group "+doc.Value.Group+
+				"; remove the user from the group, or the group from the application")
+		}
+		user, err := s.Users.Get(ctx, tx, req.UserID)
+		if err != nil {
+			return err
+		}
+		group, err := s.effectiveGroup(ctx, tx, req.AppID, user)
+		if err != nil {
+			return err
+		}
+		if group == nil {
+			return s.remove(ctx, tx, t, doc)
+		}
+		c := change{doc: &doc, value: doc.Value}
+		c.value.Overrides, c.value.UserNameGiven, c.value.SealedPassword = nil, false, ""
+		return s.followGroup(ctx, tx, t, user, group, c)
+	})
+	return rest.Empty{}, err
+}
+
+type listUsersRequest struct {
+	AppID string `path:"appId" doc:"Id of the application."`
+	Q     string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case."`
+	Limit int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
+	After string `query:"after" doc:"Cursor of the page."`
+}
+
+func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) error {
+	_, err := s.findApp(ctx, s.Store.Reader(), req.AppID)
+	return err
+}
+
+func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page[AppUser], error) {
+	where := docstore.Eq(model.AppUserByListedApp, req.AppID)
+	if req.Q != "" {
+		where = docstore.Prefix(model.AppUserByPrefix, model.AppUserPrefixKey(req.AppID, req.Q))
+	}
+	found, err := s.AppUsers.Query(ctx, s.Store.Reader(), docstore.Query[model.AppUser]{Where: where, After: req.After, Limit: req.Limit})
+	if err != nil {
+		return rest.Page[AppUser]{}, err
+	}
+	page := rest.Page[AppUser]{Next: found.Next}
+	for _, doc := range found.Docs {
+		page.Items = append(page.Items, renderUser(ctx, doc))
+	}
+	return page, nil
+}

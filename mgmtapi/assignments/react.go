@@ -1,0 +1,151 @@
+package assignments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// react adds the reactions of the slice to the feed.
+func (s *Slice) react() {
+	model.On(s.Feed, s.userChanged)
+	model.On(s.Feed, s.userActivated)
+	model.On(s.Feed, s.userDeleted)
+	model.On(s.Feed, s.membershipChanged)
+	model.On(s.Feed, s.groupDeleted)
+	model.On(s.Feed, s.appChanged)
+}
+
+// userChanged brings every assignment of the user up to date. A user that was
+// deactivated loses all of them.
+func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
+	user, err := s.Users.Get(ctx, tx, e.ID)
+	if err != nil {
+		return err
+	}
+	return model.Each(ctx, tx, s.AppUsers, docstore.Eq(model.AppUserByListedUser, e.ID), func(doc docstore.Doc[model.AppUser]) error {
+		t, err := s.target(ctx, tx, doc.Value.AppID)
+		if err != nil || t == nil {
+			return err
+		}
+		if user.Value.Status == model.UserDeprovisioned {
+			return s.remove(ctx, tx, t, doc)
+		}
+		return s.follow(ctx, tx, t, user, doc)
+	})
+}
+
+// follow brings one assignment up to date with its user. The event is emitted
+// even when nothing is stored: that the user was suspended, for example,
+// changes what may be sent to the target.
+func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser]) error {
+	u := doc.Value
+	var group *model.AppGroup
+	if u.Scope == model.ScopeGroup {
+		found, err := optionally(ctx, tx, s.AppGroups, model.AppGroupID(t.id, u.Group))
+		if err != nil || found == nil {
+			return err
+		}
+		group = &found.Value
+	}
+	t.derive(user, group, t.renames() || u.Blocked, &u)
+	problem, err := s.nameProblem(ctx, tx, t, &u)
+	switch {
+	case err != nil:
+		return err
+	case problem == "":
+		u.Blocked = false
+	case !u.Blocked:
+		u.UserName = doc.Value.UserName // better the old name than none
+	}
+	retry := false
+	if differs(&doc.Value, &u) || u.SyncState == model.SyncError && !u.Blocked {
+		retry = t.touch(&u)
+	}
+	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
+		u.SyncState = model.SyncOutOfSync // the user was activated: what waited for that is due
+	}
+	_, err = s.store(ctx, tx, change{doc: &doc, value: u}, retry)
+	return err
+}
+
+// userActivated derives the assignments that the user's groups give.
+func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
+	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByUser, e.ID), func(m docstore.Doc[model.Membership]) error {
+		return s.regroupIn(ctx, tx, m.Value.Group, e.ID)
+	})
+}
+
+// userDeleted forgets the user. A tombstone whose account is yet to be
+// deactivated stays until that is done.
+func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
+	return model.Each(ctx, tx, s.AppUsers, docstore.Eq(model.AppUserByUser, e.ID), func(doc docstore.Doc[model.AppUser]) error {
+		if doc.Value.Pending() {
+			return nil
+		}
+		return s.AppUsers.Delete(ctx, tx, doc.ID)
+	})
+}
+
+// membershipChanged derives the user's assignments to the applications of the
+// group.
+func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
+	return s.regroupIn(ctx, tx, e.Group, e.User)
+}
+
+// regroupIn derives the assignments of a user to every application that the
+// group is assigned to.
+func (s *Slice) regroupIn(ctx context.Context, tx *docstore.Tx, group, user string) error {
+	return model.Each(ctx, tx, s.AppGroups, docstore.Eq(model.AppGroupByGroup, group), func(g docstore.Doc[model.AppGroup]) error {
+		t, err := s.target(ctx, tx, g.Value.AppID)
+		if err != nil || t == nil {
+			return err
+		}
+		return s.regroup(ctx, tx, t, user)
+	})
+}
+
+// groupDeleted ends the assignments of the group.
+func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
+	return model.Each(ctx, tx, s.AppGroups, docstore.Eq(model.AppGroupByGroup, e.ID), func(g docstore.Doc[model.AppGroup]) error {
+		return s.endGroup(ctx, tx, g.Value.AppID, e.ID)
+	})
+}
+
+// endGroup ends the assignment of a group: the users that were assigned
+// through it get their assignment from another group, or lose it.
+func (s *Slice) endGroup(ctx context.Context, tx *docstore.Tx, app, group string) error {
+	if err := s.AppGroups.Delete(ctx, tx, model.AppGroupID(app, group)); err != nil {
+		return err
+	}
+	if err := s.Feed.Emit(ctx, tx, model.AppGroupChanged{App: app, Group: group}); err != nil {
+		return err
+	}
+	t, err := s.target(ctx, tx, app)
+	if err != nil || t == nil {
+		return err
+	}
+	return model.Each(ctx, tx, s.AppUsers, docstore.Eq(model.AppUserByGroup, model.AppGroupID(app, group)),
+		func(u docstore.Doc[model.AppUser]) error {
+			err := s.regroup(ctx, tx, t, u.Value.UserID)
+			if errors.Is(err, docstore.ErrNotFound) {
+				return nil // the user is gone, and its assignments with it
+			}
+			return err
+		})
+}
+
+// appChanged forgets the assignments of a deleted application. Nothing is sent
+// to the target, so that no tombstones are needed.
+func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
+	if !e.Deleted {
+		return nil
+	}
+	if _, err := s.AppUsers.DeleteWhere(ctx, tx, docstore.Eq(model.AppUserByApp, e.App)); err != nil {
+		return err
+	}
+	_, err := s.AppGroups.DeleteWhere(ctx, tx, docstore.Eq(model.AppGroupByApp, e.App))
+	return err
+}

@@ -1,0 +1,104 @@
+package assignments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+// Options configure the slice.
+type Options struct {
+	// Secrets seals the passwords of app users.
+	Secrets seal.Secrets
+}
+
+// Slice serves the operations on the users and groups of applications, and
+// reacts to what happens to users, groups, memberships and applications.
+type Slice struct {
+	model.Deps
+	Options
+}
+
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps, o Options) *Slice {
+	s := &Slice{Deps: d, Options: o}
+	s.react()
+	return s
+}
+
+const (
+	userTag  = "Application users"
+	groupTag = "Application groups"
+)
+
+var (
+	readScope  = []string{"svc.apps.read"}
+	writeScope = []string{"svc.apps.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[assignRequest, AppUser]{
+			ID: "assignUserToApplication", Route: "POST /api/v1/apps/{appId}/users", Tag: userTag, Scopes: writeScope,
+			Summary: "Assigns a user to an application", Find: s.findForAssign, Do: s.assign,
+		},
+		rest.Op[listUsersRequest, rest.Page[AppUser]]{
+			ID: "listApplicationUsers", Route: "GET /api/v1/apps/{appId}/users", Tag: userTag, Scopes: readScope,
+			Summary: "Lists the users of an application", Find: s.findForUserList, Do: s.listUsers,
+		},
+		rest.Op[userRequest, AppUser]{
+			ID: "getApplicationUser", Route: "GET /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: readScope,
+			Summary: "Reads the assignment of a user", Find: s.findForUser, Do: s.getUser,
+		},
+		rest.Op[updateRequest, AppUser]{
+			ID: "updateApplicationUser", Route: "POST /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,
+			Summary: "Changes the credentials or the profile of an assigned user", Find: s.findForUpdate, Do: s.update,
+		},
+		rest.Op[userRequest, rest.Empty]{
+			ID: "unassignUserFromApplication", Route: "DELETE /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,
+			Summary: "Ends the assignment of a user", Find: s.findForUser, Do: s.unassign,
+		},
+		rest.Op[putGroupRequest, AppGroup]{
+			ID: "assignGroupToApplication", Route: "PUT /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
+			Summary: "Assigns a group to an application, or replaces the assignment", Find: s.findForPutGroup, Do: s.putGroup,
+		},
+		rest.Op[groupRequest, AppGroup]{
+			ID: "getApplicationGroup", Route: "GET /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: readScope,
+			Summary: "Reads the assignment of a group", Find: s.findForGroup, Do: s.getGroup,
+		},
+		rest.Op[listGroupsRequest, rest.Page[AppGroup]]{
+			ID: "listApplicationGroups", Route: "GET /api/v1/apps/{appId}/groups", Tag: groupTag, Scopes: readScope,
+			Summary: "Lists the groups of an application by priority", Find: s.findForGroupList, Do: s.listGroups,
+		},
+		rest.Op[groupRequest, rest.Nothing]{
+			ID: "unassignGroupFromApplication", Route: "DELETE /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
+			Summary: "Ends the assignment of a group", Find: s.findForGroup, Do: s.unassignGroup,
+		},
+	}
+}
+
+// optionally reads a document that may be missing; it then returns nil.
+func optionally[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], id string) (*docstore.Doc[T], error) {
+	doc, err := c.Get(ctx, q, id)
+	switch {
+	case errors.Is(err, docstore.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &doc, nil
+}
+
+// findApp reads an application, or answers that there is none.
+func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
+	doc, err := s.Apps.Get(ctx, q, id)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return doc, rest.NotFound("AppInstance", id)
+	}
+	return doc, err
+}

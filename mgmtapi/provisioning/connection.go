@@ -1,0 +1,285 @@
+package provisioning
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// The states of a connection as callers see them.
+const (
+	enabled  = "ENABLED"
+	disabled = "DISABLED"
+	unknown  = "UNKNOWN"
+
+	tokenScheme = "TOKEN"
+)
+
+// Connection is a provisioning connection as callers see it. The token never
+// comes out.
+type Connection struct {
+	AuthScheme string            `json:"authScheme" readOnly:"true" enum:"TOKEN,UNKNOWN" doc:"Kind of credentials; UNKNOWN when the application cannot have a connection."`
+	Status     string            `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status; UNKNOWN when the application cannot have a connection."`
+	BaseURL    string            `json:"baseUrl,omitempty" doc:"Address below which the SCIM endpoints are."`
+	Profile    ConnectionProfile `json:"profile" doc:"Kind of credentials."`
+	Links      rest.Links        `json:"_links,omitempty" readOnly:"true" doc:"Links."`
+}
+
+// ConnectionProfile says how a connection authenticates and finds users.
+type ConnectionProfile struct {
+	AuthScheme        string             `json:"authScheme,omitempty" empty:"absent" doc:"Kind of credentials: TOKEN."`
+	Token             string             `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"The secret. Left out, the one that is known stays."`
+	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent" enum:"BEARER,RAW,BASIC" doc:"How the token is put into the Authorization header: behind Bearer, as it is, or as user:password in Base64. Defaults to BEARER."`
+	UserNameAttribute string             `json:"userNameAttribute,omitempty" empty:"absent" max:"255" doc:"Attribute by which users are looked up in the target. Defaults to userName."`
+}
+
+const defaultUserNameAttribute = "userName"
+
+func renderConnection(ctx context.Context, app docstore.Doc[model.App], c model.Connection) Connection {
+	if !app.Value.SignOnMode.Traits().Provisioning {
+		return Connection{AuthScheme: unknown, Status: unknown, Profile: ConnectionProfile{AuthScheme: unknown}}
+	}
+	url := func(more ...string) string {
+		return rest.URL(ctx, append([]string{"api", "v1", "apps", app.ID, "connections", "default"}, more...)...)
+	}
+	out := Connection{
+		AuthScheme: tokenScheme, Status: disabled, BaseURL: c.BaseURL,
+		Profile: ConnectionProfile{AuthScheme: tokenScheme},
+		Links:   rest.Links{"self": rest.To(url(), "POST", "GET")},
+	}
+	if c.HeaderFormat != model.HeaderBearer {
+		out.Profile.HeaderFormat = c.HeaderFormat
+	}
+	if c.UserNameAttribute != defaultUserNameAttribute {
+		out.Profile.UserNameAttribute = c.UserNameAttribute
+	}
+	if c.Enabled {
+		out.Status = enabled
+		out.Links["deactivate"] = rest.To(url("lifecycle", "deactivate"), "POST")
+	} else {
+		out.Links["activate"] = rest.To(url("lifecycle", "activate"), "POST")
+	}
+	return out
+}
+
+func (s *Slice) getConnection(ctx context.Context, req *appRequest) (Connection, error) {
+	conn, err := s.connection(ctx, s.Store.Reader(), req.AppID)
+	if err != nil {
+		return Connection{}, err
+	}
+	return renderConnection(ctx, req.app, conn.Value), nil
+}
+
+type connectionBody struct {
+	BaseURL string            `json:"baseUrl" empty:"absent" max:"2048" doc:"Address below which the SCIM endpoints are: absolute, http or https, without user, query and fragment. Left out, the one that is known stays."`
+	Profile ConnectionProfile `json:"profile" doc:"Kind of credentials."`
+}
+
+type connectionRequest struct {
+	appRequest
+	Activate bool           `query:"activate" default:"false" doc:"Verifies and activates the connection as well."`
+	Body     connectionBody `body:"required"`
+}
+
+func (s *Slice) findForConnection(ctx context.Context, req *connectionRequest) error {
+	return s.findApp(ctx, &req.appRequest)
+}
+
+// Check checks what was sent; what is missing depends on what is known.
+func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
+	if r.Body.BaseURL != "" {
+		if problem := urlProblem(r.Body.BaseURL); problem != "" {
+			causes.Add("baseUrl", "%s", problem)
+		}
+	}
+	p := r.Body.Profile
+	if p.AuthScheme != "" && p.AuthScheme != tokenScheme {
+		causes.Add("profile.authScheme", "The value must be %s; other kinds of credentials are not served", tokenScheme)
+	}
+	if strings.ContainsFunc(p.Token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		causes.Add("profile.token", "The token contains a control character, which a header cannot carry")
+	}
+	if p.UserNameAttribute != "" {
+		if _, err := scim.ParseAttrPath(p.UserNameAttribute); err != nil {
+			causes.Add("profile.userNameAttribute", "The value must be the name of a SCIM attribute")
+		}
+	}
+}
+
+// urlProblem says why a text cannot be the base of SCIM endpoints, "" when it can.
+func urlProblem(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "The value is not a URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "The value must be an absolute URL with the scheme http or https"
+	case u.Opaque != "" || u.Hostname() == "":
+		return "The URL must name a host"
+	case u.User != nil:
+		return "The URL must not contain credentials; give them as profile.token"
+	case u.RawQuery != "" || u.ForceQuery:
+		return "The URL must not have a query"
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return "The URL must not have a fragment"
+	}
+	return ""
+}
+
+// setConnection configures the connection. What is left out stays. With
+// activate, nothing is stored unless the connection could be verified.
+func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Connection, error) {
+	if !req.app.Value.SignOnMode.Traits().Provisioning {
+		return Connection{}, unsupported(req.app.Value)
+	}
+	for {
+		old, err := s.connection(ctx, s.Store.Reader(), req.AppID)
+		if err != nil {
+			return Connection{}, err
+		}
+		next, err := s.configured(req, old.Value)
+		if err != nil {
+			return Connection{}, err
+		}
+		if req.Activate {
+			if err := s.verify(ctx, req.AppID, next); err != nil {
+				return Connection{}, err
+			}
+			next.Enabled = true
+		}
+		stored, err := s.putConnection(ctx, req.AppID, old.Rev, func(c *model.Connection) {
+			features := *c
+			*c = next
+			c.UserProvisioning, c.GroupPush = features.UserProvisioning, features.GroupPush
+		})
+		if err != nil {
+			return Connection{}, err
+		}
+		if stored != nil {
+			return renderConnection(ctx, req.app, *stored), nil
+		}
+	}
+}
+
+// configured puts what was sent over the known connection.
+func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Connection, error) {
+	p := req.Body.Profile
+	var causes rest.Causes
+	if c.BaseURL = cmp.Or(strings.TrimRight(req.Body.BaseURL, "/"), c.BaseURL); c.BaseURL == "" {
+		causes.Blank("baseUrl")
+	}
+	if p.Token == "" && c.SealedToken == "" {
+		causes.Blank("profile.token")
+	}
+	c.HeaderFormat = cmp.Or(p.HeaderFormat, c.HeaderFormat, model.HeaderBearer)
+	c.UserNameAttribute = cmp.Or(p.UserNameAttribute, c.UserNameAttribute, defaultUserNameAttribute)
+	if c.HeaderFormat == model.HeaderBasic && p.Token != "" && !strings.Contains(p.Token, ":") {
+		causes.Add("profile.token", "The token for %s must have the form user:password", model.HeaderBasic)
+	}
+	if err := causes.Err(); err != nil {
+		return c, err
+	}
+	if p.Token == "" {
+		return c, nil
+	}
+	sealed, err := s.Secrets.Seal(p.Token, model.ConnectionBinding(req.AppID))
+	c.SealedToken = sealed
+	return c, err
+}
+
+// verify has the connection tested. The transaction that follows must see the
+// same connection, see putConnection: no transaction is held meanwhile.
+func (s *Slice) verify(ctx context.Context, app string, c model.Connection) error {
+	token, err := s.Secrets.Open(c.SealedToken, model.ConnectionBinding(app))
+	if err != nil {
+		return err
+	}
+	if err := s.Tester.TestConnection(ctx, Endpoint{BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token}); err != nil {
+		text := strings.ReplaceAll(err.Error(), token, "[redacted]")
+		return rest.Fail(rest.CodeConnection, "connection: "+text)
+	}
+	return nil
+}
+
+// putConnection changes the connection when it still has the revision (0 for
+// none) and returns what was stored; nil when it was changed meanwhile.
+func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change func(*model.Connection)) (*model.Connection, error) {
+	var stored *model.Connection
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		stored = nil
+		if _, err := s.appIn(ctx, tx, app); err != nil {
+			return err
+		}
+		doc, err := s.connection(ctx, tx, app)
+		if err != nil || doc.Rev != rev {
+			return err
+		}
+		change(&doc.Value)
+		if rev == 0 {
+			doc, err = s.Connections.Insert(ctx, tx, app, doc.Value)
+		} else {
+			doc, err = s.Connections.Update(ctx, tx, app, rev, doc.Value)
+		}
+		if err != nil {
+			return err
+		}
+		stored = &doc.Value
+		return s.Feed.Emit(ctx, tx, model.AppChanged{App: app})
+	})
+	return stored, err
+}
+
+// activate verifies the connection and enables it. One that is enabled is
+// verified again.
+func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.Nothing, error) {
+	if !req.app.Value.SignOnMode.Traits().Provisioning {
+		return rest.Nothing{}, unsupported(req.app.Value)
+	}
+	for {
+		conn, err := s.connection(ctx, s.Store.Reader(), req.AppID)
+		if err != nil {
+			return rest.Nothing{}, err
+		}
+		if conn.Value.SealedToken == "" {
+			return rest.Nothing{}, rest.Invalid("connection", "The connection has no credentials; configure it first")
+		}
+		if err := s.verify(ctx, req.AppID, conn.Value); err != nil {
+			return rest.Nothing{}, err
+		}
+		stored, err := s.putConnection(ctx, req.AppID, conn.Rev, func(c *model.Connection) { c.Enabled = true })
+		if err != nil || stored != nil {
+			return rest.Nothing{}, err
+		}
+	}
+}
+
+// deactivate stops the connection. One that is not enabled stays as it is.
+func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, error) {
+	if !req.app.Value.SignOnMode.Traits().Provisioning {
+		return rest.Nothing{}, unsupported(req.app.Value)
+	}
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		conn, err := s.connection(ctx, tx, req.AppID)
+		if err != nil || !conn.Value.Enabled {
+			return err
+		}
+		conn.Value.Enabled = false
+		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID})
+	})
+	return rest.Nothing{}, err
+}
+
+// unsupported says that an application cannot have a connection.
+func unsupported(app model.App) error {
+	return rest.Fail(rest.CodeAppOperation,
+		"signOnMode: Applications with the sign-on mode "+string(app.SignOnMode)+" cannot have a provisioning connection")
+}

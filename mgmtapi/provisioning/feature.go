@@ -1,0 +1,225 @@
+package provisioning
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Feature is a provisioning feature as callers see it.
+type Feature struct {
+	Name         string       `json:"name" readOnly:"true" enum:"USER_PROVISIONING,GROUP_PUSH" doc:"Name."`
+	Status       string       `json:"status" readOnly:"true" enum:"ENABLED,DISABLED" doc:"ENABLED while the connection is."`
+	Description  string       `json:"description" readOnly:"true" doc:"What the feature does."`
+	Capabilities Capabilities `json:"capabilities" doc:"What of the feature is on."`
+	Links        rest.Links   `json:"_links" readOnly:"true" doc:"Links."`
+}
+
+// Capabilities are the parts of a feature; each feature has its own. In an
+// update, only what is sent changes.
+type Capabilities struct {
+	Create *CreateCapability `json:"create,omitempty" doc:"Creation of users (USER_PROVISIONING)."`
+	Update *UpdateCapability `json:"update,omitempty" doc:"Update of users (USER_PROVISIONING)."`
+	Push   *Switch           `json:"push,omitempty" doc:"Push of groups (GROUP_PUSH)."`
+}
+
+// CreateCapability is about the creation of users.
+type CreateCapability struct {
+	LifecycleCreate *Switch `json:"lifecycleCreate,omitempty" doc:"Assigned users are created or linked in the target."`
+}
+
+// UpdateCapability is about the update of users.
+type UpdateCapability struct {
+	Profile             *Switch         `json:"profile,omitempty" doc:"Changed profiles are sent to the target."`
+	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Users are deactivated in the target when they are deactivated here or lose their assignment."`
+	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target."`
+}
+
+// Switch turns a capability on or off.
+type Switch struct {
+	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
+}
+
+// PasswordSwitch turns the sending of passwords on or off.
+type PasswordSwitch struct {
+	Status string               `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
+	Seed   model.PasswordSeed   `json:"seed,omitempty" empty:"absent" enum:"RANDOM,SVC" doc:"Which password is sent."`
+	Change model.PasswordChange `json:"change,omitempty" empty:"absent" enum:"KEEP_EXISTING,CHANGE" doc:"What happens when the password changes."`
+}
+
+// feature is a row of the table of features.
+type feature struct {
+	name, description string
+	// show returns the capabilities of a connection.
+	show func(c *model.Connection) Capabilities
+	// set puts the capabilities that were sent into a connection.
+	set func(c *model.Connection, sent Capabilities)
+}
+
+var features = []feature{
+	{
+		name:        "USER_PROVISIONING",
+		description: "Creates, updates and deactivates users in the target",
+		show: func(c *model.Connection) Capabilities {
+			u := c.UserProvisioning
+			return Capabilities{
+				Create: &CreateCapability{LifecycleCreate: &Switch{onOff(u.Create)}},
+				Update: &UpdateCapability{
+					Profile:             &Switch{onOff(u.Update)},
+					LifecycleDeactivate: &Switch{onOff(u.Deactivate)},
+					Password: &PasswordSwitch{
+						Status: onOff(u.SyncPassword),
+						Seed:   orDefault(u.Seed, model.SeedRandom), Change: orDefault(u.Change, model.KeepExisting),
+					},
+				},
+			}
+		},
+		set: func(c *model.Connection, sent Capabilities) {
+			u := &c.UserProvisioning
+			if sent.Create != nil {
+				sent.Create.LifecycleCreate.set(&u.Create)
+			}
+			if sent.Update == nil {
+				return
+			}
+			sent.Update.Profile.set(&u.Update)
+			sent.Update.LifecycleDeactivate.set(&u.Deactivate)
+			if p := sent.Update.Password; p != nil {
+				(&Switch{p.Status}).set(&u.SyncPassword)
+				u.Seed, u.Change = orDefault(p.Seed, u.Seed), orDefault(p.Change, u.Change)
+			}
+		},
+	},
+	{
+		name:        "GROUP_PUSH",
+		description: "Pushes groups and their memberships to the target",
+		show: func(c *model.Connection) Capabilities {
+			return Capabilities{Push: &Switch{onOff(!c.GroupPush.Off)}}
+		},
+		set: func(c *model.Connection, sent Capabilities) {
+			on := !c.GroupPush.Off
+			sent.Push.set(&on)
+			c.GroupPush.Off = !on
+		},
+	},
+}
+
+func onOff(on bool) string {
+	if on {
+		return enabled
+	}
+	return disabled
+}
+
+func orDefault[T ~string](value, fallback T) T {
+	if value == "" {
+		return fallback
+	}
+	return value
+}
+
+// set puts the switch, when there is one, into an option.
+func (s *Switch) set(option *bool) {
+	if s != nil && s.Status != "" {
+		*option = s.Status == enabled
+	}
+}
+
+func named(name string) (feature, bool) {
+	for _, f := range features {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return feature{}, false
+}
+
+// render shows the feature over an enabled connection.
+func (f feature) render(ctx context.Context, app string, c *model.Connection) Feature {
+	return Feature{
+		Name: f.name, Status: onOff(c.Enabled), Description: f.description, Capabilities: f.show(c),
+		Links: rest.Links{"self": rest.To(rest.URL(ctx, "api", "v1", "apps", app, "features", f.name), "GET", "PUT")},
+	}
+}
+
+// enabledConnection reads the connection that features need.
+func (s *Slice) enabledConnection(ctx context.Context, q docstore.Reader, app string) (docstore.Doc[model.Connection], error) {
+	conn, err := s.connection(ctx, q, app)
+	if err == nil && !conn.Value.Enabled {
+		err = rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
+	}
+	return conn, err
+}
+
+func (s *Slice) listFeatures(ctx context.Context, req *appRequest) ([]Feature, error) {
+	conn, err := s.enabledConnection(ctx, s.Store.Reader(), req.AppID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Feature, len(features))
+	for i, f := range features {
+		out[i] = f.render(ctx, req.AppID, &conn.Value)
+	}
+	return out, nil
+}
+
+type featureRequest struct {
+	appRequest
+	Name string `path:"featureName" doc:"Name of the feature."`
+
+	feature feature
+}
+
+func (s *Slice) findForFeature(ctx context.Context, req *featureRequest) error {
+	if err := s.findApp(ctx, &req.appRequest); err != nil {
+		return err
+	}
+	var ok bool
+	if req.feature, ok = named(req.Name); !ok {
+		return rest.NotFound("Feature", req.Name)
+	}
+	return nil
+}
+
+func (s *Slice) getFeature(ctx context.Context, req *featureRequest) (Feature, error) {
+	conn, err := s.enabledConnection(ctx, s.Store.Reader(), req.AppID)
+	if err != nil {
+		return Feature{}, err
+	}
+	return req.feature.render(ctx, req.AppID, &conn.Value), nil
+}
+
+type featureUpdate struct {
+	featureRequest
+	Body Capabilities `body:"required"`
+}
+
+func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) error {
+	return s.findForFeature(ctx, &req.featureRequest)
+}
+
+func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {
+	var out Feature
+	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		conn, err := s.enabledConnection(ctx, tx, req.AppID)
+		if err != nil {
+			return err
+		}
+		pushed := conn.Value.PushesGroups()
+		req.feature.set(&conn.Value, req.Body)
+		out = req.feature.render(ctx, req.AppID, &conn.Value)
+		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
+			return err
+		}
+		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID}); err != nil {
+			return err
+		}
+		if !pushed && conn.Value.PushesGroups() {
+			return s.pushAll(ctx, tx, req.AppID)
+		}
+		return nil
+	})
+	return out, err
+}
