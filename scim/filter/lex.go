@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/internal/jsonlit"
@@ -21,9 +22,9 @@ type lexer struct {
 
 // fail returns the error at the byte offset; people count characters from 1.
 func (l *lexer) fail(at int, format string, args ...any) error {
-	column := len([]rune(l.s[:min(at, len(l.s))])) + 1
-	return scim.Errorf(http.StatusBadRequest, l.kind, "%s: %s, at character %d of the %s",
-		l.kind, fmt.Sprintf(format, args...), column, l.what)
+	column := utf8.RuneCountInString(l.s[:min(at, len(l.s))]) + 1
+	return scim.Errorf(http.StatusBadRequest, l.kind, "%s, at character %d of the %s",
+		fmt.Sprintf(format, args...), column, l.what)
 }
 
 func (l *lexer) space() {

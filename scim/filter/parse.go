@@ -122,6 +122,7 @@ func (p *parser) chain(keyword string, operand func() (Expr, error), join func(x
 		p.space()
 		start := p.pos
 		if !p.keyword(keyword) {
+			p.pos = end
 			return x, nil
 		}
 		if start == end || p.peek() != ' ' {
