@@ -1,11 +1,19 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"sync"
 	"time"
+
+	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -19,7 +27,7 @@ type Options struct {
 	// engine, lets a restarted one take its lanes back at once instead of waiting for the leases to end.
 	Owner string
 	// Lease is how long a lane stays with an engine that no longer answers. A call may take a little less than a third of
-	// it. Defaults to 190 s, which allows calls of 60 s.
+	// it. Defaults to 200 s, which allows calls of 60 s.
 	Lease time.Duration
 	// Sweep is how often the store is asked for due lanes when nobody calls Wake. Defaults to 1 s.
 	Sweep time.Duration
@@ -31,15 +39,56 @@ type Options struct {
 	BreakerAfter int
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
-	// Transport sends the requests. Defaults to a copy of http.DefaultTransport.
+	// Transport sends the requests. Defaults to a new http.Transport without a proxy.
 	Transport http.RoundTripper
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Engine provisions.
+// Defaults that are not documented by a name elsewhere.
+const (
+	defaultLease       = 200 * time.Second
+	defaultSweep       = time.Second
+	defaultLanes       = 64
+	defaultConcurrency = 4
+	defaultBreaker     = 5
+	defaultRetry       = time.Second
+	defaultRetryMax    = 5 * time.Minute
+	dialTimeout        = 10 * time.Second
+	idleConnections    = 16
+	idleTimeout        = 90 * time.Second
+)
+
+func (o *Options) fill() {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Observer == nil {
+		o.Observer = ObserverFunc(func(context.Context, Result) {})
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Owner = cmp.Or(o.Owner, rand.Text())
+	o.Lease = cmp.Or(o.Lease, defaultLease)
+	o.Sweep = cmp.Or(o.Sweep, defaultSweep)
+	o.Lanes = cmp.Or(o.Lanes, defaultLanes)
+	o.RetryInitial = cmp.Or(o.RetryInitial, defaultRetry)
+	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
+	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
+}
+
+// Engine provisions. It may be used by several goroutines.
 type Engine struct {
-	o Options
+	o          Options
+	backoff    lane.Backoff
+	dispatcher *lane.Dispatcher
+	own        *http.Transport // nil when the embedder gave one
+	busy       busy
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // nil before Start
+	done   chan struct{}
 }
 
 // New returns an engine that does nothing until Start.
@@ -47,15 +96,75 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	return &Engine{o: o}, nil
+	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 {
+		return nil, errors.New("engine: Options must not be negative")
+	}
+	o.fill()
+	e := &Engine{o: o, backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}, done: make(chan struct{})}
+	e.busy.changed = make(chan struct{})
+	if e.o.Transport == nil {
+		e.own = &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSHandshakeTimeout: dialTimeout,
+			MaxIdleConnsPerHost: idleConnections,
+			IdleConnTimeout:     idleTimeout,
+			ForceAttemptHTTP2:   true,
+		}
+		e.o.Transport = e.own
+	}
+	e.dispatcher = lane.NewDispatcher(lane.Options{
+		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
+	})
+	return e, nil
 }
 
-// Start begins to work in the background and returns. A second call does nothing.
-func (e *Engine) Start(ctx context.Context) error { return nil }
+// Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
+// Stop does.
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cancel != nil {
+		return nil
+	}
+	select {
+	case <-e.done:
+		return errors.New("engine: it was stopped, make a new one")
+	default:
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.cancel = cancel
+	go func() {
+		defer close(e.done)
+		defer cancel()
+		e.dispatcher.Run(work, e.lane)
+		if e.own != nil {
+			e.own.CloseIdleConnections()
+		}
+	}()
+	return nil
+}
 
 // Stop lets running sequences come to their end, gives the lanes back and returns. When ctx ends first, the sequences are
-// cut off; what they were about is taken up after the next Start of an engine. A second call waits too.
-func (e *Engine) Stop(ctx context.Context) error { return nil }
+// cut off and its error is returned; what they were about is taken up by the next engine that starts. A second call waits too.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.mu.Lock()
+	cancel := e.cancel
+	if cancel == nil {
+		cancel = func() {}
+		e.cancel = cancel
+		close(e.done)
+	}
+	e.mu.Unlock()
+	e.dispatcher.Drain()
+	select {
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+	}
+	cancel()
+	<-e.done
+	return fmt.Errorf("engine: running sequences were cut off: %w", ctx.Err())
+}
 
 // Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the
 // commit; without it the change is found at the next sweep.
@@ -64,17 +173,38 @@ func (e *Engine) Mark(ctx context.Context, tx Execer, marks ...Mark) error {
 }
 
 // Wake says that the apps may have something to do; without names, that any may.
-func (e *Engine) Wake(apps ...string) {}
+func (e *Engine) Wake(apps ...string) { e.dispatcher.Wake(apps...) }
 
-// Kick ends the pause, the breaker or the quarantine of the apps and has them work at once, e.g. after new credentials were set.
-func (e *Engine) Kick(ctx context.Context, apps ...string) error { return nil }
+// Kick ends the pause, the breaker or the quarantine of the apps and has them work at once, e.g. after new credentials were
+// set or a target is no longer Paused. Principals in back-off stay there; Mark with Retry ends that.
+func (e *Engine) Kick(ctx context.Context, apps ...string) error {
+	if err := e.o.Store.Kick(ctx, e.o.Now(), apps); err != nil {
+		return err
+	}
+	e.Wake(apps...)
+	return nil
+}
 
 // State returns what is known about one principal, or ErrNotFound.
 func (e *Engine) State(ctx context.Context, app string, kind Kind, id string) (State, error) {
-	return State{}, ErrNotFound
+	return e.state(ctx, app, kind, id)
 }
 
-// States lists what is known about principals.
+func (e *Engine) state(ctx context.Context, app string, kind Kind, id string) (State, error) {
+	if app == "" || kind == "" || id == "" {
+		return State{}, ErrNotFound // an empty field would not restrict the query
+	}
+	found, err := e.o.Store.States(ctx, StateQuery{App: app, Kind: kind, ID: id, Limit: 1})
+	if err != nil {
+		return State{}, err
+	}
+	if len(found) == 0 {
+		return State{}, fmt.Errorf("%s %s of %s: %w", kind, id, app, ErrNotFound)
+	}
+	return found[0], nil
+}
+
+// States lists what is known about principals, by app, kind and id.
 func (e *Engine) States(ctx context.Context, q StateQuery) ([]State, error) {
 	return e.o.Store.States(ctx, q)
 }
@@ -90,10 +220,21 @@ func (e *Engine) Lane(ctx context.Context, app string) (Lane, error) { return e.
 // Pending counts the principals of all apps that are due now or later.
 func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
 
-// Wait returns when no principal of the app (of any app, when empty) is due any more. Principals that failed for good or are
-// held are not waited for; those in back-off are.
-func (e *Engine) Wait(ctx context.Context, app string) error { return nil }
-
 // Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
 // ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
-func (e *Engine) Test(ctx context.Context, t Target) error { return nil }
+func (e *Engine) Test(ctx context.Context, t Target) error {
+	client, err := e.client(t)
+	if err != nil {
+		return err
+	}
+	return client.Test(ctx)
+}
+
+func (e *Engine) client(t Target) (*connect.Client, error) {
+	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
+	limit := e.o.Lease * 3 / 10
+	return connect.New(connect.Config{
+		BaseURL: t.BaseURL, Auth: t.Auth, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
+		UserAgent: e.o.UserAgent, Transport: e.o.Transport, Now: e.o.Now,
+	})
+}

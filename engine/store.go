@@ -63,6 +63,7 @@ type State struct {
 
 	Status   Status
 	Want     Want      // what was last worked towards, empty before the first time
+	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
 	NextAt   time.Time // when it is due; zero when nothing is due
 	Attempts int       // failures in a row
 
@@ -104,6 +105,7 @@ type Intent struct {
 	Kind Kind
 	ID   string
 	Want Want
+	Name string // kept as RemoteName while no account is known, so that even a tombstone without a name can be looked up
 }
 
 // Finish is the end of one sequence, as it is stored.
@@ -129,8 +131,8 @@ type Finish struct {
 	Added    []plan.Member
 	Removed  []plan.Member
 
-	Attempt []Attempt // the exchanges of the sequence
-	At      time.Time
+	Exchanges []Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
+	At        time.Time
 }
 
 // Attempt is one recorded exchange with a target. Secrets were removed before it was kept.
@@ -190,7 +192,7 @@ const (
 	MembersPending                  // Want and Pushed differ
 )
 
-// Directory answers about members, as stored by Store.SaveMembers.
+// MemberAnswer is what the directory said about one member.
 type MemberAnswer struct {
 	User  string
 	Want  bool
@@ -215,7 +217,7 @@ type Store interface {
 	// those without (a deactivation must not wait behind a thousand creates), oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
-	// a crash for whom an account may have been created.
+	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive is due in full.
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that

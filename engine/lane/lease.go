@@ -38,9 +38,11 @@ type Hold struct {
 
 // Leases is where lanes are kept. Its implementations are the engine's stores.
 type Leases interface {
-	// Claim takes up to limit lanes that are due at now and not leased by another owner, until the given instant, and raises
-	// their epochs. A lane that the same owner still holds from before (it was killed and has come back under its name) is
-	// taken over at once. next is when the first of the other lanes comes due or free; zero when none will.
+	// Reset ends the leases that an earlier run under the same name left behind, e.g. because it was killed, and raises the
+	// epochs of their lanes.
+	Reset(ctx context.Context, owner string) error
+	// Claim takes up to limit lanes that are due at now and not leased to anybody, until the given instant, and raises their
+	// epochs. next is when the first of the other lanes comes due or free; zero when none will.
 	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []Lease, next time.Time, err error)
 	// Extend prolongs the lease, or returns ErrLeaseLost.
 	Extend(ctx context.Context, l Lease, until time.Time) error

@@ -1,0 +1,21 @@
+package connect
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RetryAfter reads a Retry-After header, seconds or a date (RFC 9110 section 10.2.3). It returns the zero time for one that
+// is missing or makes no sense.
+func RetryAfter(header string, now time.Time) time.Time {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return now.Add(time.Duration(seconds) * time.Second)
+	}
+	if t, err := http.ParseTime(header); err == nil {
+		return t
+	}
+	return time.Time{}
+}

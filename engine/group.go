@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// memberPage is how many members are read at a time, from the directory and from the store.
+const memberPage = 500
+
+func (r *run) group(ctx context.Context) error {
+	want, err := r.w.e.o.Directory.Group(ctx, r.row.App, r.row.ID)
+	if err != nil {
+		r.directoryFailed(err)
+		return nil
+	}
+	if err := r.begin(ctx, want.Want, want.DisplayName); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	t := r.target
+	if !t.PushGroups {
+		r.outcome = r.keep(cannot(plan.Skipped, "group push is switched off for this target"))
+		return nil
+	}
+	in := plan.GroupInput{
+		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
+		Style: t.Style, OnMissing: t.OnMissing, DeleteRemote: want.DeleteRemote, Batch: t.MemberBatch,
+		Full: r.row.Full > r.row.Synced,
+	}
+	if want.RemoteID != "" {
+		in.OnMissing = Fail // somebody chose that group: another one is not a replacement
+		if want.RemoteID != in.RemoteID {
+			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", plan.Linked, true
+		}
+	}
+	if in.Want == Active {
+		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
+			return err
+		}
+	}
+	r.exchange(ctx, plan.Group(in))
+	r.finish.Forget = in.Want == Absent && r.outcome.Class == plan.Done
+	return nil
+}
+
+// members brings the member rows up to date with the directory and fills in what the sequence needs of them.
+func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
+	if in.Full || in.RemoteID == "" {
+		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
+			return err
+		}
+	}
+	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	err := r.each(ctx, MembersPending, func(page []Member) error {
+		for _, m := range page {
+			switch {
+			case !m.Want:
+				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
+			case m.RemoteID == "":
+				r.waiting = true // the user's sequence makes the group due when it has an id
+			default:
+				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			}
+		}
+		return nil
+	})
+	if err != nil || !in.NeedsMembers() {
+		return err
+	}
+	return r.each(ctx, MembersWanted, func(page []Member) error {
+		for _, m := range page {
+			if m.RemoteID != "" {
+				in.Members = append(in.Members, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			}
+		}
+		return nil
+	})
+}
+
+// each reads a part of the members page by page. Rows that fn changes may leave the part: the paging is by user, so none is
+// skipped.
+func (r *run) each(ctx context.Context, which MemberSet, fn func([]Member) error) error {
+	after := ""
+	for {
+		page, err := r.w.e.o.Store.Members(ctx, r.row.App, MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: memberPage})
+		if err != nil {
+			return err
+		}
+		if err := fn(page); err != nil {
+			return err
+		}
+		if len(page) < memberPage {
+			return nil
+		}
+		after = page[len(page)-1].User
+	}
+}
+
+// walk reads the whole membership from the directory.
+func (r *run) walk(ctx context.Context) error {
+	store, lease, after := r.w.e.o.Store, r.w.tenure.Lease, ""
+	for {
+		page, err := r.w.e.o.Directory.Members(ctx, r.row.App, r.row.ID, after, memberPage)
+		if err != nil {
+			r.directoryFailed(err)
+			return nil
+		}
+		answers := make([]MemberAnswer, len(page))
+		for i, user := range page {
+			if user <= after {
+				r.directoryFailed(fmt.Errorf("members are not in ascending order (%q after %q)", user, after))
+				return nil
+			}
+			after = user
+			answers[i] = MemberAnswer{User: user, Want: true}
+		}
+		if len(answers) > 0 {
+			if err := store.SaveMembers(ctx, lease, r.row.ID, r.row.Desired, answers); err != nil {
+				return err
+			}
+		}
+		if len(page) < memberPage {
+			return store.EndWalk(ctx, lease, r.row.ID, r.row.Desired)
+		}
+	}
+}
+
+// answer asks the directory about the members that were marked.
+func (r *run) answer(ctx context.Context) error {
+	return r.each(ctx, MembersAsked, func(page []Member) error {
+		if len(page) == 0 || r.outcome.Class != "" {
+			return nil
+		}
+		users := make([]string, len(page))
+		for i, m := range page {
+			users[i] = m.User
+		}
+		in, err := r.w.e.o.Directory.IsMember(ctx, r.row.App, r.row.ID, users)
+		if err != nil {
+			r.directoryFailed(err)
+			return nil
+		}
+		answers := make([]MemberAnswer, len(page))
+		for i, m := range page {
+			answers[i] = MemberAnswer{User: m.User, Want: in[m.User], Asked: m.Asked}
+		}
+		return r.w.e.o.Store.SaveMembers(ctx, r.w.tenure.Lease, r.row.ID, 0, answers)
+	})
+}

@@ -1,0 +1,121 @@
+package lane
+
+import (
+	"context"
+	"time"
+)
+
+// Task is one principal that is due.
+type Task struct {
+	Kind, ID string
+	// Stage orders tasks: one begins only when none of an earlier stage is queued or running.
+	Stage int
+}
+
+// Work is what a lane does.
+type Work interface {
+	// Due returns up to limit tasks that are due, the most urgent first.
+	Due(ctx context.Context, limit int) ([]Task, error)
+	// Do works on one. It must leave the task not due, or an error: that ends the loop.
+	Do(ctx context.Context, t Task) (Signal, error)
+}
+
+// batch is how many tasks are queued at a time. It is small, so that a deactivation does not wait long behind it.
+const batch = 32
+
+// Loop works until nothing is due, the gate is closed, the tenure ends or is to be drained. It returns when no task is running
+// any more.
+func Loop(ctx context.Context, t *Tenure, g *Gate, concurrency int, now func() time.Time, w Work) error {
+	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
+	return l.run(ctx)
+}
+
+type loop struct {
+	t           *Tenure
+	gate        *Gate
+	concurrency int
+	now         func() time.Time
+	work        Work
+
+	queue   []Task
+	running map[Task]bool
+	results chan result
+	err     error
+}
+
+type result struct {
+	task   Task
+	signal Signal
+	err    error
+}
+
+func (l *loop) run(ctx context.Context) error {
+	refill := true
+	for {
+		if l.over(ctx) {
+			l.queue, refill = nil, false
+		}
+		if len(l.queue) == 0 && refill {
+			refill = false
+			l.fill(ctx)
+		}
+		l.begin(ctx)
+		if len(l.running) == 0 {
+			if len(l.queue) == 0 || l.gate.Slots(l.now(), l.concurrency) == 0 {
+				return l.err
+			}
+			continue
+		}
+		draining := l.t.draining
+		if len(l.queue) == 0 {
+			draining = nil // nothing will be begun anyway
+		}
+		select {
+		case r := <-l.results:
+			delete(l.running, r.task)
+			l.gate.Report(l.now(), r.signal)
+			if r.err != nil && l.err == nil {
+				l.err = r.err
+			}
+			refill = true
+		case <-l.t.wake:
+			refill = true
+		case <-draining:
+		}
+	}
+}
+
+// over says whether nothing more may be begun.
+func (l *loop) over(ctx context.Context) bool {
+	return l.err != nil || ctx.Err() != nil || l.t.Draining() || !l.t.Valid()
+}
+
+func (l *loop) fill(ctx context.Context) {
+	tasks, err := l.work.Due(ctx, batch+len(l.running))
+	if err != nil {
+		l.err = err
+		return
+	}
+	for _, t := range tasks {
+		if !l.running[t] {
+			l.queue = append(l.queue, t)
+		}
+	}
+}
+
+func (l *loop) begin(ctx context.Context) {
+	for len(l.queue) > 0 && len(l.running) < l.gate.Slots(l.now(), l.concurrency) {
+		t := l.queue[0]
+		for r := range l.running {
+			if r.Stage < t.Stage {
+				return
+			}
+		}
+		l.queue = l.queue[1:]
+		l.running[t] = true
+		go func() {
+			s, err := l.work.Do(ctx, t)
+			l.results <- result{t, s, err}
+		}()
+	}
+}

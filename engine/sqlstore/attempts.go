@@ -1,0 +1,93 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// keepExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
+func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) error {
+	if len(f.Exchanges) == 0 {
+		return nil
+	}
+	for _, e := range f.Exchanges {
+		_, err := tx.Exec(ctx, `INSERT INTO sync_attempt (app_id, kind, principal_id, gen, run_id, at, method, url, request_header,
+			request_body, http, response_header, response_body, ms, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			app, string(f.Kind), f.ID, f.Gen, e.Run, ms(e.At), e.Method, text(e.URL), headerText(e.RequestHeader),
+			text(e.RequestBody), e.Status, headerText(e.ResponseHeader), text(e.ResponseBody), e.Duration.Milliseconds(), text(e.Error))
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM sync_attempt WHERE app_id = ? AND kind = ? AND principal_id = ? AND id <= (
+		SELECT id FROM sync_attempt WHERE app_id = ? AND kind = ? AND principal_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+		app, string(f.Kind), f.ID, app, string(f.Kind), f.ID, keptExchanges)
+	return err
+}
+
+func headerText(h http.Header) string {
+	b, _ := json.Marshal(h) //nolint:errchkjson // a header always has a JSON form
+	return text(string(b))
+}
+
+// Attempts implements engine.Store.
+func (s *Store) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error) {
+	where, args := conditions(map[string]string{"app_id": q.App, "kind": string(q.Kind), "principal_id": q.Principal})
+	if q.Before > 0 {
+		where += ` AND id < ?`
+		args = append(args, q.Before)
+	}
+	rows, err := s.db.Reader().Query(ctx, `SELECT id, app_id, kind, principal_id, gen, run_id, at, method, url, request_header,
+		request_body, http, response_header, response_body, ms, error FROM sync_attempt WHERE `+where+` ORDER BY id DESC LIMIT ?`,
+		append(args, limitOr(q.Limit))...)
+	out, err := collect(rows, err, func(r *sql.Rows, a *engine.Attempt) error {
+		var when, took int64
+		var request, response string
+		err := r.Scan(&a.ID, &a.App, &a.Kind, &a.Principal, &a.Gen, &a.Run, &when, &a.Method, &a.URL, &request,
+			&a.RequestBody, &a.Status, &response, &a.ResponseBody, &took, &a.Error)
+		if err != nil {
+			return err
+		}
+		a.At, a.Duration = at(when), time.Duration(took)*time.Millisecond
+		if err := json.Unmarshal([]byte(request), &a.RequestHeader); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(response), &a.ResponseHeader)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: attempts: %w", err)
+	}
+	return out, nil
+}
+
+// conditions makes a WHERE text of the columns that have a value.
+func conditions(values map[string]string) (string, []any) {
+	parts, args := []string{"1 = 1"}, []any{}
+	for _, column := range slices.Sorted(maps.Keys(values)) {
+		if values[column] != "" {
+			parts = append(parts, column+" = ?")
+			args = append(args, values[column])
+		}
+	}
+	return strings.Join(parts, " AND "), args
+}
+
+// defaultLimit is the page size of queries that do not say.
+const defaultLimit = 100
+
+func limitOr(n int) int {
+	if n <= 0 {
+		return defaultLimit
+	}
+	return n
+}

@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), hold, hold_until, hold_reason, hold_streak`
+
+type laneRow struct {
+	engine.Lane
+	epoch int64
+}
+
+func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
+	var until, next, holdUntil int64
+	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak)
+	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
+	return err
+}
+
+// Reset implements lane.Leases.
+func (s *Store) Reset(ctx context.Context, owner string) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: reset the lanes of %s: %w", owner, err)
+	}
+	return nil
+}
+
+// Claim implements lane.Leases.
+func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]lane.Lease, time.Time, error) {
+	var leases []lane.Lease
+	if limit > 0 {
+		rows, err := s.db.Reader().Query(ctx, `SELECT `+laneColumns+` FROM app_lane
+			WHERE next_at IS NOT NULL AND next_at <= ? AND lease_until <= ? ORDER BY next_at LIMIT ?`, ms(now), ms(now), limit)
+		found, err := collect(rows, err, func(r *sql.Rows, l *laneRow) error { return scanLane(r, l) })
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
+		}
+		if len(found) > 0 {
+			if leases, err = s.claim(ctx, owner, now, until, found); err != nil {
+				return nil, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
+			}
+		}
+	}
+	var next sql.NullInt64
+	err := s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM app_lane
+		WHERE next_at IS NOT NULL AND (next_at > ? OR lease_until > ?)`, ms(now), ms(now)).Scan(&next)
+	if err != nil {
+		return leases, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
+	}
+	return leases, at(next.Int64), nil
+}
+
+func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []lane.Lease, err error) {
+	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		leases = nil
+		for _, l := range found {
+			res, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch + 1, owner = ?, lease_until = ?
+				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
+			if err := held(res, err); errors.Is(err, lane.ErrLeaseLost) {
+				continue // somebody else was quicker
+			} else if err != nil {
+				return err
+			}
+			leases = append(leases, lane.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold})
+		}
+		return nil
+	})
+	return leases, err
+}
+
+// Extend implements lane.Leases.
+func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		return held(tx.Exec(ctx, `UPDATE app_lane SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: extend the lease of %s: %w", l.App, err)
+	}
+	return nil
+}
+
+// Release implements lane.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
+// committed before is seen, and one that is not waits for the lane row and makes the lane due after this.
+func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBefore time.Time) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		err := held(tx.Exec(ctx, `UPDATE app_lane SET owner = '', lease_until = 0, epoch = epoch + 1,
+			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ?`,
+			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch))
+		if err != nil {
+			return err
+		}
+		var first sql.NullInt64
+		err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL`, l.App).Scan(&first)
+		if err != nil {
+			return err
+		}
+		if first.Valid {
+			first.Int64 = max(first.Int64, ms(notBefore), ms(hold.Until))
+		}
+		_, err = tx.Exec(ctx, `UPDATE app_lane SET next_at = ? WHERE app_id = ?`, first, l.App)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: release %s: %w", l.App, err)
+	}
+	return nil
+}
+
+// Lane implements engine.Store.
+func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
+	var l laneRow
+	err := scanLane(s.db.Reader().QueryRow(ctx, `SELECT `+laneColumns+` FROM app_lane WHERE app_id = ?`, app), &l)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = engine.ErrNotFound
+	}
+	if err != nil {
+		return engine.Lane{}, fmt.Errorf("sqlstore: lane of %s: %w", app, err)
+	}
+	return l.Lane, nil
+}

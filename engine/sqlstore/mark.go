@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
+// asked more often because more changes come.
+const raise = `
+INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, next_at, attempts,
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
+VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, ?, 0, '', '', '', '', 0, '', ?)
+ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
+	desired_gen = sync_state.desired_gen + 1,
+	full_gen = CASE WHEN excluded.full_gen > 0 THEN sync_state.desired_gen + 1 ELSE sync_state.full_gen END,
+	next_at  = CASE WHEN sync_state.status = 'retrying' AND ? = 0 THEN sync_state.next_at ELSE excluded.next_at END,
+	attempts = CASE WHEN sync_state.status = 'retrying' AND ? = 0 THEN sync_state.attempts ELSE 0 END,
+	status   = CASE WHEN sync_state.status = 'retrying' AND ? = 0 THEN sync_state.status ELSE 'dirty' END,
+	updated_at = excluded.updated_at`
+
+// ask notes that the directory is to be asked about a member.
+const ask = `
+INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
+ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = member_state.asked + 1`
+
+// touch makes a lane due, when its hold ends if there is one. Parameters: app, now, now, retry.
+const touch = `
+INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, hold, hold_until, hold_reason, hold_streak)
+VALUES (?, 0, '', 0, ?, '', 0, '', 0)
+ON CONFLICT (app_id) DO UPDATE SET
+	hold_until = CASE WHEN ? = 1 AND app_lane.hold_until > excluded.next_at THEN excluded.next_at ELSE app_lane.hold_until END,
+	next_at = CASE
+		WHEN ? = 1 OR app_lane.hold_until <= excluded.next_at THEN
+			CASE WHEN app_lane.next_at < excluded.next_at THEN app_lane.next_at ELSE excluded.next_at END
+		WHEN app_lane.next_at < app_lane.hold_until THEN app_lane.next_at
+		ELSE app_lane.hold_until END`
+
+type principal struct {
+	kind engine.Kind
+	app  string
+	id   string
+}
+
+// lockOrder is the order in which rows are written: users, then groups, ids ascending.
+func lockOrder(a, b principal) int {
+	return cmp.Or(-cmp.Compare(a.kind, b.kind), cmp.Compare(a.app, b.app), cmp.Compare(a.id, b.id))
+}
+
+// Mark implements engine.Store.
+func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error {
+	merged := map[principal]engine.Mark{}
+	for _, m := range marks {
+		if m.App == "" || m.ID == "" || m.Kind != engine.User && m.Kind != engine.Group {
+			return fmt.Errorf("sqlstore: mark: app %q, kind %q, id %q do not name a principal", m.App, m.Kind, m.ID)
+		}
+		if m.Kind == engine.User && (m.AllMembers || len(m.Members) > 0) {
+			return errors.New("sqlstore: mark: a user has no members")
+		}
+		key := principal{m.Kind, m.App, m.ID}
+		if old, ok := merged[key]; ok {
+			m.Members = slices.Concat(old.Members, m.Members)
+			m.AllMembers, m.Retry = m.AllMembers || old.AllMembers, m.Retry || old.Retry
+		}
+		merged[key] = m
+	}
+	keys := slices.SortedFunc(maps.Keys(merged), lockOrder)
+	t := sqldb.WrapTx(tx, s.db.Dialect())
+	lanes := map[string]bool{} // to whether a hold ends
+	for _, k := range keys {
+		m := merged[k]
+		lanes[k.app] = lanes[k.app] || m.Retry
+		retry := bit(m.Retry)
+		if _, err := t.Exec(ctx, raise, k.app, string(k.kind), k.id, bit(m.AllMembers), ms(now), ms(now), retry, retry, retry); err != nil {
+			return fmt.Errorf("sqlstore: mark %s %s of %s: %w", k.kind, k.id, k.app, err)
+		}
+	}
+	for _, k := range keys {
+		members := slices.Sorted(slices.Values(merged[k].Members))
+		for _, user := range slices.Compact(members) {
+			if _, err := t.Exec(ctx, ask, k.app, k.id, user); err != nil {
+				return fmt.Errorf("sqlstore: mark member %s of %s of %s: %w", user, k.id, k.app, err)
+			}
+		}
+	}
+	for _, app := range slices.Sorted(maps.Keys(lanes)) {
+		retry := bit(lanes[app])
+		if _, err := t.Exec(ctx, touch, app, ms(now), retry, retry); err != nil {
+			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
+		}
+	}
+	return nil
+}
+
+// Kick implements engine.Store.
+func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
+	return s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		for _, app := range slices.Sorted(slices.Values(apps)) {
+			_, err := tx.Exec(ctx, `UPDATE app_lane SET next_at = ?, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
+				WHERE app_id = ?`, ms(now), ms(now), ms(now), app)
+			if err != nil {
+				return fmt.Errorf("sqlstore: kick %s: %w", app, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,67 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+var memberSets = map[engine.MemberSet]string{
+	engine.MembersAsked:   `m.asked > 0`,
+	engine.MembersWanted:  `m.want = 1`,
+	engine.MembersPending: `m.want <> m.pushed`,
+}
+
+// Members implements engine.Store.
+func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
+			COALESCE(u.remote_id, ''), COALESCE(u.remote_name, '')
+		FROM member_state m LEFT JOIN sync_state u ON u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id
+		WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
+		ORDER BY m.principal_id LIMIT ?`, app, q.Group, q.After, limitOr(q.Limit))
+	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error {
+		var want, pushed int64
+		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)
+		m.Want, m.Pushed = want == 1, pushed == 1
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: members of %s of %s: %w", q.Group, app, err)
+	}
+	return out, nil
+}
+
+// SaveMembers implements engine.Store. The condition on asked keeps a mark that came after the directory was asked.
+func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
+	answers = slices.SortedFunc(slices.Values(answers), func(a, b engine.MemberAnswer) int { return strings.Compare(a.User, b.User) })
+	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
+		for _, a := range answers {
+			_, err := tx.Exec(ctx, `INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
+				VALUES (?, ?, ?, ?, 0, '', 0, ?)
+				ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
+					want = excluded.want,
+					walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE member_state.walk END,
+					asked = CASE WHEN member_state.asked = ? THEN 0 ELSE member_state.asked END`,
+				l.App, group, a.User, bit(a.Want), walk, a.Asked)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EndWalk implements engine.Store.
+func (s *Store) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error {
+	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE member_state SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
+			l.App, group, walk)
+		return err
+	})
+}

@@ -1,0 +1,89 @@
+package sqlstore
+
+import "strings"
+
+// schema is the list of migration steps; steps are only ever appended. KEY and SERIAL stand for the dialect's types.
+var schema = []string{`
+CREATE TABLE app_lane (
+	app_id      KEY PRIMARY KEY,
+	epoch       BIGINT NOT NULL,
+	owner       KEY NOT NULL,       -- empty when nobody holds the lease
+	lease_until BIGINT NOT NULL,
+	next_at     BIGINT,             -- when the lane is to be claimed, NULL for never
+	hold        TEXT NOT NULL,
+	hold_until  BIGINT NOT NULL,
+	hold_reason TEXT NOT NULL,
+	hold_streak BIGINT NOT NULL
+);
+CREATE INDEX app_lane_due ON app_lane (next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE sync_state (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	desired_gen  BIGINT NOT NULL,
+	synced_gen   BIGINT NOT NULL,
+	full_gen     BIGINT NOT NULL,   -- groups: the whole membership is due when greater than synced_gen
+	status       KEY NOT NULL,
+	want         TEXT NOT NULL,     -- empty before the first sequence
+	tried        BIGINT NOT NULL,   -- 1: an account may exist although remote_id is empty
+	next_at      BIGINT,            -- when the principal is due, NULL for not before the next mark
+	attempts     BIGINT NOT NULL,
+	remote_id    KEY NOT NULL,
+	remote_name  TEXT NOT NULL,
+	link_origin  TEXT NOT NULL,
+	last_op      TEXT NOT NULL,
+	last_http    BIGINT NOT NULL,
+	last_error   TEXT NOT NULL,
+	updated_at   BIGINT NOT NULL,
+	PRIMARY KEY (app_id, kind, principal_id)
+);
+CREATE INDEX sync_state_due_known ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'user' AND remote_id <> '';
+CREATE INDEX sync_state_due_new ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'user' AND remote_id = '';
+CREATE INDEX sync_state_due_group ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'group';
+CREATE INDEX sync_state_due ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE member_state (
+	app_id       KEY NOT NULL,
+	group_id     KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	want         BIGINT NOT NULL,   -- 1: belongs to the group
+	pushed       BIGINT NOT NULL,   -- 1: is in the target's group
+	pushed_id    TEXT NOT NULL,     -- as this
+	asked        BIGINT NOT NULL,   -- marks since the directory was asked
+	walk         BIGINT NOT NULL,   -- the last walk through the whole group that saw the user
+	PRIMARY KEY (app_id, group_id, principal_id)
+);
+CREATE INDEX member_state_user ON member_state (app_id, principal_id);
+CREATE INDEX member_state_pending ON member_state (app_id, group_id, principal_id) WHERE want <> pushed;
+CREATE INDEX member_state_asked ON member_state (app_id, group_id, principal_id) WHERE asked > 0;
+
+CREATE TABLE sync_attempt (
+	id              SERIAL,
+	app_id          KEY NOT NULL,
+	kind            KEY NOT NULL,
+	principal_id    KEY NOT NULL,
+	gen             BIGINT NOT NULL,
+	run_id          TEXT NOT NULL,
+	at              BIGINT NOT NULL,
+	method          TEXT NOT NULL,
+	url             TEXT NOT NULL,
+	request_header  TEXT NOT NULL,  -- JSON
+	request_body    TEXT NOT NULL,
+	http            BIGINT NOT NULL,
+	response_header TEXT NOT NULL,  -- JSON
+	response_body   TEXT NOT NULL,
+	ms              BIGINT NOT NULL,
+	error           TEXT NOT NULL
+);
+CREATE INDEX sync_attempt_principal ON sync_attempt (app_id, kind, principal_id, id);
+`}
+
+// typed puts the dialect's types into the steps.
+func typed(text, serial string) []string {
+	out := make([]string, len(schema))
+	for i, step := range schema {
+		out[i] = strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+text, " SERIAL", " "+serial).Replace(step)
+	}
+	return out
+}

@@ -1,0 +1,23 @@
+package sqlstore_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/storetest"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+func TestStore(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		store, err := sqlstore.NewOn(t.Context(), db)
+		require.NoError(t, err)
+		storetest.Run(t, store, storetest.SQL(db))
+	})
+}

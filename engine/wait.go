@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// waitPoll is how often Wait looks for work that other processes finish.
+const waitPoll = 250 * time.Millisecond
+
+// Wait returns when no principal of the app (of any app, when empty) is due any more and the observer was told. Principals
+// that failed for good or are held are not waited for; those in back-off are.
+func (e *Engine) Wait(ctx context.Context, app string) error {
+	for {
+		changed := e.busy.next()
+		n, err := e.o.Store.Pending(ctx, app)
+		if err != nil {
+			return err
+		}
+		if n == 0 && !e.busy.any(app) {
+			return nil
+		}
+		poll := time.NewTimer(waitPoll)
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+		}
+		poll.Stop()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// busy counts the principals that are worked on, by app, until their observer was told.
+type busy struct {
+	mu      sync.Mutex
+	apps    map[string]int
+	changed chan struct{} // closed at the next end
+}
+
+func (b *busy) begin(app string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.apps == nil {
+		b.apps = map[string]int{}
+	}
+	b.apps[app]++
+}
+
+func (b *busy) end(app string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.apps[app]--; b.apps[app] == 0 {
+		delete(b.apps, app)
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (b *busy) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changed
+}
+
+func (b *busy) any(app string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return app == "" && len(b.apps) > 0 || b.apps[app] > 0
+}

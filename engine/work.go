@@ -1,0 +1,354 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/wirelog"
+)
+
+// How long a lane rests that cannot work for a reason other than its target.
+const (
+	idleRest  = time.Minute // paused, or the app is unknown; a Mark or Kick ends it
+	errorRest = time.Second // the directory or the store failed
+)
+
+// storeTimeout bounds the last write of a sequence that was cut off.
+const storeTimeout = 5 * time.Second
+
+// lane works on one app for the time of a tenure.
+func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
+	w := &work{e: e, tenure: t}
+	gate := lane.NewGate(t.Lease.Hold, e.backoff, e.o.BreakerAfter)
+	if idle, err := w.refresh(ctx); err != nil || idle {
+		return gate.Hold(), w.rest(ctx, err)
+	}
+	concurrency := cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
+	err := lane.Loop(ctx, t, gate, concurrency, e.o.Now, w)
+	if err != nil || w.idle {
+		return gate.Hold(), w.rest(ctx, err)
+	}
+	if h := gate.Hold(); h.Kind != lane.HoldNone {
+		e.o.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
+	}
+	return gate.Hold(), time.Time{}
+}
+
+// work is what the lane of one app does.
+type work struct {
+	e      *Engine
+	tenure *lane.Tenure
+	idle   bool
+	// connection is replaced as a whole: a sequence keeps the one it began with.
+	connection atomic.Pointer[connection]
+}
+
+// connection is a target and the client for it.
+type connection struct {
+	target Target
+	client *connect.Client
+	broken error // why there is no client
+}
+
+func (w *work) app() string { return w.tenure.Lease.App }
+
+func (w *work) rest(ctx context.Context, err error) time.Time {
+	switch {
+	case ctx.Err() != nil:
+		return time.Time{}
+	case err == nil:
+		return w.e.o.Now().Add(idleRest)
+	default:
+		w.e.o.Logger.ErrorContext(ctx, "lane interrupted", "app", w.app(), "error", err)
+		return w.e.o.Now().Add(errorRest)
+	}
+}
+
+// refresh asks the directory for the target, so that a change of credentials or a pause takes effect while the lane runs.
+func (w *work) refresh(ctx context.Context) (idle bool, err error) {
+	t, err := w.e.o.Directory.Target(ctx, w.app())
+	switch {
+	case errors.Is(err, ErrUnknownApp):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("engine: target of %s: %w", w.app(), err)
+	case t.Paused:
+		return true, nil
+	}
+	if have := w.connection.Load(); have == nil || have.target != t {
+		c := &connection{target: t}
+		c.client, c.broken = w.e.client(t)
+		w.connection.Store(c)
+	}
+	return false, nil
+}
+
+// stages: users before the groups that contain them.
+var stages = map[Kind]int{User: 0, Group: 1}
+
+// Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
+func (w *work) Due(ctx context.Context, limit int) ([]lane.Task, error) {
+	idle, err := w.refresh(ctx)
+	if err != nil || idle {
+		w.idle = idle
+		return nil, err
+	}
+	rows, err := w.e.o.Store.Due(ctx, w.app(), w.e.o.Now(), limit)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	wants := map[lane.Task]Want{}
+	var tasks []lane.Task
+	var intents []Intent
+	for _, r := range rows {
+		t := lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
+		tasks = append(tasks, t)
+		want, name, err := w.want(ctx, r)
+		if err != nil {
+			continue // Do asks again, and records the failure
+		}
+		wants[t] = want
+		if news(r, want) {
+			intents = append(intents, Intent{Kind: r.Kind, ID: r.ID, Want: want, Name: name})
+		}
+	}
+	if len(intents) > 0 {
+		if err := w.e.o.Store.Begin(ctx, w.tenure.Lease, intents); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(tasks, func(a, b lane.Task) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(urgency(wants[a]), urgency(wants[b])))
+	})
+	return tasks, nil
+}
+
+// news says whether Begin has anything to store.
+func news(r State, want Want) bool { return r.Want != want || want == Active && !r.Tried }
+
+func urgency(w Want) int {
+	if w == Inactive || w == Absent {
+		return 0
+	}
+	return 1
+}
+
+func (w *work) want(ctx context.Context, r State) (Want, string, error) {
+	if r.Kind == User {
+		u, err := w.e.o.Directory.User(ctx, w.app(), r.ID)
+		return u.Want, u.UserName, err
+	}
+	g, err := w.e.o.Directory.Group(ctx, w.app(), r.ID)
+	return g.Want, g.DisplayName, err
+}
+
+// Do implements lane.Work.
+func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
+	w.e.busy.begin(w.app())
+	defer w.e.busy.end(w.app())
+	row, err := w.e.state(ctx, w.app(), Kind(t.Kind), t.ID)
+	if err != nil {
+		return lane.Signal{}, err
+	}
+	r := &run{w: w, connection: w.connection.Load(), row: row, id: rand.Text()}
+	return r.do(ctx)
+}
+
+// run is one sequence.
+type run struct {
+	*connection
+	w       *work
+	row     State
+	id      string
+	finish  Finish
+	steps   []Step
+	outcome plan.Outcome
+	waiting bool // a group lacks members that are not provisioned yet
+}
+
+// cannot is an outcome that is not the target's doing.
+func cannot(class plan.Class, format string, args ...any) plan.Outcome {
+	return plan.Outcome{Class: class, Operation: plan.OpNone, Message: fmt.Sprintf(format, args...)}
+}
+
+func (r *run) do(ctx context.Context) (lane.Signal, error) {
+	var err error
+	switch {
+	case r.broken != nil:
+		r.outcome = r.keep(cannot(plan.Denied, "the connection is not configured: %v", r.broken))
+	case r.row.Kind == User:
+		err = r.user(ctx)
+	default:
+		err = r.group(ctx)
+	}
+	if err != nil {
+		return lane.Signal{}, err
+	}
+	interrupted := (ctx.Err() != nil || !r.w.tenure.Valid()) && r.outcome.Class == plan.Transient
+	r.conclude(interrupted)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := r.w.e.o.Store.Finish(store, r.w.tenure.Lease, r.finish); err != nil {
+		return lane.Signal{}, err
+	}
+	if interrupted {
+		return lane.Signal{}, context.Cause(ctx)
+	}
+	r.w.e.o.Observer.Result(context.WithoutCancel(ctx), r.result())
+	return r.signal(), nil
+}
+
+// keep carries over what is known about the remote resource into an outcome that learned nothing.
+func (r *run) keep(o plan.Outcome) plan.Outcome {
+	o.RemoteID, o.Origin, o.Name = r.row.RemoteID, r.row.Origin, r.row.RemoteName
+	return o
+}
+
+// begin stores what is worked towards, if the directory changed its mind since Due.
+func (r *run) begin(ctx context.Context, want Want, name string) error {
+	switch want {
+	case Active, Inactive, Absent:
+	default:
+		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
+		return nil
+	}
+	if !news(r.row, want) {
+		return nil
+	}
+	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}}); err != nil {
+		return err
+	}
+	fresh, err := r.w.e.state(ctx, r.row.App, r.row.Kind, r.row.ID)
+	if err != nil {
+		return err
+	}
+	fresh.Desired = r.row.Desired // what was marked since the directory was asked is not covered
+	r.row = fresh
+	return nil
+}
+
+// directoryFailed notes that the directory cannot say now. That never leads to a deprovisioning.
+func (r *run) directoryFailed(err error) {
+	r.outcome = r.keep(cannot(plan.Transient, "the directory cannot tell the desired state: %v", err))
+}
+
+func (r *run) user(ctx context.Context) error {
+	want, err := r.w.e.o.Directory.User(ctx, r.row.App, r.row.ID)
+	if err != nil {
+		r.directoryFailed(err)
+		return nil
+	}
+	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	t := r.target
+	password := want.Password
+	if password == "" {
+		password = placeholder()
+	}
+	r.exchange(ctx, plan.User(plan.UserInput{
+		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried,
+		Style: t.Style, Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
+	}), password)
+	if r.outcome.Class != plan.Done || want.Want != Active {
+		r.outcome.Name = r.row.RemoteName
+	}
+	return nil
+}
+
+// placeholder is the password of an account whose user will never type one: 32 characters that are safe in a URL.
+func placeholder() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// exchange runs a sequence to its end.
+func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) {
+	client := r.client.Record(func(x wirelog.Exchange) {
+		r.finish.Exchanges = append(r.finish.Exchanges, Attempt{
+			Run: r.id, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
+			Status: x.Status, ResponseHeader: x.ResponseHeader, ResponseBody: x.ResponseBody, Duration: x.Duration, Error: x.Err,
+		})
+	}, secrets...)
+	step := s.Step()
+	for step.Outcome == nil {
+		answer := plan.Response{Err: lane.ErrLeaseLost}
+		if r.w.tenure.Valid() {
+			answer = client.Do(ctx, *step.Request)
+			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
+		}
+		step = s.Feed(answer)
+	}
+	r.outcome = *step.Outcome
+}
+
+// conclude turns the outcome into what is stored.
+func (r *run) conclude(interrupted bool) {
+	o, now := r.outcome, r.w.e.o.Now()
+	f := &r.finish
+	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
+	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
+	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
+	f.Replaced, f.Added, f.Removed = o.Replaced, o.Added, o.Removed
+	failures := r.row.Attempts + 1
+	switch {
+	case interrupted:
+		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now
+		f.Error = r.row.LastError
+	case o.Class == plan.Done && r.waiting:
+		f.Status = StatusWaiting
+	case o.Class == plan.Done:
+		f.Status = StatusClean
+	case o.Class == plan.Skipped:
+		f.Status = StatusSkipped
+	case o.Class == plan.Held:
+		f.Status, f.Attempts = StatusHeld, failures
+	case o.Class == plan.Rejected:
+		f.Status, f.Attempts = StatusFailed, failures
+	case o.Class == plan.Throttled:
+		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now // the lane waits
+	case o.Class == plan.Denied:
+		// Twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe.
+		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(2*r.w.e.backoff.Delay(failures))
+	default:
+		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(r.w.e.backoff.Delay(failures))
+	}
+}
+
+func (r *run) signal() lane.Signal {
+	if len(r.steps) == 0 && r.outcome.Class != plan.Denied {
+		return lane.Signal{Kind: lane.Neutral}
+	}
+	s := lane.Signal{Reason: r.outcome.Message}
+	switch r.outcome.Class {
+	case plan.Transient:
+		s.Kind = lane.Failing
+	case plan.Throttled:
+		s.Kind, s.Until = lane.Throttled, connect.RetryAfter(r.outcome.RetryAfter, r.w.e.o.Now())
+	case plan.Denied:
+		s.Kind = lane.Denied
+	default:
+		s.Kind = lane.OK
+	}
+	return s
+}
+
+func (r *run) result() Result {
+	return Result{
+		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Operation: r.finish.Operation, Outcome: r.outcome.Class,
+		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
+	}
+}
