@@ -409,6 +409,39 @@ func TestACallerThatFailsInAGroupRollsBackOnlyItself(t *testing.T) {
 	})(t, db)
 }
 
+// SQLite ends the whole transaction by itself when the disk is full or fails; a caller that says ROLLBACK has the same effect.
+func TestCallersAreToldWhenTheSharedTransactionIsLost(t *testing.T) {
+	db := sqldbtest.SQLite(t)
+	withTable(func(t *testing.T, db *sqldb.DB) {
+		destroy := func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(t.Context(), `ROLLBACK`)
+			return err
+		}
+		started, waiting := make(chan struct{}), make(chan struct{})
+		first := make(chan error)
+		go func() {
+			first <- db.Update(t.Context(), func(tx *sqldb.Tx) error {
+				_, err := tx.Exec(t.Context(), `INSERT INTO t (id, v) VALUES ('first', 0)`)
+				close(started)
+				<-waiting
+				return err
+			})
+		}()
+		<-started
+		second := make(chan error)
+		go func() { second <- db.Update(t.Context(), destroy) }()
+		time.AfterFunc(5*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up behind the first
+		firstErr := <-first
+		require.Error(t, <-second)
+		if firstErr == nil { // the two did not share a transaction
+			wantIDs(t, db, "first")
+		} else {
+			wantIDs(t, db)
+		}
+		require.NoError(t, insert(t.Context(), db, "next"), "the database goes on")
+	})(t, db)
+}
+
 func TestACallerThatLeavesTheQueueIsSkipped(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {

@@ -224,7 +224,7 @@ func TestACompiledFilterMissesNoDocument(t *testing.T) {
 				}
 				return nil
 			}))
-			for range 10 { // filters are cheaper than documents
+			for range 40 { // filters are cheaper than documents
 				e := drawFilter(t, 3, paths)
 				cond, exact := filtersql.Compile(e, columns)
 				page, err := c.Query(t.Context(), store.Reader(), docstore.Query[scim.Resource]{Where: cond})

@@ -81,7 +81,8 @@ func (c *cluster) start() error {
 		return err
 	}
 	// The path of a Unix socket is short, so the directory is not one of the test's own.
-	if c.dir, err = os.MkdirTemp("", "sqldbtest-"); err != nil {
+	sweep()
+	if c.dir, err = os.MkdirTemp("", fmt.Sprintf("sqldbtest-%d-", os.Getpid())); err != nil {
 		return err
 	}
 	if owner != nil {
@@ -90,9 +91,9 @@ func (c *cluster) start() error {
 		}
 	}
 	data := filepath.Join(c.dir, "data")
-	// A locale of its own rules shows when a text column was left without COLLATE "C".
-	initdbArgs := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"}
-	cmd := exec.Command(initdb, append(slices.Clone(initdbArgs), "--locale-provider=icu", "--icu-locale=en-US")...)
+	// The order of a human language shows when a text column was left without COLLATE "C".
+	cmd := exec.Command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
+		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	cmd.Dir = c.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -103,7 +104,7 @@ func (c *cluster) start() error {
 	}
 	c.server = exec.Command(postgres, "-D", data, "-k", c.dir,
 		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "max_wal_size=2GB",
-		"-c", "fsync=on", "-c", "synchronous_commit=off", "-c", "autovacuum=off")
+		"-c", "synchronous_commit=off", "-c", "autovacuum=off")
 	c.server.Dir = c.dir
 	c.server.Stdout, c.server.Stderr = c.log, c.log
 	// The kernel sends the signal (immediate shutdown) when this process dies, however it dies.
@@ -112,6 +113,17 @@ func (c *cluster) start() error {
 		return err
 	}
 	return c.await()
+}
+
+// sweep removes the directories of test processes that were killed. Their servers died with them.
+func sweep() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "sqldbtest-*-*"))
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[1])
+		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir) // another process may be at it
+		}
+	}
 }
 
 // spawn starts the server from a goroutine that keeps its thread until the server has ended: the kernel's «parent» of

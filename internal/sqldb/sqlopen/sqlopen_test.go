@@ -1,0 +1,92 @@
+package sqlopen_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+func TestSQLiteFilesMayHaveAnyName(t *testing.T) {
+	for _, name := range []string{"plain.db", "with space.db", "a?b=c#d.db", "100%41.db", "é&.db", "file:x.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		db, err := sqlopen.Open(t.Context(), "sqlite:"+path, sqlopen.Options{})
+		require.NoError(t, err, name)
+		require.NoError(t, db.Migrate(t.Context(), "test", []string{"CREATE TABLE t (v TEXT)"}))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o600), info.Mode(), name)
+		require.NotZero(t, info.Size()+sizeOf(t, path+"-wal"), "%s: the data went elsewhere", name)
+		require.NoError(t, db.Close())
+	}
+}
+
+func sizeOf(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
+	return info.Size()
+}
+
+func TestSQLiteConnectionsHaveTheSettingsThatPromisesRestOn(t *testing.T) {
+	db, err := sqlopen.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "test.db"), sqlopen.Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	settings := func(q sqldb.Queryer) map[string]string {
+		got := map[string]string{}
+		for _, name := range []string{"journal_mode", "synchronous", "foreign_keys", "query_only", "busy_timeout"} {
+			var value string
+			require.NoError(t, q.QueryRow(t.Context(), "PRAGMA "+name).Scan(&value))
+			got[name] = value
+		}
+		return got
+	}
+	want := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "query_only": "0", "busy_timeout": "10000"}
+	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		if diff := cmp.Diff(want, settings(tx)); diff != "" {
+			t.Errorf("writer (-want +got):\n%s", diff)
+		}
+		return nil
+	}))
+	want["query_only"] = "1"
+	if diff := cmp.Diff(want, settings(db.Reader())); diff != "" {
+		t.Errorf("readers (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeOpenedIsAnErrorWithoutThePassword(t *testing.T) {
+	for _, url := range []string{
+		"",
+		"secret",
+		"mysql://u:secret@localhost/db",
+		"sqlite:",
+		"sqlite::memory:",
+		"sqlite:" + filepath.Join(t.TempDir(), "missing", "test.db"),
+		"postgres://u:secret@127.0.0.1:1/db?sslmode=disable",
+		"postgres://u:secret@127.0.0.1:port/db",
+		"postgres://u:secret@%zz/db",
+		"postgres://u:secret@127.0.0.1:1/db?sslmode=nonsense",
+	} {
+		db, err := sqlopen.Open(t.Context(), url, sqlopen.Options{})
+		require.Error(t, err, url)
+		require.Nil(t, db)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestAFileThatIsNoDatabaseIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, os.WriteFile(path, []byte("this is a letter and no database, and it is long enough to be sure of it, is it not?"), 0o600))
+	_, err := sqlopen.Open(t.Context(), "sqlite:"+path, sqlopen.Options{})
+	require.ErrorContains(t, err, "not a database")
+}
