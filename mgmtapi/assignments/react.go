@@ -52,13 +52,17 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	}
 	t.derive(user, group, t.renames() || u.Blocked, &u)
 	problem, err := s.nameProblem(ctx, tx, t, &u)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case problem == "":
-		u.Blocked = false
-	case !u.Blocked:
-		u.UserName = doc.Value.UserName // better the old name than none
+	}
+	if problem != "" && u.UserName != doc.Value.UserName && !u.Blocked {
+		u.UserName = doc.Value.UserName // better the old name than one that cannot be used
+		if problem, err = s.nameProblem(ctx, tx, t, &u); err != nil {
+			return err
+		}
+	}
+	if u.Blocked = problem != ""; u.Blocked {
+		u.SyncState, u.ErrorSummary = model.SyncError, problem
 	}
 	retry := false
 	if differs(&doc.Value, &u) || u.SyncState == model.SyncError && !u.Blocked {

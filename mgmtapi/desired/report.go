@@ -1,0 +1,160 @@
+package desired
+
+import (
+	"context"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// Outcome is how an attempt to reach the desired state ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Started Outcome = "started" // an attempt is running
+	Done    Outcome = "done"    // the target has the desired state
+	Skipped Outcome = "skipped" // the options exclude what would be needed
+	Failed  Outcome = "failed"
+)
+
+// Result tells of an attempt.
+type Result struct {
+	Outcome Outcome
+	// RemoteID is the id in the target, empty when not known.
+	RemoteID string
+	// More says that the desired state has changed since the attempt began, so
+	// that another one follows.
+	More bool
+	// Error is what went wrong, for administrators.
+	Error string
+}
+
+// maxErrorSummary is the length of the longest error that is kept, in bytes.
+const maxErrorSummary = 1000
+
+func (r Result) summary() string {
+	if len(r.Error) <= maxErrorSummary {
+		return r.Error
+	}
+	return strings.ToValidUTF8(r.Error[:maxErrorSummary], "") + "…"
+}
+
+// ReportUser writes a result into the assignment of a user. A result about a
+// user that is not assigned is dropped.
+func (s *State) ReportUser(ctx context.Context, app, user string, r Result) error {
+	return s.store.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := optionally(ctx, tx, s.model.AppUsers, model.AppUserID(app, user))
+		if err != nil || doc == nil {
+			return err
+		}
+		u := doc.Value
+		if r.RemoteID != "" {
+			u.ExternalID = r.RemoteID
+		}
+		switch {
+		case !u.Listed():
+			s.removed(&u, r)
+		case u.Provisioned():
+			s.assigned(&u, r)
+		}
+		if !u.Listed() && !u.Pending() {
+			gone, err := optionally(ctx, tx, s.model.Users, user)
+			if err != nil {
+				return err
+			}
+			if gone == nil {
+				return s.model.AppUsers.Delete(ctx, tx, doc.ID) // nobody can come back to this tombstone
+			}
+		}
+		if same(&doc.Value, &u) {
+			return nil
+		}
+		_, err = s.model.AppUsers.Update(ctx, tx, doc.ID, doc.Rev, u)
+		return err
+	})
+}
+
+// assigned moves an assignment that is to be in the target.
+func (s *State) assigned(u *model.AppUser, r Result) {
+	switch r.Outcome {
+	case Started:
+		u.SyncState = model.SyncSyncing
+	case Done:
+		u.ErrorSummary = ""
+		if u.ExternalID == "" {
+			return // nothing was to be done
+		}
+		u.Enter(model.AppUserProvisioned, s.now())
+		u.LastSync = s.now()
+		u.SyncState = model.SyncSynchronized
+		if r.More {
+			u.SyncState = model.SyncOutOfSync
+		}
+	case Skipped:
+		u.ErrorSummary = ""
+		if u.Status == model.AppUserStaged {
+			u.SyncState = model.SyncDisabled
+		}
+	case Failed:
+		u.SyncState, u.ErrorSummary = model.SyncError, r.summary()
+	}
+}
+
+// removed moves a tombstone.
+func (s *State) removed(u *model.AppUser, r Result) {
+	if u.SyncState == model.SyncDisabled {
+		return // nothing was to be sent
+	}
+	switch r.Outcome {
+	case Started:
+		u.SyncState = model.SyncSyncing
+	case Done:
+		if !r.More {
+			u.SyncState, u.LastSync, u.ErrorSummary = model.SyncSynchronized, s.now(), ""
+		}
+	case Skipped:
+		u.SyncState, u.ErrorSummary = model.SyncDisabled, ""
+	case Failed:
+		u.SyncState, u.ErrorSummary = model.SyncError, r.summary()
+	}
+}
+
+// same says whether a report changed nothing.
+func same(a, b *model.AppUser) bool {
+	return a.Status == b.Status && a.SyncState == b.SyncState && a.ExternalID == b.ExternalID &&
+		a.ErrorSummary == b.ErrorSummary && a.LastSync.Equal(b.LastSync)
+}
+
+// ReportGroup writes a result into the push mapping of a group. The tombstone
+// of a mapping goes once the target was told.
+func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) error {
+	return s.store.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.mapping(ctx, tx, app, group)
+		if err != nil || doc == nil {
+			return err
+		}
+		m := doc.Value
+		if m.Deleted {
+			if r.Outcome == Done && !r.More {
+				return s.model.PushMappings.Delete(ctx, tx, doc.ID)
+			}
+			return nil
+		}
+		if r.RemoteID != "" {
+			m.RemoteID = r.RemoteID
+		}
+		switch {
+		case r.Outcome == Done && m.Status != model.PushInactive:
+			m.Status, m.ErrorSummary, m.LastPush = model.PushActive, "", s.now()
+		case r.Outcome == Failed && m.Status != model.PushInactive:
+			m.Status, m.ErrorSummary = model.PushError, r.summary()
+		}
+		if m == doc.Value {
+			return nil
+		}
+		_, err = s.model.PushMappings.Update(ctx, tx, doc.ID, doc.Rev, m)
+		return err
+	})
+}
