@@ -46,9 +46,6 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 			d.doc.Tags = append(d.doc.Tags, &openapi3.Tag{Name: op.info.Tag})
 		}
 	}
-	if d.err != nil {
-		return nil, d.err
-	}
 	// Read back, so that references are resolved and what is validated is what is published.
 	data, err := json.Marshal(d.doc)
 	if err != nil {
@@ -68,7 +65,6 @@ type document struct {
 	doc    *openapi3.T
 	shaper shaper
 	names  map[reflect.Type]string
-	err    error
 }
 
 func (d *document) add(op *operation) error {
@@ -171,32 +167,37 @@ func (d *document) ref(s *shape) *openapi3.SchemaRef {
 }
 
 func (d *document) component(s *shape) *openapi3.SchemaRef {
+	if s.typ.Name() == "" {
+		return d.object(s, openapi3.NewObjectSchema()).NewRef()
+	}
 	name, known := d.names[s.typ]
 	if !known {
 		name = d.nameFor(s.typ)
 		d.names[s.typ] = name
 		schema := openapi3.NewObjectSchema()
-		schema.Properties = openapi3.Schemas{}
 		d.doc.Components.Schemas[name] = schema.NewRef() // before its members, which may refer to it
-		for i := range s.fields {
-			f := &s.fields[i]
-			schema.Properties[f.name] = d.member(f, false)
-			if f.required || f.readOnly && !f.omit {
-				schema.Required = append(schema.Required, f.name)
-			}
-		}
+		d.object(s, schema)
 	}
 	return &openapi3.SchemaRef{Ref: "#/components/schemas/" + name}
+}
+
+// object describes the members of a struct.
+func (d *document) object(s *shape, schema *openapi3.Schema) *openapi3.Schema {
+	schema.Properties = openapi3.Schemas{}
+	for i := range s.fields {
+		f := &s.fields[i]
+		schema.Properties[f.name] = d.member(f, false)
+		if f.required || f.readOnly && !f.omit {
+			schema.Required = append(schema.Required, f.name)
+		}
+	}
+	return schema
 }
 
 // nameFor is the name of the type, with its package when another type has it already.
 func (d *document) nameFor(t reflect.Type) string {
 	clean := strings.NewReplacer("[", ".", "]", "", ",", ".", "*", "", "/", ".").Replace
 	name := t.Name()
-	if name == "" {
-		d.err = fmt.Errorf("rest: type %s has no name; the document needs one", t)
-		return "unnamed"
-	}
 	name = clean(strings.ToUpper(name[:1]) + name[1:])
 	if _, taken := d.doc.Components.Schemas[name]; taken {
 		pkg := t.PkgPath()

@@ -18,6 +18,7 @@ var (
 	Ordering = []filter.Op{"eq", "gt", "ge", "lt", "le"}
 	Searches = []filter.Op{"eq", "sw", "gt", "ge", "lt", "le", "pr"}
 	Contains = []filter.Op{"eq", "sw", "co", "gt", "ge", "lt", "le", "pr"}
+	Moments  = []filter.Op{"eq", "gt", "ge", "lt", "le", "pr"}
 )
 
 // Attribute is something that expressions can compare.
@@ -26,6 +27,8 @@ type Attribute[T any] struct {
 	Operators []filter.Op
 	// Normal turns a text into what is compared. Nil compares texts as they are.
 	Normal func(string) string
+	// Same turns a text into what eq compares. Defaults to Normal.
+	Same func(string) string
 	// Time says that the attribute is a timestamp. Values then returns time.Time values.
 	Time bool
 	// Index is the index that helps, empty for none. Its values are Key of the attribute's texts, or the times.
@@ -158,6 +161,9 @@ func (a Attribute[T]) compareTime(op filter.Op, t time.Time) Query[T] {
 
 func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 	normal := a.Normal
+	if op == "eq" && a.Same != nil {
+		normal = a.Same
+	}
 	if normal == nil {
 		normal = func(s string) string { return s }
 	}
@@ -168,7 +174,7 @@ func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 			return ok && matches(op, normal(have), want)
 		})
 	}}
-	if a.Index == "" {
+	if a.Index == "" || a.Index == docstore.ID && op != "eq" { // ids are not ordered like other texts
 		return q
 	}
 	key := a.Key

@@ -1,0 +1,224 @@
+package mgmtapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/apitokens"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+// Options configure an API. Store and Model are needed; the zero values of the rest work.
+type Options struct {
+	// Store holds the collections of Model: it was opened with Model.Tables().
+	Store *docstore.Store
+	Model *model.Model
+	// Secrets seals what has to be read again, such as the tokens of connections. Defaults to a random key, with which nothing
+	// that was sealed survives the process.
+	Secrets seal.Secrets
+	// Connections verifies connections to SCIM servers. Defaults to none: no connection can be activated.
+	Connections provisioning.ConnectionTester
+	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
+	Work sandboxapi.Work
+	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
+	Authorizer auth.Authorizer
+	// RateLimits configure the rate limits.
+	RateLimits auth.Limits
+	// BaseURL is the public base of all links. Defaults to the scheme and host of each request.
+	BaseURL string
+	// Subdomain begins the generated names of custom applications. Defaults to apps.DefaultSubdomain.
+	Subdomain string
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
+	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
+	MaxBody int64
+	// Now tells the time. Defaults to time.Now.
+	Now func() time.Time
+	// Logger gets internal errors. Defaults to none.
+	Logger *slog.Logger
+}
+
+// API is the management API.
+type API struct {
+	deps    model.Deps
+	routes  []rest.Route
+	handler *rest.Handler
+}
+
+// New puts an API together. It serves nobody before Setup has run on its store.
+func New(o Options) (*API, error) {
+	if o.Store == nil || o.Model == nil {
+		return nil, errors.New("mgmtapi: a store and a model are needed")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Secrets == nil {
+		o.Secrets = seal.Random()
+	}
+	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now}
+	if o.Authorizer == nil {
+		o.Authorizer = auth.SuperAdministrator{Deps: deps}
+	}
+	a := &API{deps: deps}
+	for _, s := range slicesOf(deps, o) {
+		a.routes = append(a.routes, s.Routes()...)
+	}
+	var err error
+	a.handler, err = rest.NewHandler(a.routes, rest.Options{
+		Guard: auth.NewGuard(deps, o.Authorizer, o.Logger), Limiter: auth.NewLimiter(o.RateLimits, o.Now),
+		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: %w", err)
+	}
+	return a, nil
+}
+
+// ServeHTTP serves /api/v1, and /sandbox/v1 when there is work to show.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// Operations is the table of operations.
+func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }
+
+// Version is the version of the management API.
+const Version = "v1"
+
+// Document describes the API as OpenAPI 3.0. It is valid, and the same for the same table of operations.
+func (a *API) Document() (*openapi3.T, error) {
+	return a.handler.Document("scimwright management API", Version)
+}
+
+// OpenAPI is Document as indented JSON, byte for byte the same for the same table.
+func (a *API) OpenAPI() ([]byte, error) {
+	doc, err := a.Document()
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: writing the OpenAPI document: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+// Setup is the content an organisation begins with.
+type Setup struct {
+	// Login of the built-in administrator. Defaults to DefaultLogin. It does not change an administrator that exists.
+	Login string
+	// Token is an API token of the administrator, 00 and 40 characters of [0-9A-Za-z_-]. Defaults to none.
+	Token string
+}
+
+// DefaultLogin is the login of the built-in administrator.
+const DefaultLogin = "admin@example.com"
+
+// configuredToken is the name of the API token that Setup stores.
+const configuredToken = "configured"
+
+// Setup makes what an organisation cannot be without: its record, the administrator, the group Everyone, and the
+// configured API token. What is there already stays; the token's expiry is moved.
+func (a *API) Setup(ctx context.Context, s Setup) error {
+	if s.Token != "" {
+		if err := auth.CheckSecret(s.Token); err != nil {
+			return fmt.Errorf("mgmtapi: %w", err)
+		}
+	}
+	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
+		org, err := a.deps.Org(ctx, tx)
+		if errors.Is(err, docstore.ErrNotFound) {
+			org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
+		}
+		if err != nil || s.Token == "" {
+			return err
+		}
+		return a.configureToken(ctx, tx, org, s.Token)
+	})
+	if err != nil {
+		return fmt.Errorf("mgmtapi: setting up the organisation: %w", err)
+	}
+	return nil
+}
+
+// found makes the organisation.
+func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
+	now := a.deps.Now()
+	org := model.Org{
+		ID: model.NewID(model.KindOrg), Administrator: model.NewID(model.KindUser),
+		Everyone: model.NewID(model.KindGroup), UserType: model.NewID(model.KindUserType),
+	}
+	if _, err := a.deps.Orgs.Insert(ctx, tx, model.OrgDocument, org); err != nil {
+		return org, err
+	}
+	everyone := model.Group{
+		Type: model.GroupBuiltIn, Profile: map[string]any{"name": model.EveryoneName, "description": "All users in your organization"},
+		LastUpdated: now, LastMembershipUpdated: now.Truncate(time.Second),
+	}
+	if _, err := a.deps.Groups.Insert(ctx, tx, org.Everyone, everyone); err != nil {
+		return org, err
+	}
+	administrator := model.User{
+		Activated: now, Type: org.UserType, Provider: model.ProviderService,
+		Profile: map[string]any{"login": login, "email": login, "firstName": "Built-in", "lastName": "Administrator"},
+	}
+	administrator.Enter(model.UserActive, now)
+	if _, err := a.deps.Users.Insert(ctx, tx, org.Administrator, administrator); err != nil {
+		return org, err
+	}
+	events := []model.Event{model.GroupChanged{ID: org.Everyone}, model.UserChanged{ID: org.Administrator}}
+	if err := a.deps.Feed.Emit(ctx, tx, events...); err != nil {
+		return org, err
+	}
+	if err := a.deps.Join(ctx, tx, org.Everyone, org.Administrator); err != nil {
+		return org, err
+	}
+	return org, a.deps.Feed.Emit(ctx, tx, model.UserActivated{ID: org.Administrator})
+}
+
+func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org, secret string) error {
+	page, err := a.deps.APITokens.Query(ctx, tx, docstore.Query[model.APIToken]{
+		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,
+	})
+	if err != nil {
+		return err
+	}
+	if len(page.Docs) == 0 {
+		_, err := auth.StoreToken(ctx, tx, a.deps, auth.Token{
+			Name: configuredToken, UserID: org.Administrator, Client: configuredToken, Secret: secret,
+		})
+		return err
+	}
+	token := page.Docs[0]
+	token.Value.Expires = a.deps.Now().Add(auth.TokenWindow)
+	_, err = a.deps.APITokens.Update(ctx, tx, token.ID, token.Rev, token.Value)
+	return err
+}
+
+// createToken is apitokens.Create as the sandbox surface wants it.
+func createToken(tokens *apitokens.Slice) func(ctx context.Context, name, user string) (sandboxapi.CreatedToken, error) {
+	return func(ctx context.Context, name, user string) (sandboxapi.CreatedToken, error) {
+		created, err := tokens.Create(ctx, name, user)
+		if err != nil {
+			return sandboxapi.CreatedToken{}, err
+		}
+		return sandboxapi.CreatedToken{ID: created.ID, Name: created.Name, UserID: created.UserID, Token: created.Secret}, nil
+	}
+}

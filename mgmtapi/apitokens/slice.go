@@ -1,0 +1,151 @@
+package apitokens
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Slice serves the API tokens.
+type Slice struct{ model.Deps }
+
+// New returns the slice.
+func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+
+const tag = "API tokens"
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	read, write := []string{"svc.apiTokens.read"}, []string{"svc.apiTokens.manage"}
+	return []rest.Route{
+		rest.Op[listRequest, rest.Page[APIToken]]{
+			ID: "listApiTokens", Route: "GET /api/v1/api-tokens", Tag: tag, Scopes: read,
+			Summary: "Lists all API tokens", Do: s.list,
+		},
+		rest.Op[tokenRequest, APIToken]{
+			ID: "getApiToken", Route: "GET /api/v1/api-tokens/{id}", Tag: tag, Scopes: read,
+			Summary: "Reads an API token", Find: s.find, Do: s.get,
+		},
+		rest.Op[tokenRequest, rest.Nothing]{
+			ID: "revokeApiToken", Route: "DELETE /api/v1/api-tokens/{id}", Tag: tag, Scopes: write,
+			Summary: "Revokes an API token", Find: s.find, Do: s.revoke,
+		},
+		rest.Op[currentRequest, rest.Nothing]{
+			ID: "revokeCurrentApiToken", Route: "DELETE /api/v1/api-tokens/current", Tag: tag, Scopes: write,
+			Summary: "Revokes the API token of the request", Do: s.revokeCurrent,
+		},
+	}
+}
+
+// APIToken is what can be seen of an API token.
+type APIToken struct {
+	ID          string     `json:"id" readOnly:"true" doc:"Id of the token."`
+	Name        string     `json:"name" readOnly:"true" doc:"Name of the token."`
+	UserID      string     `json:"userId" readOnly:"true" doc:"Owner, whose permissions the token has."`
+	ClientName  string     `json:"clientName" readOnly:"true" doc:"What the token was made for."`
+	TokenWindow string     `json:"tokenWindow" readOnly:"true" doc:"How long the token lives after its last use."`
+	Network     Network    `json:"network" readOnly:"true" doc:"From where the token may be used."`
+	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the token was created."`
+	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the token was last changed or extended."`
+	ExpiresAt   rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the token expires, if it is not used before."`
+	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links to the token and its owner."`
+}
+
+// Network says from where a token may be used.
+type Network struct {
+	Connection string `json:"connection" readOnly:"true" enum:"ANYWHERE" doc:"Always ANYWHERE."`
+}
+
+// tokenWindow is auth.TokenWindow as an ISO 8601 duration.
+const tokenWindow = "P30D"
+
+func render(ctx context.Context, doc docstore.Doc[model.APIToken]) APIToken {
+	return APIToken{
+		ID: doc.ID, Name: doc.Value.Name, UserID: doc.Value.UserID, ClientName: doc.Value.Client,
+		TokenWindow: tokenWindow, Network: Network{Connection: "ANYWHERE"},
+		Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated), ExpiresAt: rest.TimeOf(doc.Value.Expires),
+		Links: rest.Links{
+			"self": rest.To(rest.URL(ctx, "api", "v1", "api-tokens", doc.ID), "GET", "DELETE"),
+			"user": rest.To(rest.URL(ctx, "api", "v1", "users", doc.Value.UserID), "GET"),
+		},
+	}
+}
+
+type listRequest struct{}
+
+func (s *Slice) list(ctx context.Context, _ *listRequest) (rest.Page[APIToken], error) {
+	var out rest.Page[APIToken]
+	err := model.Each(ctx, s.Store.Reader(), s.APITokens, nil, func(doc docstore.Doc[model.APIToken]) error {
+		out.Items = append(out.Items, render(ctx, doc))
+		return nil
+	})
+	return out, err
+}
+
+type tokenRequest struct {
+	ID string `path:"id" doc:"Id of the token."`
+
+	found docstore.Doc[model.APIToken]
+}
+
+func (s *Slice) find(ctx context.Context, r *tokenRequest) (err error) {
+	r.found, err = s.APITokens.Get(ctx, s.Store.Reader(), r.ID)
+	return missing(err, r.ID)
+}
+
+func missing(err error, id string) error {
+	if errors.Is(err, docstore.ErrNotFound) {
+		return rest.NotFound("ApiToken", id)
+	}
+	return err
+}
+
+func (s *Slice) get(ctx context.Context, r *tokenRequest) (APIToken, error) {
+	return render(ctx, r.found), nil
+}
+
+func (s *Slice) revoke(ctx context.Context, r *tokenRequest) (rest.Nothing, error) {
+	return rest.Nothing{}, s.delete(ctx, r.found.ID)
+}
+
+type currentRequest struct{}
+
+func (s *Slice) revokeCurrent(ctx context.Context, _ *currentRequest) (rest.Nothing, error) {
+	return rest.Nothing{}, s.delete(ctx, rest.Caller(ctx).TokenID)
+}
+
+func (s *Slice) delete(ctx context.Context, id string) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error { return missing(s.APITokens.Delete(ctx, tx, id), id) })
+}
+
+// Created is a new API token with its secret.
+type Created struct{ ID, Name, UserID, Secret string }
+
+// Create makes an API token for a user, named as in paths. The secret cannot be read again. A missing name and a missing user
+// are *rest.Errors.
+func (s *Slice) Create(ctx context.Context, name, user string) (Created, error) {
+	if name == "" {
+		var causes rest.Causes
+		causes.Blank("name")
+		return Created{}, causes.Err()
+	}
+	out := Created{Name: name, Secret: auth.NewSecret()}
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		owner, err := auth.FindUser(ctx, s.Deps, tx, user)
+		if err != nil {
+			return err
+		}
+		out.UserID = owner.ID
+		doc, err := auth.StoreToken(ctx, tx, s.Deps, auth.Token{Name: name, UserID: owner.ID, Client: name, Secret: out.Secret})
+		out.ID = doc.ID
+		return err
+	})
+	if err != nil {
+		return Created{}, err
+	}
+	return out, nil
+}

@@ -1,0 +1,27 @@
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Me is how callers name themselves in paths.
+const Me = "me"
+
+// FindUser returns the user that a path names: by id, login, unambiguous short login, or Me. A missing user is answered
+// with rest.CodeNotFound.
+func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) (docstore.Doc[model.User], error) {
+	name := ref
+	if ref == Me {
+		name = rest.Caller(ctx).UserID
+	}
+	doc, err := d.FindUser(ctx, q, name)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return doc, rest.NotFound("User", ref)
+	}
+	return doc, err
+}

@@ -1,0 +1,86 @@
+package groups
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+type memberRequest struct {
+	target
+	User string `path:"userId" doc:"Id, login, unambiguous part of the login before its @, or me."`
+
+	member docstore.Doc[model.User]
+}
+
+func (s *Slice) findMember(ctx context.Context, r *memberRequest) (err error) {
+	q := s.Store.Reader()
+	if err := s.find(ctx, q, &r.target); err != nil {
+		return err
+	}
+	r.member, err = auth.FindUser(ctx, s.Deps, q, r.User)
+	return err
+}
+
+func (s *Slice) add(ctx context.Context, r *memberRequest) (rest.Nothing, error) {
+	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.editable(ctx, tx, &r.target); err != nil {
+			return err
+		}
+		member, err := auth.FindUser(ctx, s.Deps, tx, r.member.ID)
+		if err != nil {
+			return err
+		}
+		if member.Value.Status == model.UserDeprovisioned {
+			return rest.Fail(rest.CodeStatus)
+		}
+		return s.Join(ctx, tx, r.found.ID, member.ID)
+	})
+}
+
+func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, error) {
+	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.editable(ctx, tx, &r.target); err != nil {
+			return err
+		}
+		return s.Leave(ctx, tx, r.found.ID, r.member.ID)
+	})
+}
+
+type ofUserRequest struct {
+	User  string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
+	Limit int    `query:"limit" default:"200" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
+	After string `query:"after" doc:"Cursor from the link to the next page."`
+
+	found docstore.Doc[model.User]
+}
+
+func (s *Slice) findUser(ctx context.Context, r *ofUserRequest) (err error) {
+	r.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), r.User)
+	return err
+}
+
+func (s *Slice) ofUser(ctx context.Context, r *ofUserRequest) (out rest.Page[Group], err error) {
+	err = s.Store.View(ctx, func(q docstore.Reader) error {
+		page, err := s.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
+			Where: docstore.Eq(model.MembershipByUser, r.found.ID), After: r.After, Limit: r.Limit,
+		})
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(page.Docs))
+		for i, doc := range page.Docs {
+			ids[i] = doc.Value.Group
+		}
+		docs, err := s.Groups.GetMany(ctx, q, ids)
+		out = rest.Page[Group]{Next: page.Next}
+		for _, doc := range docs {
+			out.Items = append(out.Items, render(ctx, doc))
+		}
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,87 @@
+package groups
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Slice serves the groups.
+type Slice struct{ model.Deps }
+
+// New returns the slice.
+func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+
+const tag = "Groups"
+
+var (
+	readScope  = []string{"svc.groups.read"}
+	writeScope = []string{"svc.groups.manage"}
+)
+
+// Routes lists the operations. The members of a group are users and are listed by the slice of these.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[createRequest, Group]{
+			ID: "createGroup", Route: "POST /api/v1/groups", Tag: tag, Scopes: writeScope,
+			Summary: "Creates a group", Do: s.create,
+		},
+		rest.Op[listRequest, rest.Page[Group]]{
+			ID: "listGroups", Route: "GET /api/v1/groups", Tag: tag, Scopes: readScope,
+			Summary: "Lists groups", Description: "A list for q has no further pages.", Do: s.list,
+		},
+		rest.Op[getRequest, Group]{
+			ID: "getGroup", Route: "GET /api/v1/groups/{groupId}", Tag: tag, Scopes: readScope,
+			Summary: "Reads a group", Find: s.findForGet, Do: s.get,
+		},
+		rest.Op[replaceRequest, Group]{
+			ID: "replaceGroup", Route: "PUT /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
+			Summary: "Replaces the profile of a group", Find: s.findForReplace, Do: s.replace,
+		},
+		rest.Op[deleteRequest, rest.Nothing]{
+			ID: "deleteGroup", Route: "DELETE /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
+			Summary: "Deletes a group", Find: s.findForDelete, Do: s.delete,
+		},
+		rest.Op[memberRequest, rest.Nothing]{
+			ID: "addGroupUser", Route: "PUT /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
+			Summary: "Makes a user a member of a group", Find: s.findMember, Do: s.add,
+		},
+		rest.Op[memberRequest, rest.Nothing]{
+			ID: "removeGroupUser", Route: "DELETE /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
+			Summary: "Ends the membership of a user in a group", Find: s.findMember, Do: s.remove,
+		},
+		rest.Op[ofUserRequest, rest.Page[Group]]{
+			ID: "listUserGroups", Route: "GET /api/v1/users/{user}/groups", Tag: "Users", Scopes: []string{"svc.users.read"},
+			Summary: "Lists the groups of a user", Find: s.findUser, Do: s.ofUser,
+		},
+	}
+}
+
+// target is the group that a path names.
+type target struct {
+	Group string `path:"groupId" doc:"Id of the group."`
+
+	found docstore.Doc[model.Group]
+}
+
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
+	t.found, err = s.Groups.Get(ctx, q, t.Group)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return rest.NotFound("UserGroup", t.Group)
+	}
+	return err
+}
+
+// editable reads the group in the transaction that changes it, and refuses groups that callers cannot edit.
+func (s *Slice) editable(ctx context.Context, tx *docstore.Tx, t *target) error {
+	if err := s.find(ctx, tx, t); err != nil {
+		return err
+	}
+	if t.found.Value.Protected() {
+		return rest.Failf(rest.CodeUnsupported, "A group of the type %s cannot be edited.", t.found.Value.Type)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package mgmtapi
+
+import (
+	"github.com/scimwright/scimwright/mgmtapi/apitokens"
+	"github.com/scimwright/scimwright/mgmtapi/apps"
+	"github.com/scimwright/scimwright/mgmtapi/assignments"
+	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/mgmtapi/users"
+)
+
+// slicesOf lists the slices. Their reactions run in this order.
+func slicesOf(d model.Deps, o Options) []rest.Slice {
+	tokens := apitokens.New(d)
+	slices := []rest.Slice{
+		users.New(d, users.Options{HashCost: o.HashCost}),
+		groups.New(d),
+		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
+		assignments.New(d, assignments.Options{Secrets: o.Secrets}),
+		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
+		tokens,
+	}
+	if o.Work != nil {
+		slices = append(slices, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, CreateToken: createToken(tokens)}))
+	}
+	return slices
+}

@@ -1,0 +1,185 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// MaxGroups is how many groups a user can be created in.
+const MaxGroups = 20
+
+const changePassword = "changePassword"
+
+type createRequest struct {
+	Activate  bool       `query:"activate" default:"true" doc:"Activates the user. Without a password it becomes PROVISIONED."`
+	Provider  bool       `query:"provider" default:"false" doc:"Says that the body has a provider FEDERATION or SOCIAL."`
+	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"Has the user change the password at the next login."`
+	Body      CreateUser `body:"required"`
+}
+
+// CreateUser is the body of a new user.
+type CreateUser struct {
+	Profile     Profile           `json:"profile" doc:"Attributes of the user."`
+	Credentials *CredentialsInput `json:"credentials" doc:"Credentials of the user."`
+	Type        *Type             `json:"type" doc:"User type. Defaults to the default one."`
+	GroupIDs    []string          `json:"groupIds" doc:"Groups the user becomes a member of, at most 20."`
+}
+
+// provider is the provider that the body asks for.
+func (r *createRequest) provider() model.ProviderType {
+	if c := r.Body.Credentials; c != nil && c.Provider != nil && c.Provider.Type != "" {
+		return model.ProviderType(c.Provider.Type)
+	}
+	return model.ProviderService
+}
+
+func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
+	profile := merge(nil, r.Body.Profile)
+	checkProfile(profile, causes)
+	login, _ := profile["login"].(string)
+	provider := r.provider()
+	r.Body.Credentials.check(login, provider, causes)
+	switch provider {
+	case model.ProviderFederation, model.ProviderSocial:
+		if !r.Provider {
+			causes.Add("provider", "The provider %s needs provider=true", provider)
+		}
+	case model.ProviderImport:
+		causes.Add("provider", "The provider %s cannot be given", provider)
+	}
+}
+
+// refuse answers combinations that have codes of their own.
+func (r *createRequest) refuse() error {
+	_, password := r.Body.Credentials.password()
+	switch {
+	case len(r.Body.GroupIDs) > MaxGroups:
+		return rest.Failf(rest.CodeTooMany, "A user can be created in at most %d groups.", MaxGroups)
+	case r.NextLogin == changePassword && !r.Activate:
+		return rest.Fail(rest.CodeNotActivated)
+	case r.NextLogin == changePassword && !password:
+		return rest.Fail(rest.CodeNoPassword)
+	}
+	return r.Body.Credentials.unsupported()
+}
+
+func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
+	if err := r.refuse(); err != nil {
+		return User{}, err
+	}
+	now := s.Now()
+	user := model.User{
+		Status: model.UserStaged, Provider: r.provider(), Profile: merge(nil, r.Body.Profile),
+	}
+	secrets, err := s.hashSecrets(r.Body.Credentials)
+	if err != nil {
+		return User{}, err
+	}
+	secrets.set(&user, now)
+	if r.Activate {
+		user.Activated = now
+		user.Enter(activeStatus(&user), now)
+	}
+	if r.NextLogin == changePassword {
+		user.Enter(model.UserPasswordExpired, now)
+	}
+	id := model.NewID(model.KindUser)
+	var doc docstore.Doc[model.User]
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		org, err := s.Org(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if user.Type, err = typeOf(r.Body.Type, org); err != nil {
+			return err
+		}
+		if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
+			return err
+		}
+		return s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone)
+	})
+	if err != nil {
+		return User{}, err
+	}
+	return render(ctx, doc), nil
+}
+
+// created puts a new user into its groups and emits what has happened.
+func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status model.UserStatus, groups []string, everyone string) error {
+	if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: id}); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		doc, err := s.Groups.Get(ctx, tx, group)
+		if errors.Is(err, docstore.ErrNotFound) {
+			return rest.NotFound("UserGroup", group)
+		}
+		if err != nil {
+			return err
+		}
+		if doc.Value.Protected() && group != everyone {
+			return rest.Failf(rest.CodeUnsupported, "The members of the group %s cannot be edited.", group)
+		}
+		if err := s.Join(ctx, tx, group, id); err != nil {
+			return err
+		}
+	}
+	if status == model.UserStaged {
+		return nil
+	}
+	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id})
+}
+
+// typeOf is the id of the user type that a body asks for. The default type is the only one there is.
+func typeOf(given *Type, org model.Org) (string, error) {
+	if given != nil && given.ID != org.UserType {
+		return "", rest.NotFound("UserType", given.ID)
+	}
+	return org.UserType, nil
+}
+
+// activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished.
+func activeStatus(u *model.User) model.UserStatus {
+	if u.PasswordHash == "" && u.Provider == model.ProviderService {
+		return model.UserProvisioned
+	}
+	return model.UserActive
+}
+
+// secrets are hashed credentials.
+type secrets struct {
+	password string
+	recovery *model.Recovery
+}
+
+// hashSecrets hashes credentials. It takes long, on purpose, and is done before a transaction is begun.
+func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
+	if password, ok := c.password(); ok {
+		if out.password, err = s.hasher.hash(password); err != nil {
+			return out, err
+		}
+	}
+	if q := c.recovery(); q != nil {
+		answer, err := s.hasher.hash(normalAnswer(q.Answer))
+		if err != nil {
+			return out, err
+		}
+		out.recovery = &model.Recovery{Question: q.Question, AnswerHash: answer}
+	}
+	return out, nil
+}
+
+// set gives the user what there is.
+func (s secrets) set(u *model.User, now time.Time) {
+	if s.password != "" {
+		u.PasswordHash, u.PasswordChanged, u.Activation = s.password, now, nil
+	}
+	if s.recovery != nil {
+		u.Recovery = s.recovery
+	}
+}

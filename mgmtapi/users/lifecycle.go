@@ -1,0 +1,250 @@
+package users
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// transition is a change of status that callers can ask for.
+type transition struct {
+	verb    string
+	summary string
+	from    []model.UserStatus
+	refusal rest.Code // of users in other statuses
+	to      func(*model.User) model.UserStatus
+}
+
+func always(status model.UserStatus) func(*model.User) model.UserStatus {
+	return func(*model.User) model.UserStatus { return status }
+}
+
+var (
+	activate = transition{
+		verb: "activate", summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: activeStatus,
+		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
+	}
+	reactivate = transition{
+		verb: "reactivate", summary: "Starts the activation of a user over", refusal: rest.CodeStatus, to: always(model.UserProvisioned),
+		from: []model.UserStatus{model.UserProvisioned, model.UserRecovery},
+	}
+	suspend = transition{
+		verb: "suspend", summary: "Suspends a user", refusal: rest.CodeValidation, to: always(model.UserSuspended),
+		from: []model.UserStatus{model.UserActive},
+	}
+	unsuspend = transition{
+		verb: "unsuspend", summary: "Ends the suspension of a user", refusal: rest.CodeValidation, to: always(model.UserActive),
+		from: []model.UserStatus{model.UserSuspended},
+	}
+	deactivate = transition{
+		verb: "deactivate", summary: "Deactivates a user", refusal: rest.CodeStatus, to: always(model.UserDeprovisioned),
+		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
+	}
+)
+
+// check answers users that the transition does not start from.
+func (t transition) check(u *model.User) error {
+	switch {
+	case slices.Contains(t.from, u.Status):
+		return nil
+	case t.refusal == rest.CodeValidation:
+		return rest.Failf(t.refusal, "Cannot %s a user in the status %s.", t.verb, u.Status)
+	default:
+		return rest.Fail(t.refusal)
+	}
+}
+
+type activateRequest struct {
+	target
+	SendEmail bool `query:"sendEmail" default:"true" doc:"With false, the answer has the activation token. No mail is sent."`
+}
+
+type reactivateRequest struct {
+	target
+	SendEmail bool `query:"sendEmail" default:"false" doc:"With false, the answer has the activation token. No mail is sent."`
+}
+
+type deactivateRequest struct {
+	target
+	SendEmail bool `query:"sendEmail" default:"false" doc:"No mail is sent."`
+}
+
+type suspendRequest struct{ target }
+
+// Activation is the answer to an activation: an empty object, or the token.
+type Activation struct {
+	URL   string `json:"activationUrl,omitempty" doc:"Where the user goes on."`
+	Token string `json:"activationToken,omitempty" doc:"One-time token, valid for seven days. Spent already when the user is ACTIVE."`
+}
+
+// Activation tokens.
+const (
+	activationToken    = 20 // characters
+	activationLifetime = 7 * 24 * time.Hour
+)
+
+func (s *Slice) lifecycle() []rest.Route {
+	route := func(t transition) string { return "POST /api/v1/users/{user}/lifecycle/" + t.verb }
+	return []rest.Route{
+		rest.Op[activateRequest, Activation]{
+			ID: "activateUser", Route: route(activate), Tag: tag, Scopes: writeScope, Summary: activate.summary,
+			Find: func(ctx context.Context, r *activateRequest) error { return s.find(ctx, &r.target) },
+			Do: func(ctx context.Context, r *activateRequest) (Activation, error) {
+				return s.startActivation(ctx, &r.target, activate, !r.SendEmail)
+			},
+		},
+		rest.Op[reactivateRequest, Activation]{
+			ID: "reactivateUser", Route: route(reactivate), Tag: tag, Scopes: writeScope, Summary: reactivate.summary,
+			Find: func(ctx context.Context, r *reactivateRequest) error { return s.find(ctx, &r.target) },
+			Do: func(ctx context.Context, r *reactivateRequest) (Activation, error) {
+				return s.startActivation(ctx, &r.target, reactivate, !r.SendEmail)
+			},
+		},
+		rest.Op[deactivateRequest, rest.Empty]{
+			ID: "deactivateUser", Route: route(deactivate), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
+			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
+			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
+				return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.deactivate(ctx, tx, &r.target) })
+			},
+		},
+		s.suspension("suspendUser", route(suspend), suspend),
+		s.suspension("unsuspendUser", route(unsuspend), unsuspend),
+	}
+}
+
+func (s *Slice) suspension(id, route string, t transition) rest.Route {
+	return rest.Op[suspendRequest, rest.Empty]{
+		ID: id, Route: route, Tag: tag, Scopes: writeScope, Summary: t.summary,
+		Find: func(ctx context.Context, r *suspendRequest) error { return s.find(ctx, &r.target) },
+		Do: func(ctx context.Context, r *suspendRequest) (rest.Empty, error) {
+			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
+				if t.verb == suspend.verb {
+					if err := s.keepAdministrator(ctx, tx, r.found.ID); err != nil {
+						return err
+					}
+				}
+				_, err := s.enter(ctx, tx, &r.target, t, nil)
+				return err
+			})
+		},
+	}
+}
+
+// enter runs a transition. And may change the user further before it is stored.
+func (s *Slice) enter(
+	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
+) (docstore.Doc[model.User], error) {
+	doc, err := s.again(ctx, tx, at)
+	if err != nil {
+		return doc, err
+	}
+	user := doc.Value
+	if err := t.check(&user); err != nil {
+		return doc, err
+	}
+	before := user.Status
+	user.Enter(t.to(&user), s.Now())
+	if and != nil {
+		and(before, &user)
+	}
+	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+		return doc, err
+	}
+	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+}
+
+// startActivation activates or reactivates a user and makes a token when the caller wants to see one.
+func (s *Slice) startActivation(ctx context.Context, at *target, t transition, show bool) (Activation, error) {
+	var out Activation
+	var issued *model.OneTimeToken
+	if show {
+		out.Token = model.NewSecret(activationToken)
+		out.URL = rest.URL(ctx, "welcome", out.Token)
+		issued = &model.OneTimeToken{Hash: model.SecretHash(out.Token), Expires: s.Now().Add(activationLifetime)}
+	}
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.enter(ctx, tx, at, t, func(before model.UserStatus, u *model.User) {
+			u.Activation = nil
+			if u.Status == model.UserProvisioned {
+				u.Activation = issued
+			}
+			if t.verb == activate.verb {
+				u.Activated = s.Now()
+			}
+		})
+		if err != nil || t.verb != activate.verb {
+			return err
+		}
+		org, err := s.Org(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := s.Join(ctx, tx, org.Everyone, doc.ID); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID})
+	})
+	if err != nil {
+		return Activation{}, err
+	}
+	return out, nil
+}
+
+// deactivate ends everything a user has: the memberships here, the assignments in a reaction.
+func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target) error {
+	if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
+		return err
+	}
+	doc, err := s.enter(ctx, tx, at, deactivate, func(_ model.UserStatus, u *model.User) { u.Activation = nil })
+	if err != nil {
+		return err
+	}
+	if err := s.LeaveAll(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	return s.Feed.Emit(ctx, tx, model.UserDeactivated{ID: doc.ID})
+}
+
+// keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate.
+func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id string) error {
+	org, err := s.Org(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if id == org.Administrator {
+		return rest.Failf(rest.CodeValidation, "The last super administrator cannot be suspended, deactivated or deleted.")
+	}
+	return nil
+}
+
+type deleteRequest struct {
+	target
+	SendEmail bool `query:"sendEmail" default:"false" doc:"No mail is sent."`
+}
+
+func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
+	return s.find(ctx, &r.target)
+}
+
+func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
+	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.again(ctx, tx, &r.target)
+		if err != nil {
+			return err
+		}
+		if doc.Value.Status != model.UserDeprovisioned {
+			return s.deactivate(ctx, tx, &r.target)
+		}
+		if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
+			return err
+		}
+		if _, err := s.APITokens.DeleteWhere(ctx, tx, docstore.Eq(model.APITokenByUser, doc.ID)); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID})
+	})
+}

@@ -1,0 +1,196 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/rest/search"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// Page sizes.
+const (
+	pageSize  = 200
+	quickSize = 10
+)
+
+type listRequest struct {
+	Search    string `query:"search" doc:"Expression over profile attributes, id, status, timestamps and type.id. Case does not count."`
+	Filter    string `query:"filter" doc:"Expression over status, lastUpdated, id, and login, email, firstName and lastName of the profile. Case counts."`
+	Q         string `query:"q" doc:"Beginning of first name, last name, e-mail address or login."`
+	Limit     int    `query:"limit" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200. Defaults to 200, and to 10 with q."`
+	After     string `query:"after" doc:"Cursor from the link to the next page."`
+	SortBy    string `query:"sortBy" doc:"Attribute to sort a search by."`
+	SortOrder string `query:"sortOrder" doc:"asc or desc; other values count as asc."`
+	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
+	ContentType string `header:"Content-Type"`
+}
+
+func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[User], error) {
+	if count(r.Search != "", r.Filter != "", r.Q != "") > 1 {
+		return rest.Page[User]{}, rest.Fail(rest.CodeQueryAndFilter)
+	}
+	page, err := s.query(ctx, r)
+	if err != nil {
+		return rest.Page[User]{}, err
+	}
+	out := rest.Page[User]{Next: page.Next}
+	for _, doc := range page.Docs {
+		out.Items = append(out.Items, trim(renderListed(ctx, doc), r.ContentType))
+	}
+	return out, nil
+}
+
+func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.User], error) {
+	present := docstore.Not(docstore.Eq(model.UserByStatus, string(model.UserDeprovisioned)))
+	query := docstore.Query[model.User]{Where: present, After: r.After, Limit: r.Limit}
+	if query.Limit == 0 {
+		query.Limit = pageSize
+	}
+	reader := s.Store.Reader()
+	switch {
+	case r.Q != "":
+		query.Where, query.After = docstore.All(present, startsWith(r.Q)), ""
+		if r.Limit == 0 {
+			query.Limit = quickSize
+		}
+		page, err := s.Users.Query(ctx, reader, query)
+		page.Next = ""
+		return page, err
+	case r.Filter != "":
+		compiled, err := filterLanguage.Compile(r.Filter)
+		if err != nil {
+			return docstore.Page[model.User]{}, err
+		}
+		query.Where, query.Match = compiled.Where, compiled.Match
+	case r.Search != "":
+		compiled, err := searchLanguage.Compile(r.Search)
+		if err != nil {
+			return docstore.Page[model.User]{}, err
+		}
+		if r.SortBy != "" {
+			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
+			var page docstore.Page[model.User]
+			err := s.Store.View(ctx, func(q docstore.Reader) (err error) {
+				page, err = searchLanguage.Sorted(ctx, s.Users, q, compiled, by, r.After, query.Limit)
+				return err
+			})
+			return page, err
+		}
+		query.Where, query.Match = compiled.Where, compiled.Match
+	}
+	return s.Users.Query(ctx, reader, query)
+}
+
+// startsWith holds for users that q finds.
+func startsWith(q string) docstore.Cond {
+	folded := filter.Fold(q)
+	return docstore.Any(
+		docstore.Prefix(model.UserByFirstName, folded), docstore.Prefix(model.UserByLastName, folded),
+		docstore.Prefix(model.UserByEmail, folded), docstore.Prefix(model.UserByLogin, model.LoginKey(q)),
+	)
+}
+
+type userAttribute = search.Attribute[model.User]
+
+func text(of func(*docstore.Doc[model.User]) string) func(*docstore.Doc[model.User]) []any {
+	return func(d *docstore.Doc[model.User]) []any { return []any{of(d)} }
+}
+
+func profileText(name string) func(*docstore.Doc[model.User]) []any {
+	return text(func(d *docstore.Doc[model.User]) string { return d.Value.Text(name) })
+}
+
+// profileIndexes are the indexes of profile attributes that hold folded texts.
+var profileIndexes = map[string]string{
+	"email": model.UserByEmail, "firstName": model.UserByFirstName, "lastName": model.UserByLastName,
+}
+
+var (
+	idAttribute = userAttribute{Operators: search.Equality, Index: docstore.ID, Values: text(func(d *docstore.Doc[model.User]) string { return d.ID })}
+	status      = userAttribute{Operators: search.Equality, Index: model.UserByStatus, Values: text(func(d *docstore.Doc[model.User]) string { return string(d.Value.Status) })}
+	loginText   = userAttribute{Operators: search.Equality, Index: model.UserByLogin, Normal: model.LoginKey, Values: profileText("login")}
+	lastUpdated = userAttribute{Operators: search.Ordering, Time: true, Index: docstore.Updated, Values: func(d *docstore.Doc[model.User]) []any { return []any{d.Updated} }}
+)
+
+// filterLanguage is the language of the parameter filter, where case counts.
+var filterLanguage = search.Language[model.User]{
+	"id": idAttribute, "status": status, "lastUpdated": lastUpdated, "profile.login": loginText,
+	"profile.email":     userAttribute{Operators: search.Equality, Index: model.UserByEmail, Key: filter.Fold, Values: profileText("email")},
+	"profile.firstName": userAttribute{Operators: search.Equality, Index: model.UserByFirstName, Key: filter.Fold, Values: profileText("firstName")},
+	"profile.lastName":  userAttribute{Operators: search.Equality, Index: model.UserByLastName, Key: filter.Fold, Values: profileText("lastName")},
+}
+
+// searchLanguage is the language of the parameter search, where case does not count.
+var searchLanguage = func() search.Language[model.User] {
+	timestamp := func(index string, of func(*docstore.Doc[model.User]) any) userAttribute {
+		return userAttribute{
+			Operators: search.Moments, Time: true, Index: index,
+			Values: func(d *docstore.Doc[model.User]) []any { return []any{of(d)} },
+		}
+	}
+	language := search.Language[model.User]{
+		"id":            {Operators: search.Searches, Index: docstore.ID, Values: idAttribute.Values},
+		"status":        {Operators: search.Searches, Index: model.UserByStatus, Normal: strings.ToUpper, Values: status.Values},
+		"type.id":       {Operators: search.Searches, Values: text(func(d *docstore.Doc[model.User]) string { return d.Value.Type })},
+		"created":       timestamp(docstore.Created, func(d *docstore.Doc[model.User]) any { return d.Created }),
+		"lastUpdated":   timestamp(docstore.Updated, func(d *docstore.Doc[model.User]) any { return d.Updated }),
+		"activated":     timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.Activated }),
+		"statusChanged": timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.StatusChanged }),
+		"lastLogin":     timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.LastLogin }),
+	}
+	for _, a := range attributes {
+		entry := userAttribute{Operators: search.Searches, Normal: filter.Fold, Index: profileIndexes[a.name], Values: profileText(a.name)}
+		if _, indexed := profileIndexes[a.name]; indexed {
+			entry.Operators = search.Contains
+		}
+		if a.name == "login" {
+			entry = userAttribute{
+				Operators: search.Contains, Normal: filter.Fold, Same: model.LoginKey,
+				Index: model.UserByLogin, Key: model.LoginKey, Values: profileText("login"),
+			}
+		}
+		language["profile."+a.name] = entry
+	}
+	return language
+}()
+
+type membersRequest struct {
+	Group string `path:"groupId" doc:"Id of the group."`
+	Limit int    `query:"limit" default:"1000" min:"1" max:"1000" clamp:"true" doc:"Size of the page, at most 1000."`
+	After string `query:"after" doc:"Cursor from the link to the next page."`
+}
+
+func (s *Slice) findGroup(ctx context.Context, r *membersRequest) error {
+	_, err := s.Groups.Get(ctx, s.Store.Reader(), r.Group)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return rest.NotFound("UserGroup", r.Group)
+	}
+	return err
+}
+
+func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[User], err error) {
+	err = s.Store.View(ctx, func(q docstore.Reader) error {
+		page, err := s.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
+			Where: docstore.Eq(model.MembershipByGroup, r.Group), After: r.After, Limit: r.Limit,
+		})
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(page.Docs))
+		for i, doc := range page.Docs {
+			ids[i] = doc.Value.User
+		}
+		docs, err := s.Users.GetMany(ctx, q, ids)
+		out = rest.Page[User]{Next: page.Next}
+		for _, doc := range docs {
+			out.Items = append(out.Items, renderListed(ctx, doc))
+		}
+		return err
+	})
+	return out, err
+}

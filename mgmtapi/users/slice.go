@@ -1,0 +1,92 @@
+package users
+
+import (
+	"context"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Options configure the slice.
+type Options struct {
+	// HashCost is the bcrypt cost of passwords and recovery answers. Defaults to bcrypt.DefaultCost.
+	HashCost int
+}
+
+// Slice serves the users.
+type Slice struct {
+	model.Deps
+	hasher hasher
+}
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice {
+	if o.HashCost == 0 {
+		o.HashCost = bcrypt.DefaultCost
+	}
+	return &Slice{Deps: d, hasher: hasher{cost: o.HashCost}}
+}
+
+const tag = "Users"
+
+var (
+	readScope  = []string{"svc.users.read"}
+	writeScope = []string{"svc.users.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	routes := []rest.Route{
+		rest.Op[createRequest, User]{
+			ID: "createUser", Route: "POST /api/v1/users", Tag: tag, Scopes: writeScope,
+			Summary: "Creates a user", Do: s.create,
+		},
+		rest.Op[listRequest, rest.Page[User]]{
+			ID: "listUsers", Route: "GET /api/v1/users", Tag: tag, Scopes: readScope,
+			Summary: "Lists users", Description: "Without parameters, and with q, users that are DEPROVISIONED are left out. A list for q has no further pages.",
+			Do: s.list,
+		},
+		rest.Op[getRequest, User]{
+			ID: "getUser", Route: "GET /api/v1/users/{user}", Tag: tag, Scopes: readScope,
+			Summary: "Reads a user", Find: s.findForGet, Do: s.get,
+		},
+		rest.Op[updateRequest, User]{
+			ID: "updateUser", Route: "POST /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
+			Summary: "Changes what is given of a user", Find: s.findForUpdate, Do: s.update,
+		},
+		rest.Op[replaceRequest, User]{
+			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
+			Summary: "Replaces the profile of a user, and what else is given", Find: s.findForReplace, Do: s.replace,
+		},
+		rest.Op[deleteRequest, rest.Nothing]{
+			ID: "deleteUser", Route: "DELETE /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
+			Summary: "Deactivates a user, or removes one that is DEPROVISIONED", Find: s.findForDelete, Do: s.delete,
+		},
+		rest.Op[membersRequest, rest.Page[User]]{
+			ID: "listGroupUsers", Route: "GET /api/v1/groups/{groupId}/users", Tag: "Groups", Scopes: []string{"svc.groups.read"},
+			Summary: "Lists the members of a group", Find: s.findGroup, Do: s.members,
+		},
+	}
+	return append(routes, s.lifecycle()...)
+}
+
+// target is the user that a path names.
+type target struct {
+	User string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
+
+	found docstore.Doc[model.User]
+}
+
+func (s *Slice) find(ctx context.Context, t *target) (err error) {
+	t.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), t.User)
+	return err
+}
+
+// again reads the found user in the transaction that changes it.
+func (s *Slice) again(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+	return auth.FindUser(ctx, s.Deps, tx, t.found.ID)
+}

@@ -1,0 +1,125 @@
+package users
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// UpdateUser is the body of a changed user. What is read-only is ignored, so that a user can be sent back as it was read.
+type UpdateUser struct {
+	Profile     *Profile          `json:"profile" doc:"Attributes of the user."`
+	Credentials *CredentialsInput `json:"credentials" doc:"Credentials to set, without a check of the old ones."`
+	Type        *Type             `json:"type" doc:"User type."`
+}
+
+// change is what updateUser and replaceUser have in common.
+type change struct {
+	target
+	Strict  bool       `query:"strict" default:"false" doc:"Checks age and history of the password too. The default password policy has neither."`
+	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
+	Body    UpdateUser `body:"required"`
+}
+
+type updateRequest struct{ change }
+
+type replaceRequest struct{ change }
+
+func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
+	return s.find(ctx, &r.target)
+}
+
+func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
+	return s.find(ctx, &r.target)
+}
+
+// profileOf is what a partial update makes of a profile.
+func (r *updateRequest) profileOf(old map[string]any) map[string]any {
+	if r.Body.Profile == nil {
+		return old
+	}
+	return merge(old, *r.Body.Profile)
+}
+
+func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
+	r.check(r.profileOf(r.found.Value.Profile), causes)
+	if t := r.Body.Type; t != nil && t.ID != "" && t.ID != r.found.Value.Type {
+		causes.Add("type", "The user type can only be changed by a full replacement")
+	}
+}
+
+// profileOf is what a replacement makes of a profile.
+func (r *replaceRequest) profileOf(old map[string]any) map[string]any {
+	if r.Body.Profile == nil {
+		return old
+	}
+	return merge(nil, *r.Body.Profile)
+}
+
+func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+	r.check(r.profileOf(r.found.Value.Profile), causes)
+}
+
+func (c *change) check(profile map[string]any, causes *rest.Causes) {
+	checkProfile(profile, causes)
+	login, _ := profile["login"].(string)
+	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
+}
+
+func (s *Slice) update(ctx context.Context, r *updateRequest) (User, error) {
+	return s.write(ctx, &r.change, r.profileOf)
+}
+
+func (s *Slice) replace(ctx context.Context, r *replaceRequest) (User, error) {
+	return s.write(ctx, &r.change, r.profileOf)
+}
+
+// write changes a user. The profile is computed from the user as the transaction finds it.
+func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]any) map[string]any) (User, error) {
+	if err := c.Body.Credentials.unsupported(); err != nil {
+		return User{}, err
+	}
+	secrets, err := s.hashSecrets(c.Body.Credentials)
+	if err != nil {
+		return User{}, err
+	}
+	var doc docstore.Doc[model.User]
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if doc, err = s.again(ctx, tx, &c.target); err != nil {
+			return err
+		}
+		if err := rest.CheckMatch(c.IfMatch, rest.WeakTag(doc.Updated, doc.Rev)); err != nil {
+			return err
+		}
+		user := doc.Value
+		if user.Status == model.UserDeprovisioned && c.Body.Credentials.given() {
+			return rest.Fail(rest.CodeStatus)
+		}
+		org, err := s.Org(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if user.Type, err = typeOf(c.Body.Type, org); err != nil {
+			return err
+		}
+		user.Profile = profileOf(user.Profile)
+		now := s.Now()
+		secrets.set(&user, now)
+		if secrets.password != "" {
+			switch user.Status {
+			case model.UserProvisioned, model.UserRecovery, model.UserPasswordExpired:
+				user.Enter(model.UserActive, now)
+			}
+		}
+		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+	})
+	if err != nil {
+		return User{}, err
+	}
+	return render(ctx, doc), nil
+}

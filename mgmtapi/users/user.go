@@ -1,0 +1,136 @@
+package users
+
+import (
+	"context"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// User is a user on the wire.
+type User struct {
+	ID              string       `json:"id" readOnly:"true" doc:"Id of the user."`
+	Status          string       `json:"status" readOnly:"true" enum:"STAGED,PROVISIONED,ACTIVE,RECOVERY,LOCKED_OUT,PASSWORD_EXPIRED,SUSPENDED,DEPROVISIONED" doc:"Status, see the lifecycle operations."`
+	Created         rest.Time    `json:"created" readOnly:"true" doc:"When the user was created."`
+	Activated       *rest.Time   `json:"activated" readOnly:"true" doc:"When the user was last activated from STAGED or DEPROVISIONED."`
+	StatusChanged   *rest.Time   `json:"statusChanged" readOnly:"true" doc:"When the status last changed."`
+	LastLogin       *rest.Time   `json:"lastLogin" readOnly:"true" doc:"When the user last signed in."`
+	LastUpdated     rest.Time    `json:"lastUpdated" readOnly:"true" doc:"When the user was last changed."`
+	PasswordChanged *rest.Time   `json:"passwordChanged" readOnly:"true" doc:"When the password last changed."`
+	Type            Type         `json:"type" readOnly:"true" doc:"User type, which selects the profile schema."`
+	Profile         Profile      `json:"profile" readOnly:"true" doc:"Attributes of the user."`
+	Credentials     *Credentials `json:"credentials,omitempty" readOnly:"true" doc:"Credentials, without their secrets."`
+	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to what can be done in the user's status."`
+
+	tag string
+}
+
+// ETag is the entity tag of the user.
+func (u User) ETag() string { return u.tag }
+
+// Type names a user type.
+type Type struct {
+	ID string `json:"id" required:"true" doc:"Id of the user type."`
+}
+
+// Credentials are the credentials of a user as they are shown.
+type Credentials struct {
+	Password         *Password `json:"password,omitempty" doc:"Empty; present when there is a password."`
+	RecoveryQuestion *Recovery `json:"recovery_question,omitempty" doc:"Recovery question."`
+	Provider         Provider  `json:"provider" doc:"Who checks the password."`
+}
+
+// Password stands for a password that exists.
+type Password struct{}
+
+// Recovery is the recovery question as it is shown.
+type Recovery struct {
+	Question string `json:"question" doc:"The question."`
+}
+
+// Provider says who checks the password of a user.
+type Provider struct {
+	Type string `json:"type" enum:"SVC,IMPORT,FEDERATION,SOCIAL" doc:"Type of the provider."`
+	Name string `json:"name" doc:"Name of the provider."`
+}
+
+// render makes the wire form as a single read shows it.
+func render(ctx context.Context, doc docstore.Doc[model.User]) User {
+	u := doc.Value
+	out := User{
+		ID: doc.ID, Status: string(u.Status), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
+		Activated: rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
+		LastLogin: rest.TimePtr(u.LastLogin), PasswordChanged: rest.TimePtr(u.PasswordChanged),
+		Type: Type{ID: u.Type}, Profile: shownProfile(u.Profile),
+		Credentials: &Credentials{Provider: Provider{Type: string(u.Provider), Name: string(u.Provider)}},
+		Links:       rest.Links{"self": rest.To(userURL(ctx, doc.ID))},
+		tag:         rest.WeakTag(doc.Updated, doc.Rev),
+	}
+	if u.PasswordHash != "" {
+		out.Credentials.Password = &Password{}
+	}
+	if u.Recovery != nil {
+		out.Credentials.RecoveryQuestion = &Recovery{Question: u.Recovery.Question}
+	}
+	for _, l := range linksByStatus[u.Status] {
+		href := userURL(ctx, doc.ID)
+		if l.method == "POST" {
+			href = userURL(ctx, doc.ID, "lifecycle", l.rel)
+		}
+		out.Links[l.rel] = rest.Link{Href: href, Method: l.method}
+	}
+	return out
+}
+
+// renderListed makes the wire form as lists show it: with a link to itself only.
+func renderListed(ctx context.Context, doc docstore.Doc[model.User]) User {
+	out := render(ctx, doc)
+	out.Links = rest.Links{"self": out.Links["self"]}
+	return out
+}
+
+func userURL(ctx context.Context, id string, more ...string) string {
+	return rest.URL(ctx, append([]string{"api", "v1", "users", id}, more...)...)
+}
+
+type statusLink struct{ rel, method string }
+
+// linksByStatus lists the links of a user beside "self". Suspend is published for statuses in which it is refused, as the
+// public API does.
+var linksByStatus = map[model.UserStatus][]statusLink{
+	model.UserStaged:          {{"activate", "POST"}},
+	model.UserProvisioned:     {{"suspend", "POST"}, {"reactivate", "POST"}, {"deactivate", "POST"}},
+	model.UserActive:          {{"suspend", "POST"}, {"deactivate", "POST"}},
+	model.UserRecovery:        {{"suspend", "POST"}, {"reactivate", "POST"}, {"deactivate", "POST"}},
+	model.UserLockedOut:       {{"deactivate", "POST"}},
+	model.UserPasswordExpired: {{"suspend", "POST"}, {"deactivate", "POST"}},
+	model.UserSuspended:       {{"unsuspend", "POST"}, {"deactivate", "POST"}},
+	model.UserDeprovisioned:   {{"activate", "POST"}, {"delete", "DELETE"}},
+}
+
+type getRequest struct {
+	target
+	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
+	ContentType string `header:"Content-Type"`
+}
+
+func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
+
+func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
+	return trim(render(ctx, r.found), r.ContentType), nil
+}
+
+// trim leaves out what the parameter svc-response of a Content-Type names. Of its values, omitCredentials is the only one
+// that names something that is ever shown.
+func trim(u User, contentType string) User {
+	_, values, _ := strings.Cut(contentType, "svc-response=")
+	values, _, _ = strings.Cut(values, ";")
+	for value := range strings.SplitSeq(strings.Trim(strings.TrimSpace(values), `"`), ",") {
+		if strings.TrimSpace(value) == "omitCredentials" {
+			u.Credentials = nil
+		}
+	}
+	return u
+}
