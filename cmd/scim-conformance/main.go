@@ -1,0 +1,18 @@
+// Command scim-conformance tests a SCIM server. It is pure Go and needs nothing but the server's address.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/scimwright/scimwright/internal/cli/conform"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := conform.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Capabilities is what the target's discovery endpoints and two harmless queries told. Every field may be empty: checks run
+// even when discovery does not work.
+type Capabilities struct {
+	// ServiceProviderConfig is the body of GET /ServiceProviderConfig; nil when there was none.
+	ServiceProviderConfig *scim.Object
+	// ResourceTypes and Schemas are the items of the two lists.
+	ResourceTypes, Schemas []*scim.Object
+	// Users and Groups tell whether the collections answer a query with a list.
+	Users, Groups bool
+	// Requests is what finding this out took.
+	Requests int
+}
+
+// Supports tells whether the ServiceProviderConfig claims the feature: patch, bulk, filter, changePassword, sort or etag.
+// Known is false when it does not say.
+func (c *Capabilities) Supports(feature string) (supported, known bool) {
+	return c.ServiceProviderConfig.Complex(feature).Bool("supported")
+}
+
+// ResourceType returns the listed resource type with the given base schema, or nil.
+func (c *Capabilities) ResourceType(schema string) *scim.Object {
+	for _, rt := range c.ResourceTypes {
+		if scim.EqualName(rt.Text("schema"), schema) {
+			return rt
+		}
+	}
+	return nil
+}
+
+// Schema returns the listed schema with the given URN, or nil.
+func (c *Capabilities) Schema(urn string) *scim.Object {
+	for _, s := range c.Schemas {
+		if scim.EqualName(s.Text("id"), urn) {
+			return s
+		}
+	}
+	return nil
+}
+
+// Extended tells whether the target's users carry the enterprise extension.
+func (c *Capabilities) Extended() bool {
+	for _, e := range c.ResourceType(scim.UserSchema).Array("schemaExtensions") {
+		if o, ok := e.(*scim.Object); ok && scim.EqualName(o.Text("schema"), scim.EnterpriseUserSchema) {
+			return true
+		}
+	}
+	return false
+}
+
+// missing returns why a need is not met, "" when it is.
+func (s *session) missing(n Need) string {
+	unsupported := func(feature string, assume bool) string {
+		if supported, known := s.caps.Supports(feature); known && !supported {
+			return "the ServiceProviderConfig says that " + feature + " is not supported"
+		} else if !known && !assume {
+			return "the ServiceProviderConfig does not say that " + feature + " is supported"
+		}
+		return ""
+	}
+	switch n {
+	case NeedWrite:
+		if s.opts.ReadOnly {
+			return "the run is read-only"
+		}
+	case NeedCredentials:
+		if !s.target.hasCredentials() {
+			return "no token and no Authorization header is configured"
+		}
+	case NeedUser:
+		if !s.caps.Users {
+			return "GET /Users does not answer with a list"
+		}
+	case NeedGroup:
+		if !s.caps.Groups {
+			return "the target does not serve groups"
+		}
+	case NeedEnterprise:
+		if !s.caps.Extended() {
+			return "the User resource type does not list the enterprise extension"
+		}
+	case NeedFilter:
+		return unsupported("filter", true)
+	case NeedPatch:
+		return unsupported("patch", true)
+	case NeedSort:
+		return unsupported("sort", false)
+	}
+	return ""
+}
+
+// discover asks what the target offers. It returns a sentence when nothing can be tested.
+func (s *session) discover(ctx context.Context, checks []Check) (problem string) {
+	caps := &Capabilities{}
+	s.caps = caps
+	before := s.requests
+	defer func() { caps.Requests = s.requests - before }()
+
+	probes := []struct {
+		request Request
+		keep    func(res *Response)
+	}{
+		{Request{Method: "GET", Path: "/ServiceProviderConfig"}, func(res *Response) { caps.ServiceProviderConfig = res.Object() }},
+		{Request{Method: "GET", Path: "/ResourceTypes"}, func(res *Response) { caps.ResourceTypes = res.Resources() }},
+		{Request{Method: "GET", Path: "/Schemas"}, func(res *Response) { caps.Schemas = res.Resources() }},
+		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { caps.Users = true }},
+		{Request{Method: "GET", Path: "/Groups", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { caps.Groups = true }},
+	}
+	var usable int
+	var refused *Response
+	var first string
+	for _, p := range probes {
+		res, err := s.call(ctx, p.request, false)
+		if err != nil {
+			// A target that does not answer its first question will not answer the next ones either.
+			return unreachable(err)
+		}
+		if res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden {
+			refused = res
+		}
+		switch complaint := judge(res); {
+		case complaint == "":
+			usable++
+			p.keep(res)
+		case first == "":
+			first = complaint
+		}
+	}
+	wantsUsers := false
+	for _, c := range checks {
+		for _, n := range c.Needs {
+			wantsUsers = wantsUsers || n == NeedUser || n == NeedGroup
+		}
+	}
+	switch {
+	case refused != nil && (usable == 0 || wantsUsers && !caps.Users && !caps.Groups):
+		if s.target.hasCredentials() {
+			return fmt.Sprintf("the target refuses the credentials: %s answered %s; check the token and what it may access", refused.Name, statusText(refused.Status))
+		}
+		return fmt.Sprintf("the target wants credentials: %s answered %s; pass a token", refused.Name, statusText(refused.Status))
+	case usable == 0:
+		return first
+	}
+	return ""
+}
+
+func unreachable(err error) string {
+	return "the target cannot be reached: " + err.Error() + "; check that it runs and that the base URL is right"
+}
+
+// judge returns a sentence when an answer is nothing that a SCIM service provider says, "" when it is usable.
+func judge(res *Response) string {
+	object := res.Object()
+	html := strings.Contains(res.MediaType(), "html") || bytes.HasPrefix(bytes.TrimSpace(res.Body), []byte("<"))
+	switch {
+	case res.Status >= 300 && res.Status < 400:
+		return fmt.Sprintf("%s redirects to %s: run again with the address where the SCIM endpoint really is", res.Name, show(res.Header.Get("Location")))
+	case html:
+		return fmt.Sprintf("%s answers %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name, statusText(res.Status))
+	case res.Status == http.StatusNotFound:
+		return fmt.Sprintf("%s answers %s, and so does everything else: there is no SCIM endpoint below this base URL; it usually ends in /scim/v2", res.Name, statusText(res.Status))
+	case res.Status >= 500:
+		return fmt.Sprintf("%s answers %s: the target is broken or not ready; look at its log", res.Name, statusText(res.Status))
+	case !res.OK():
+		return fmt.Sprintf("%s answers %s: the target does not let itself be read", res.Name, statusText(res.Status))
+	case object == nil:
+		_, err := res.decode()
+		return fmt.Sprintf("%s answers %s without a JSON object (%v): this is no SCIM endpoint, or something in front of it changes its answers", res.Name, statusText(res.Status), err)
+	case len(object.Array("schemas")) == 0 && len(res.Resources()) == 0 && res.Total() < 0:
+		return fmt.Sprintf("%s answers with JSON that is not SCIM: it has neither schemas nor resources; check the base URL", res.Name)
+	}
+	return ""
+}
+
+func statusText(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+}

@@ -1,0 +1,36 @@
+// Package checks holds the checks of the conformance suite: one file per area, each check a value with its id, the
+// statements it proves, why they matter and what to mend. Expectations are written out by hand.
+//
+// A check detects its fault: besides what must be there it looks for what must not be there. It never blames a target for
+// something the RFCs permit; package mutants has the proof of both. What a check needs before it can ask its question (an
+// object to read, say) is not its question: when that does not work the check is skipped and another one has the finding.
+package checks
+
+import (
+	"slices"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// All returns every check, grouped by area, in the order in which they run. The caller may change the slice.
+func All() []conformance.Check {
+	return slices.Concat(
+		discovery,
+		auth,
+		create,
+		read,
+		list,
+		filterOperators,
+		filterGrammar,
+		sort,
+		projection,
+		put,
+		patchAdd,
+		patchReplace,
+		patchRemove,
+		patchRequest,
+		del,
+		groups,
+		errors,
+	)
+}

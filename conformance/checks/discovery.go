@@ -1,0 +1,352 @@
+package checks
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var discovery = []check{
+	{
+		ID:           "discovery.service-provider-config",
+		Title:        "GET /ServiceProviderConfig answers 200 with one object of its schema that says for each optional feature whether it is supported",
+		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01"),
+		Level:        must,
+		Requests:     1,
+		Why:          "Clients decide from this document whether they may send PATCH, filters or bulk jobs. A client that finds a feature missing from it falls back to another protocol flow or gives up.",
+		Fix:          "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object with a boolean \"supported\".",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/ServiceProviderConfig")
+			t.Require("status of "+res.Name, 200, res.Status)
+			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ServiceProviderConfigSchema), "schemas of the ServiceProviderConfig", scim.ServiceProviderConfigSchema, texts(res.Object(), "schemas"))
+			for _, feature := range []string{"patch", "bulk", "filter", "changePassword", "sort", "etag"} {
+				supported := value(res.Object(), feature+".supported")
+				_, isBool := supported.(bool)
+				t.Holds(isBool, feature+".supported", "true or false", supported)
+			}
+		},
+	},
+	{
+		ID:           "discovery.limits",
+		Title:        "The ServiceProviderConfig states maxOperations, maxPayloadSize and maxResults as integers, even for features that are not supported",
+		Requirements: reqs("RFC7643-5-05", "RFC7643-5-06", "RFC7643-2.3.4-01"),
+		Level:        must,
+		Requests:     1,
+		Why:          "The limits are required members; typed clients fail to read the document when one is missing or a text.",
+		Fix:          "Add the members as JSON integers; 0 will do for a feature that is not supported.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/ServiceProviderConfig")
+			t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: there is no ServiceProviderConfig to look at")
+			for _, limit := range []string{"bulk.maxOperations", "bulk.maxPayloadSize", "filter.maxResults"} {
+				isInteger(t, limit, value(res.Object(), limit))
+			}
+		},
+	},
+	{
+		ID:           "discovery.authentication-schemes",
+		Title:        "The ServiceProviderConfig lists authentication schemes with type, name and description, at most one of them primary",
+		Requirements: reqs("RFC7643-5-07", "RFC7643-5-09", "RFC7643-2.4-04"),
+		Level:        must,
+		Requests:     1,
+		Why:          "Administrators and setup wizards read here how to authenticate.",
+		Fix:          "Give authenticationSchemes as an array of objects with the three members, also when there is only one.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/ServiceProviderConfig")
+			t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: there is no ServiceProviderConfig to look at")
+			schemes, _ := res.Object().Get("authenticationSchemes")
+			items, isArray := schemes.([]any)
+			t.Must(isArray, "authenticationSchemes", "an array", schemes)
+			primaries := 0
+			for i, item := range items {
+				scheme, _ := item.(*scim.Object)
+				for _, member := range []string{"type", "name", "description"} {
+					t.Holds(scheme.Text(member) != "", fmt.Sprintf("authenticationSchemes[%d].%s", i, member), "a text", value(scheme, member))
+				}
+				if primary, _ := scheme.Bool("primary"); primary {
+					primaries++
+				}
+			}
+			t.Holds(primaries <= 1, "number of primary authentication schemes", "at most 1", primaries)
+		},
+	},
+	{
+		ID:           "discovery.resource-types",
+		Title:        "GET /ResourceTypes lists at least one resource type, each with name, endpoint and schema",
+		Requirements: reqs("RFC7644-4-04", "RFC7643-6-03", "RFC7643-6-05", "RFC7643-6-06", "RFC7643-6-09"),
+		Level:        must,
+		Requests:     1,
+		Why:          "A client learns from this list which endpoints exist and which extensions their resources carry.",
+		Fix:          "Answer with a ListResponse whose items have name, endpoint (beginning with a slash) and schema; entries of schemaExtensions have schema and a boolean required.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/ResourceTypes")
+			listEnvelope(t, res)
+			t.Must(len(res.Resources()) > 0, "items of /ResourceTypes", "at least one", len(res.Resources()))
+			for _, rt := range res.Resources() {
+				name := rt.Text("name")
+				t.Holds(name != "", "name of a resource type", "a text", value(rt, "name"))
+				t.Holds(strings.HasPrefix(rt.Text("endpoint"), "/") || strings.Contains(rt.Text("endpoint"), "://"), "endpoint of resource type "+name, "a path below the base URL, such as /Users", value(rt, "endpoint"))
+				t.Holds(rt.Text("schema") != "", "schema of resource type "+name, "the URN of a schema", value(rt, "schema"))
+				for _, item := range rt.Array("schemaExtensions") {
+					extension, _ := item.(*scim.Object)
+					t.Holds(extension.Text("schema") != "", "schemaExtensions.schema of resource type "+name, "the URN of a schema", value(extension, "schema"))
+					_, ok := extension.Bool("required")
+					t.Holds(ok, "schemaExtensions.required of resource type "+name, "true or false", value(extension, "required"))
+				}
+			}
+		},
+	},
+	{
+		ID:           "discovery.resource-type-by-name",
+		Title:        "Each resource type can be read at /ResourceTypes/{id or name}, and an unknown one answers 404",
+		Requirements: reqs("RFC7644-4-05", "RFC7644-4-06"),
+		Level:        must,
+		Requests:     4,
+		Why:          "Clients follow meta.location of the list's items.",
+		Fix:          "Route /ResourceTypes/{name} and answer with the same document as in the list.",
+		Run: func(ctx context.Context, t *T) {
+			items := t.Get(ctx, "/ResourceTypes").Resources()
+			t.SkipIf(len(items) == 0, "blocked: /ResourceTypes lists nothing")
+			for _, item := range items {
+				id := item.Text("id")
+				if id == "" {
+					id = item.Text("name")
+				}
+				res := t.Get(ctx, "/ResourceTypes/"+url.PathEscape(id))
+				if t.Expect("status of "+res.Name, 200, res.Status) {
+					for _, member := range []string{"name", "endpoint", "schema"} {
+						t.Expect(member+" in "+res.Name+", as in the list", value(item, member), value(res.Object(), member))
+					}
+				}
+			}
+			res := t.Get(ctx, "/ResourceTypes/NoSuchResourceType")
+			t.Warn(res.Status == 404, "status of "+res.Name, "404", res.Status)
+		},
+	},
+	{
+		ID:           "discovery.schemas",
+		Title:        "GET /Schemas lists every schema that a resource type declares, each with id and attributes",
+		Requirements: reqs("RFC7644-4-02", "RFC7643-7-01", "RFC7643-6-06", "RFC7643-6-08", "RFC7643-7-04", "RFC7643-7-06"),
+		Level:        must,
+		Requests:     2,
+		Why:          "Schema-driven clients map attributes from this list; an empty list leaves them with nothing to map.",
+		Fix:          "List the schema of every resource type and of every extension, with all attribute definitions.",
+		Run: func(ctx context.Context, t *T) {
+			types := t.Get(ctx, "/ResourceTypes").Resources()
+			res := t.Get(ctx, "/Schemas")
+			listEnvelope(t, res)
+			t.Must(len(res.Resources()) > 0, "items of /Schemas", "at least one", len(res.Resources()))
+			listed := map[string]bool{}
+			for _, s := range res.Resources() {
+				listed[strings.ToLower(s.Text("id"))] = true
+				t.Holds(s.Text("id") != "", "id of a schema", "its URN", value(s, "id"))
+				t.Holds(len(s.Array("attributes")) > 0, "attributes of schema "+s.Text("id"), "a list of definitions", value(s, "attributes"))
+			}
+			for _, rt := range types {
+				declared := []string{rt.Text("schema")}
+				for _, item := range rt.Array("schemaExtensions") {
+					if extension, ok := item.(*scim.Object); ok {
+						declared = append(declared, extension.Text("schema"))
+					}
+				}
+				for _, urn := range declared {
+					t.Holds(urn == "" || listed[strings.ToLower(urn)], "schemas declared by resource type "+rt.Text("name"), urn+" in /Schemas", "it is not listed")
+				}
+			}
+		},
+	},
+	{
+		ID:           "discovery.schema-by-urn",
+		Title:        "Each schema can be read at /Schemas/{URN}, and an unknown one answers 404",
+		Requirements: reqs("RFC7644-4-03", "RFC7644-4-06"),
+		Level:        must,
+		Requests:     5,
+		Why:          "Clients read single schemas; a route that cannot cope with the colons and dots of a URN breaks them.",
+		Fix:          "Route /Schemas/{URN} for every listed schema; mind routers that cut an id at its last dot.",
+		Run: func(ctx context.Context, t *T) {
+			items := t.Get(ctx, "/Schemas").Resources()
+			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+			for _, item := range items[:min(len(items), 3)] {
+				res := t.Get(ctx, "/Schemas/"+item.Text("id"))
+				if t.Expect("status of "+res.Name, 200, res.Status) {
+					t.Expect("id in "+res.Name, item.Text("id"), res.Object().Text("id"))
+					t.Expect("number of attributes in "+res.Name+", as in the list", len(item.Array("attributes")), len(res.Object().Array("attributes")))
+				}
+			}
+			res := t.Get(ctx, "/Schemas/urn:example:no-such-schema")
+			t.Warn(res.Status == 404, "status of "+res.Name, "404", res.Status)
+		},
+	},
+	{
+		ID:           "discovery.attribute-definitions",
+		Title:        "Every attribute definition is complete and uses the defined keywords",
+		Requirements: reqs("RFC7643-7-08", "RFC7643-7-07", "RFC7643-7-10", "RFC7643-7-12", "RFC7643-7-29", "RFC7643-2.1-02", "RFC7643-2.3.8-02", "RFC7643-1.2-01"),
+		Level:        must,
+		Requests:     1,
+		Why:          "A reader of the schema cannot interpret an attribute with an unknown type or mutability.",
+		Fix:          "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and uniqueness.",
+		Run: func(ctx context.Context, t *T) {
+			items := t.Get(ctx, "/Schemas").Resources()
+			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+			for _, s := range items {
+				for _, item := range s.Array("attributes") {
+					definition, _ := item.(*scim.Object)
+					attributeDefinition(t, s.Text("id")+":"+definition.Text("name"), definition, true)
+				}
+			}
+		},
+	},
+	{
+		ID:           "discovery.user-schema",
+		Title:        "The User schema says that userName is required and unique without regard to case, and that password is write-only",
+		Requirements: reqs("RFC7643-4.1.1-14", "RFC7643-4.1.1-03", "RFC7643-8.7.1-01", "RFC7643-8.7.1-07", "RFC7643-8.7.1-13"),
+		Level:        must,
+		Requests:     1,
+		Why:          "These characteristics are fixed by RFC 7643 section 4.1; a schema that says otherwise misleads its readers.",
+		Fix:          "Correct the definitions of userName, password and groups in /Schemas.",
+		Run: func(ctx context.Context, t *T) {
+			var user *scim.Object
+			for _, s := range t.Get(ctx, "/Schemas").Resources() {
+				if scim.EqualName(s.Text("id"), scim.UserSchema) {
+					user = s
+				}
+			}
+			t.SkipIf(user == nil, "the target does not list the User schema")
+			for _, row := range []struct{ attribute, characteristic, want string }{
+				{"userName", "required", "true"}, {"userName", "uniqueness", "server or global"}, {"userName", "caseExact", "false"},
+				{"userName", "multiValued", "false"}, {"password", "mutability", "writeOnly"}, {"password", "returned", "never"},
+				{"groups", "mutability", "readOnly"}, {"active", "type", "boolean"}, {"emails", "multiValued", "true"},
+			} {
+				definition := element(user, "attributes", "name", row.attribute)
+				if definition == nil {
+					t.Holds(row.attribute != "userName", "attributes of the User schema", "userName among them", "it is missing")
+					continue // every other attribute may be left out
+				}
+				got, given := definition.Get(row.characteristic)
+				if !given && row.want == "false" {
+					continue // the default
+				}
+				t.Holds(slices.Contains(strings.Split(row.want, " or "), fmt.Sprint(got)), row.characteristic+" of "+row.attribute, row.want, got)
+			}
+		},
+	},
+	{
+		ID:           "discovery.no-message-schemas",
+		Title:        "The schemas of protocol messages are not listed in /Schemas",
+		Requirements: reqs("RFC7644-3.1-03"),
+		Level:        must,
+		Requests:     1,
+		Why:          "Messages are no resources; clients that build types from the list would offer them as such.",
+		Fix:          "Take every urn:ietf:params:scim:api: entry out of the list.",
+		Run: func(ctx context.Context, t *T) {
+			items := t.Get(ctx, "/Schemas").Resources()
+			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+			for _, s := range items {
+				t.Holds(!strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:api:"), "ids in /Schemas", "no message schema", s.Text("id"))
+			}
+		},
+	},
+	{
+		ID:           "discovery.ignores-paging",
+		Title:        "Paging parameters are ignored on /Schemas and /ResourceTypes",
+		Requirements: reqs("RFC7644-4-07"),
+		Level:        must,
+		Requests:     4,
+		Why:          "A client that adds its usual paging parameters would otherwise see half of the schemas.",
+		Fix:          "Do not run discovery lists through the paging of resources.",
+		Run: func(ctx context.Context, t *T) {
+			for _, path := range []string{"/ResourceTypes", "/Schemas"} {
+				whole := t.Get(ctx, path)
+				if len(whole.Resources()) < 2 {
+					continue
+				}
+				page := t.Get(ctx, path, "startIndex", "2", "count", "1")
+				t.Expect("status of "+page.Name+" with startIndex=2 and count=1", 200, page.Status)
+				t.Expect("items of "+page.Name+" with startIndex=2 and count=1", len(whole.Resources()), len(page.Resources()))
+			}
+		},
+	},
+	{
+		ID:           "discovery.read-only",
+		Title:        "Discovery documents cannot be created, replaced or deleted",
+		Requirements: reqs("RFC7643-5-01", "RFC7643-6-01", "RFC7643-7-02", "RFC7644-4-10"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite),
+		Requests:     4,
+		Why:          "They describe the service provider; a client that could change them could change what others rely on.",
+		Fix:          "Answer 405 to every method but GET and HEAD on /ServiceProviderConfig, /ResourceTypes and /Schemas.",
+		Run: func(ctx context.Context, t *T) {
+			body := doc{"schemas": []string{scim.SchemaSchema}, "id": "urn:example:scimconf"}
+			for _, request := range []conformance.Request{
+				{Method: "POST", Path: "/Schemas", Body: body},
+				{Method: "POST", Path: "/ResourceTypes", Body: body},
+				{Method: "PUT", Path: "/ServiceProviderConfig", Body: body},
+				{Method: "DELETE", Path: "/Schemas/urn:example:scimconf"},
+			} {
+				res := t.Call(ctx, request)
+				t.Holds(res.Status >= 400, "status of "+res.Name, "an error, 405 at best", res.Status)
+				t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "an error that blames the client, 405 at best", res.Status)
+			}
+		},
+	},
+}
+
+// listEnvelope requires a complete ListResponse of a discovery endpoint.
+func listEnvelope(t *T, res *conformance.Response) {
+	t.Require("status of "+res.Name, 200, res.Status)
+	t.Must(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of "+res.Name, scim.ListResponseMessage, value(res.Object(), "schemas"))
+	t.Expect("totalResults of "+res.Name, len(res.Resources()), res.Total())
+}
+
+func isInteger(t *T, what string, v any) bool {
+	n, ok := v.(interface{ Int64() (int64, error) })
+	if ok {
+		_, err := n.Int64()
+		ok = err == nil
+	}
+	return t.Holds(ok, what, "a JSON integer", v)
+}
+
+var attributeName = regexp.MustCompile(`^([A-Za-z][-_$0-9A-Za-z]*|\$ref)$`)
+
+// attributeDefinition checks one definition; top is false for sub-attributes.
+func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
+	t.Holds(attributeName.MatchString(d.Text("name")), "name of "+where, "a letter, then letters, digits, hyphens, underscores or dollar signs", value(d, "name"))
+	keyword := func(characteristic, words string, optional bool) {
+		got, given := d.Get(characteristic)
+		if given || !optional {
+			text, _ := got.(string)
+			t.Holds(slices.Contains(strings.Fields(words), text), characteristic+" of "+where, "one of "+words, got)
+		}
+	}
+	// Every characteristic but the name has a default (RFC 7643 section 2.2), but type and multiValued are REQUIRED here.
+	keyword("type", "string boolean decimal integer dateTime binary reference complex", false)
+	keyword("mutability", "readOnly readWrite immutable writeOnly", true)
+	keyword("returned", "always never default request", true)
+	keyword("uniqueness", "none server global", true)
+	for _, characteristic := range []string{"multiValued", "required", "caseExact"} {
+		got, given := d.Get(characteristic)
+		_, isBool := got.(bool)
+		t.Holds(isBool || !given && characteristic != "multiValued", characteristic+" of "+where, "true or false", got)
+	}
+	subs := d.Array("subAttributes")
+	if d.Text("type") != "complex" {
+		t.Holds(len(subs) == 0, "subAttributes of "+where+", which is not complex", "none", len(subs))
+		return
+	}
+	t.Warn(len(subs) > 0, "subAttributes of "+where+", which is complex", "at least one", len(subs))
+	// The meta-schemas describe definitions that contain definitions: they alone nest deeper.
+	nested := strings.HasPrefix(where, scim.SchemaSchema)
+	t.Holds(top || nested, "type of "+where, "a complex attribute holds no complex one", "complex")
+	for _, item := range subs {
+		if sub, ok := item.(*scim.Object); ok && !nested {
+			attributeDefinition(t, where+"."+sub.Text("name"), sub, false)
+		}
+	}
+}

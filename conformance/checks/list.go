@@ -1,0 +1,257 @@
+package checks
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// crowd is five users that the checks of lists page through, beside whatever else the target holds.
+var crowd = &conformance.Fixture{
+	Name:     "crowd",
+	Requests: 10,
+	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
+		users := map[string]*conformance.Created{}
+		for i := range 5 {
+			label := "c" + strconv.Itoa(i+1)
+			users[label] = t.CreateUser(ctx, label, nil)
+		}
+		return users
+	},
+}
+
+// maxWalk is how many resources a check pages through; larger collections are not walked.
+const maxWalk = 2000
+
+var list = []check{
+	{
+		ID:           "list.envelope",
+		Title:        "A list is a ListResponse whose counters are JSON integers",
+		Requirements: reqs("RFC7644-3.4.2-03", "RFC7644-3.4.2-04", "RFC7644-3.4.2.4-15", "RFC7644-3.4.2-05", "RFC7644-3.4.2-09"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     1,
+		Why:          "Clients look for the schema before anything else, and typed ones fail on a counter that is a text.",
+		Fix:          "Answer with schemas [ListResponse], totalResults, startIndex and itemsPerPage as integers, and Resources as an array.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/Users", "startIndex", "1", "count", "3")
+			t.Require("status of "+res.Name, 200, res.Status)
+			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage, value(res.Object(), "schemas"))
+			isInteger(t, "totalResults", value(res.Object(), "totalResults"))
+			for _, counter := range []string{"startIndex", "itemsPerPage"} {
+				if has(res.Object(), counter) || res.Total() > len(res.Resources()) {
+					isInteger(t, counter, value(res.Object(), counter))
+				}
+			}
+			t.Must(len(res.Resources()) > 0, "Resources of a list of at least five users", "an array of users", value(res.Object(), "Resources"))
+			for _, o := range res.Resources() {
+				t.Holds(o.Text("id") != "", "id of an item", "a text", value(o, "id"))
+				t.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one", value(o, "schemas"))
+			}
+		},
+	},
+	{
+		ID:           "list.total",
+		Title:        "totalResults counts all matches, not those of the page",
+		Requirements: reqs("RFC7644-3.4.2.4-10", "RFC7644-3.4.2-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     1,
+		Why:          "A client that takes totalResults for the end stops after the first page and deactivates everybody it did not see.",
+		Fix:          "Count the matches of the query before cutting out the page.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
+			t.Require("status of "+res.Name, 200, res.Status)
+			t.Holds(res.Total() >= 5, "totalResults with count=2, while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
+		},
+	},
+	{
+		ID:           "list.count",
+		Title:        "A page never holds more items than count, and itemsPerPage says how many it holds",
+		Requirements: reqs("RFC7644-3.4.2.4-04", "RFC7644-3.4.2.4-09"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     2,
+		Why:          "Clients size their buffers and their next startIndex by these numbers.",
+		Fix:          "Apply count as a limit; set itemsPerPage to the number of items in this page.",
+		Run: func(ctx context.Context, t *T) {
+			for _, count := range []int{1, 3} {
+				res := t.Get(ctx, "/Users", "count", strconv.Itoa(count))
+				t.Require("status of "+res.Name, 200, res.Status)
+				n := len(res.Resources())
+				t.Holds(n <= count, "items with count="+strconv.Itoa(count), "at most "+strconv.Itoa(count), n)
+				if has(res.Object(), "itemsPerPage") {
+					t.Expect("itemsPerPage of a page of "+strconv.Itoa(n), n, value(res.Object(), "itemsPerPage"))
+				}
+			}
+		},
+	},
+	{
+		ID:           "list.count-zero",
+		Title:        "count=0 and a negative count return no items but the right totalResults",
+		Requirements: reqs("RFC7644-3.4.2.4-07", "RFC7644-3.4.2.4-06"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     2,
+		Why:          "count=0 is how clients ask for the size of a directory.",
+		Fix:          "Tell count=0 from an absent count, and read a negative one as 0.",
+		Run: func(ctx context.Context, t *T) {
+			for _, count := range []string{"0", "-2"} {
+				res := t.Get(ctx, "/Users", "count", count)
+				t.Require("status of "+res.Name+" with count="+count, 200, res.Status)
+				t.Expect("number of items with count="+count, 0, len(res.Resources()))
+				t.Holds(res.Total() >= 5, "totalResults with count="+count+", while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
+			}
+		},
+	},
+	{
+		ID:           "list.start-index-below-one",
+		Title:        "A startIndex of 0 or less is read as 1",
+		Requirements: reqs("RFC7644-3.4.2.4-03", "RFC7644-3.4.2.4-02"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     3,
+		Why:          "Clients that count from 0 would lose the first user, or get an error.",
+		Fix:          "Clamp startIndex to 1 before computing the offset.",
+		Run: func(ctx context.Context, t *T) {
+			first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
+			for _, index := range []string{"0", "-3"} {
+				res := t.Get(ctx, "/Users", "startIndex", index, "count", "2")
+				t.Require("status of "+res.Name+" with startIndex="+index, 200, res.Status)
+				t.Expect("ids with startIndex="+index+", compared with startIndex=1", first.IDs(), res.IDs())
+				if has(res.Object(), "startIndex") {
+					t.Expect("startIndex in the answer", 1, value(res.Object(), "startIndex"))
+				}
+			}
+		},
+	},
+	{
+		ID:           "list.start-index",
+		Title:        "startIndex moves the page: pages do not overlap, and the answer repeats the index",
+		Requirements: reqs("RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-11", "RFC7644-3.4.2-06"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     2,
+		Why:          "A server that ignores startIndex sends a client round in circles over the first page.",
+		Fix:          "Skip startIndex-1 matches, and answer with the index of the first item of the page.",
+		Run: func(ctx context.Context, t *T) {
+			first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
+			second := t.Get(ctx, "/Users", "startIndex", "3", "count", "2")
+			t.Require("status of "+second.Name, 200, second.Status)
+			t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than asked for")
+			t.Must(len(second.IDs()) > 0, "items with startIndex=3, while at least five users exist", "at least one", len(second.IDs()))
+			for _, id := range second.IDs() {
+				t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones", id+" is on both")
+			}
+			t.Expect("startIndex in the answer", 3, value(second.Object(), "startIndex"))
+		},
+	},
+	{
+		ID:           "list.start-index-beyond",
+		Title:        "A startIndex past the end answers 200 with no items and the same totalResults",
+		Requirements: reqs("RFC7644-3.4.2.4-12"),
+		Level:        should,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     2,
+		Why:          "Clients stop paging at the first empty page; an error makes them throw the whole import away.",
+		Fix:          "Return an empty list; do not answer 400 or 404.",
+		Run: func(ctx context.Context, t *T) {
+			total := t.Get(ctx, "/Users", "count", "1").Total()
+			res := t.Get(ctx, "/Users", "startIndex", "1000000000", "count", "2")
+			t.Require("status of "+res.Name+" with startIndex=1000000000", 200, res.Status)
+			t.Expect("number of items", 0, len(res.Resources()))
+			t.Holds(res.Total() >= 5, "totalResults, while five users of this run exist", strconv.Itoa(total), value(res.Object(), "totalResults"))
+		},
+	},
+	{
+		ID:           "list.walk",
+		Title:        "Stepping through the pages visits every user exactly once",
+		Requirements: reqs("RFC7644-3.4.2.4-13", "RFC7644-3.4.2.4-10"),
+		Level:        should,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     4,
+		Why:          "A full import that misses users deactivates them at the next synchronisation; one that sees them twice creates duplicates.",
+		Fix:          "Give lists without sortBy a stable order, by creation or by id.",
+		Run: func(ctx context.Context, t *T) {
+			var odd []string
+			for range 2 { // a second try, for targets that others change at the same time
+				odd = nil
+				seen, total := walk(ctx, t)
+				ids := sorted(seen...)
+				if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+					odd = append(odd, "some users are on two pages")
+				}
+				if found := len(labels(t.Fixture, ids)); found != 5 {
+					odd = append(odd, strconv.Itoa(5-found)+" of the five users of this run are on no page")
+				}
+				if len(ids) != total {
+					odd = append(odd, strconv.Itoa(len(ids))+" items on all pages, totalResults "+strconv.Itoa(total))
+				}
+				if len(odd) == 0 {
+					return
+				}
+			}
+			t.Holds(false, "all pages together", "every user once, as many as totalResults says", odd)
+		},
+	},
+	{
+		ID:           "list.stable-order",
+		Title:        "The same query returns the same order",
+		Requirements: reqs("RFC7644-3.4.2.4-13"),
+		Level:        should,
+		Needs:        writesUsers,
+		Fixture:      crowd,
+		Requests:     2,
+		Why:          "Paging by index only works while the order stands still.",
+		Fix:          "Give lists without sortBy a stable order, by creation or by id.",
+		Run: func(ctx context.Context, t *T) {
+			one, two := t.Get(ctx, "/Users", "count", "50"), t.Get(ctx, "/Users", "count", "50")
+			t.Expect("ids of the second answer, compared with the first", one.IDs(), two.IDs())
+		},
+	},
+	{
+		ID:           "list.garbage-parameters",
+		Title:        "A startIndex or count that is no number is refused or ignored, without a server error",
+		Requirements: reqs("RFC7644-3.4.2.4-14"),
+		Level:        should,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     2,
+		Why:          "A 500 for a typing mistake hides the mistake and fills the operator's log.",
+		Fix:          "Answer 400, or use the default, when a number cannot be read.",
+		Run: func(ctx context.Context, t *T) {
+			for _, query := range [][]string{{"startIndex", "first"}, {"count", "ten"}} {
+				res := t.Get(ctx, "/Users", query...)
+				t.Holds(res.Status == 200 || res.Status == 400, "status of "+res.Name+" with "+query[0]+"="+query[1], "200 or 400", res.Status)
+			}
+		},
+	},
+}
+
+// walk pages through all users, in pages small enough for there to be several, and returns their ids in order and the
+// totalResults of the last page.
+func walk(ctx context.Context, t *T) (ids []string, total int) {
+	total = t.Get(ctx, "/Users", "count", "0").Total()
+	t.SkipIf(total > maxWalk, "the target holds more than "+strconv.Itoa(maxWalk)+" users")
+	size := strconv.Itoa(max(2, (total+2)/3))
+	for {
+		res := t.Get(ctx, "/Users", "startIndex", strconv.Itoa(len(ids)+1), "count", size)
+		t.Require("status of "+res.Name, 200, res.Status)
+		total = res.Total()
+		ids = append(ids, res.IDs()...)
+		if len(res.IDs()) == 0 || len(ids) >= min(total, maxWalk) {
+			return ids, total
+		}
+	}
+}

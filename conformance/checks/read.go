@@ -1,0 +1,142 @@
+package checks
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var read = []check{
+	{
+		ID:           "read.by-id",
+		Title:        "GET of a resource answers 200 with the resource itself, as it was answered to POST",
+		Requirements: reqs("RFC7644-3.4.1-01", "RFC7643-3.1-07", "RFC7644-3.1-05"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Clients read an account before they change it.",
+		Fix:          "Build the answers to POST and GET from the same stored representation.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "reread", doc{"displayName": "Read Again"})
+			res := t.Get(ctx, u.Path())
+			t.Require("status of "+res.Name, 200, res.Status)
+			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+			t.Expect("id", u.ID, value(res.Object(), "id"))
+			for _, name := range []string{"userName", "displayName", "name", "active", "emails"} {
+				if u.Resource != nil {
+					t.Expect(name+" in GET, compared with the answer to POST", value(u.Resource, name), value(res.Object(), name))
+				}
+			}
+			location, created := value(res.Object(), "meta.location"), value(u.Resource, "meta.location")
+			t.Holds(created == nil || created == location, "meta.location in GET, compared with the answer to POST", "the same address", location)
+		},
+	},
+	{
+		ID:           "read.unknown-id",
+		Title:        "GET of an unknown id answers 404 with an Error, also when the id belongs to another type",
+		Requirements: reqs("RFC7644-3.4.1-02", "RFC7644-3.4.1-03"),
+		Level:        should,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     1,
+		Why:          "404 tells a client that the account is gone and must be created again; any other answer stops the synchronisation.",
+		Fix:          "Answer 404 for ids that do not exist, whatever they look like: no 400 or 500 because an id is not a UUID or a number.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/Users/"+absentID)
+			refused(t, res, 404)
+		},
+	},
+	{
+		ID:           "read.media-type",
+		Title:        "Answers are typed application/scim+json",
+		Requirements: reqs("RFC7644-3.1-01", "RFC7644-3.8-06", "RFC7644-3.8-04"),
+		Level:        must,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     2,
+		Why:          "Strict clients do not parse a body of another type. application/json is widely accepted, so it is only reported.",
+		Fix:          "Set Content-Type: application/scim+json on every answer with a body.",
+		Run: func(ctx context.Context, t *T) {
+			for _, path := range []string{"/Users", "/Users/" + absentID} {
+				res := t.Get(ctx, path, "count", "1")
+				switch {
+				case len(res.Body) == 0:
+				case res.MediaType() == "application/json":
+					t.Inform("Content-Type of "+res.Name, scim.MediaType, res.Header.Get("Content-Type"))
+				default:
+					t.Expect("Content-Type of "+res.Name, scim.MediaType, res.MediaType())
+				}
+			}
+		},
+	},
+	{
+		ID:           "read.primary-once",
+		Title:        "At most one element of a multi-valued attribute is primary",
+		Requirements: reqs("RFC7643-2.4-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Clients send mail to the primary address; with two of them the choice is left to chance.",
+		Fix:          "Refuse two primary elements in one request, or keep only one of them.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Post(ctx, "/Users", t.User("torn", doc{"emails": []doc{
+				{"value": t.UserName("torn-1"), "type": "work", "primary": true}, {"value": t.UserName("torn-2"), "type": "home", "primary": true},
+			}}))
+			if !res.OK() {
+				refused(t, res, 400, "invalidValue")
+				return
+			}
+			primaries := 0
+			for _, item := range t.Get(ctx, "/Users/"+res.Object().Text("id")).Object().Array("emails") {
+				e, _ := item.(*scim.Object)
+				if primary, _ := e.Bool("primary"); primary {
+					primaries++
+				}
+			}
+			t.Holds(primaries <= 1, "number of primary emails", "at most 1", primaries)
+		},
+	},
+	{
+		ID:           "read.last-modified",
+		Title:        "meta.lastModified moves when a resource changes and stands still when it is read; created never moves",
+		Requirements: reqs("RFC7643-3.1-22", "RFC7643-3.1-21"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     5,
+		Why:          "Clients import only what has changed since the last time.",
+		Fix:          "Set lastModified on every effective change, with a resolution of at least milliseconds, and never on reading.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "aging", doc{"displayName": "Before"})
+			first := t.Read(ctx, u.Path()).Object()
+			t.SkipIf(!has(first.Complex("meta"), "lastModified"), "the target does not return meta.lastModified")
+			again := t.Read(ctx, u.Path()).Object()
+			t.Expect("meta.lastModified after reading", value(first, "meta.lastModified"), value(again, "meta.lastModified"))
+			res := t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "After"}))
+			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
+			t.Expect("meta.created after a change", value(first, "meta.created"), value(res.Object(), "meta.created"))
+			before, changed := first.Complex("meta").Text("lastModified"), res.Object().Complex("meta").Text("lastModified")
+			if changed == before { // perhaps the target counts in seconds
+				t.Wait(ctx, 1100*time.Millisecond)
+				res = t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "Much later"}))
+				changed = res.Object().Complex("meta").Text("lastModified")
+			}
+			from, errFrom := time.Parse(time.RFC3339, before)
+			to, errTo := time.Parse(time.RFC3339, changed)
+			t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after a change", "later than "+before, changed)
+		},
+	},
+	{
+		ID:           "read.ignores-unknown-parameters",
+		Title:        "Query parameters that the target does not know are ignored",
+		Requirements: reqs("RFC7644-3.4.2-02"),
+		Level:        should,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     1,
+		Why:          "Identity providers append parameters of their own, such as feature flags.",
+		Fix:          "Do not validate the query against a closed list.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/Users", "count", "1", "scimconfUnknown", "x")
+			t.Expect("status of "+res.Name+" with an unknown parameter", 200, res.Status)
+		},
+	},
+}

@@ -1,0 +1,103 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A CleanupResult says what [Cleanup] did.
+type CleanupResult struct {
+	// Target is the base URL that the journal names.
+	Target string
+	// Removed counts the objects that were deleted, Absent those that were not there any more.
+	Removed, Absent int
+	// Leftovers could not be removed. The journal stays when there are any.
+	Leftovers []Leftover
+}
+
+// Cleanup removes what a run that was killed left behind, going by its journal. The target's URL is the journal's; its
+// token, headers and transport are the caller's, and only Timeout, RequestTimeout, Now and Logger of the options count.
+//
+// An object is only deleted when it still carries the marker of that run in its name; everything else is left alone and
+// reported. The error is a [*UsageError] when the file is no journal.
+func Cleanup(ctx context.Context, path string, target Target, opts Options) (*CleanupResult, error) {
+	header, open, err := readJournal(path)
+	if err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	opts.AllowWrites, opts.Journal = true, "" // consent was given to the run that is being finished
+	target.URL = header.Target
+	s, err := newSession(target, opts)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, opts.Timeout)
+	defer cancel()
+	result := &CleanupResult{Target: header.Target}
+	for _, entry := range open {
+		s.finish(ctx, header.Run, entry, result)
+	}
+	result.Leftovers = s.leftovers
+	if len(result.Leftovers) > 0 {
+		return result, nil
+	}
+	if err := os.Remove(path); err != nil {
+		return result, fmt.Errorf("conformance: everything is cleaned up, but the journal stays: %w", err)
+	}
+	return result, nil
+}
+
+// finish removes what one open entry of a journal stands for.
+func (s *session) finish(ctx context.Context, run string, e openEntry, result *CleanupResult) {
+	object := &Created{ID: e.created, Collection: e.collection, name: e.name}
+	lookup := Request{Method: http.MethodGet, Path: object.Path()}
+	if e.created == "" {
+		if e.name == "" {
+			result.Absent++ // a body without a name, refused or never sent: nothing that could be ours
+			return
+		}
+		lookup = Request{Method: http.MethodGet, Path: e.collection, Query: pairs([]string{"filter", e.attribute + " eq " + strconv.Quote(e.name)})}
+	}
+	res, err := s.call(ctx, lookup, true)
+	if err != nil {
+		s.leave(object, err.Error())
+		return
+	}
+	var candidates []*scim.Object
+	switch {
+	case res.Status == http.StatusNotFound:
+	case res.Status != http.StatusOK || res.Object() == nil:
+		s.leave(object, res.Name+" answered "+statusText(res.Status))
+		return
+	case e.created != "":
+		candidates = []*scim.Object{res.Object()}
+	default:
+		candidates = res.Resources()
+	}
+	before := len(s.leftovers)
+	for _, c := range candidates {
+		name := c.Text(e.attribute)
+		switch {
+		case e.created == "" && !strings.EqualFold(name, e.name):
+			// A target that ignores the filter lists strangers.
+		case !strings.HasPrefix(strings.ToLower(name), run):
+			s.leave(object, "it does not carry the marker of the run any more, so it was left alone")
+		default:
+			s.remove(ctx, []*Created{{ID: c.Text("id"), Collection: e.collection, name: name}})
+			if len(s.leftovers) == before {
+				result.Removed++
+			}
+			return
+		}
+	}
+	if len(s.leftovers) == before {
+		result.Absent++
+	}
+}

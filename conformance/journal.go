@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// journalVersion is the number in the first line of a journal. A reader refuses others.
+const journalVersion = 1
+
+// A journal line. The first line of a file carries the header fields, every other one an Op about one entry.
+type journalLine struct {
+	Journal int       `json:"journal,omitempty"`
+	Target  string    `json:"target,omitempty"`
+	Run     string    `json:"run,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+
+	Op         string `json:"op,omitempty"` // "intent", "created" or "gone"
+	Entry      int    `json:"entry,omitempty"`
+	Collection string `json:"collection,omitempty"`
+	Attribute  string `json:"attribute,omitempty"`
+	Name       string `json:"name,omitempty"`
+	ID         string `json:"id,omitempty"`
+}
+
+// A journal is the list of what a run is about to create, has created and has removed, written line by line before the
+// next request goes out, so that what a killed run left behind can be found. It holds names and ids, no bodies and no
+// credentials. A journal without a path keeps nothing.
+type journal struct {
+	path   string
+	header journalLine
+	file   *os.File
+	last   int
+}
+
+// next announces an object before the request that may create it, and returns the number of its entry.
+func (j *journal) next(collection, attribute, name string) (int, error) {
+	j.last++
+	return j.last, j.write(journalLine{Op: "intent", Entry: j.last, Collection: collection, Attribute: attribute, Name: name})
+}
+
+func (j *journal) created(entry int, collection, id string) error {
+	return j.write(journalLine{Op: "created", Entry: entry, Collection: collection, ID: id})
+}
+
+func (j *journal) gone(entry int) error {
+	return j.write(journalLine{Op: "gone", Entry: entry})
+}
+
+func (j *journal) write(line journalLine) error {
+	if j.path == "" {
+		return nil
+	}
+	if j.file == nil {
+		file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("conformance: the journal cannot be written: %w", err)
+		}
+		j.file = file
+		if err := j.append(j.header); err != nil {
+			return err
+		}
+	}
+	return j.append(line)
+}
+
+func (j *journal) append(line journalLine) error {
+	data, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("conformance: the journal cannot be written: %w", err)
+	}
+	// One write per line: what the process has written survives its end.
+	if _, err := j.file.Write(append(data, '\n')); err != nil {
+		return fmt.Errorf("conformance: the journal cannot be written: %w", err)
+	}
+	return nil
+}
+
+// close ends the journal and removes the file unless something is left behind. It returns the path of a file that stays.
+func (j *journal) close(leftovers bool) (string, error) {
+	if j.file == nil {
+		return "", nil
+	}
+	err := j.file.Close()
+	j.file = nil
+	if leftovers {
+		return j.path, err
+	}
+	return "", errors.Join(err, os.Remove(j.path))
+}
+
+// An openEntry is an object that a journal announces or lists and does not say to be gone.
+type openEntry struct {
+	entry                                int
+	collection, attribute, name, created string
+}
+
+// readJournal returns the header of a journal and what is still open in it. A last line that a crash cut short is ignored.
+func readJournal(path string) (header journalLine, open []openEntry, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return header, nil, &UsageError{Problem: fmt.Sprintf("the journal cannot be read: %v", err)}
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &header) != nil || header.Journal != journalVersion || header.Run == "" {
+		return header, nil, &UsageError{Problem: path + " is not a journal of this version of the conformance suite"}
+	}
+	entries := map[int]*openEntry{}
+	var order []int
+	for lines.Scan() {
+		var line journalLine
+		if json.Unmarshal(lines.Bytes(), &line) != nil {
+			break
+		}
+		switch e := entries[line.Entry]; {
+		case line.Op == "intent":
+			entries[line.Entry] = &openEntry{entry: line.Entry, collection: line.Collection, attribute: line.Attribute, name: line.Name}
+			order = append(order, line.Entry)
+		case e == nil:
+		case line.Op == "created":
+			e.created = line.ID
+		case line.Op == "gone":
+			delete(entries, line.Entry)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return header, nil, fmt.Errorf("conformance: the journal cannot be read: %w", err)
+	}
+	for _, n := range order {
+		if e := entries[n]; e != nil {
+			open = append(open, *e)
+		}
+	}
+	return header, open, nil
+}

@@ -1,0 +1,63 @@
+package conformance
+
+import "context"
+
+// A Plan says what a run would do.
+type Plan struct {
+	// Target is the base URL.
+	Target string
+	Checks []PlannedCheck
+	// Requests estimates what the run sends to a conforming target, discovery and cleaning up included.
+	Requests int
+	// Writes tells whether the run would create objects.
+	Writes bool
+	// Reason is a sentence that says why nothing can be tested; empty when something can.
+	Reason string
+}
+
+// A PlannedCheck is a check and what becomes of it.
+type PlannedCheck struct {
+	Check Check
+	// Skip says why the check would not run; empty when it would.
+	Skip string
+}
+
+// NewPlan asks the target what it offers and returns what [Run] with the same options would do. Nothing is written to the
+// target. The error is a [*UsageError].
+func NewPlan(ctx context.Context, target Target, opts Options) (*Plan, error) {
+	opts = opts.withDefaults()
+	opts.AllowWrites = true // planning writes nothing
+	s, err := newSession(target, opts)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, opts.Timeout)
+	defer cancel()
+	if problem := s.discover(ctx, opts.Checks); problem != "" {
+		return &Plan{Target: s.base.String(), Reason: problem}, nil
+	}
+	return s.plan(), nil
+}
+
+func (s *session) plan() *Plan {
+	p := &Plan{Target: s.base.String(), Requests: s.caps.Requests}
+	fixtures := map[*Fixture]bool{}
+	for _, c := range s.opts.Checks {
+		planned := PlannedCheck{Check: c}
+		for _, n := range c.Needs {
+			if planned.Skip = s.missing(n); planned.Skip != "" {
+				break
+			}
+		}
+		if planned.Skip == "" {
+			p.Requests += c.Requests
+			p.Writes = p.Writes || c.needs(NeedWrite)
+			if c.Fixture != nil && !fixtures[c.Fixture] {
+				fixtures[c.Fixture] = true
+				p.Requests += c.Fixture.Requests
+			}
+		}
+		p.Checks = append(p.Checks, planned)
+	}
+	return p
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/wirelog"
+)
+
+// TextOptions shape the text report. The zero value works.
+type TextOptions struct {
+	// Color marks outcomes with ANSI colours. Defaults to plain text.
+	Color bool
+	// Skipped lists every skipped check with its reason. Defaults to counting them.
+	Skipped bool
+}
+
+// Text writes the report for people: the verdict, a summary by area and by level, then every finding with its clause, what
+// was expected and what came, a curl line that shows it and a hint what to mend.
+func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
+	p := &printer{w: bufio.NewWriter(w), color: opts.Color}
+	p.line("SCIM conformance of %s", r.Target)
+	p.line("run %s, %d checks, %d requests, %s", r.Run, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
+	p.line("")
+	if len(r.Checks) > 0 {
+		p.summary(r)
+	}
+	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Info} {
+		for _, c := range r.Checks {
+			p.findings(c, outcome)
+		}
+	}
+	for _, c := range r.Checks {
+		if c.Outcome == conformance.Error || opts.Skipped && c.Outcome == conformance.Skip {
+			p.line("%s %s", p.paint(c.Outcome), c.Check.ID)
+			p.wrapped("  ", c.Reason)
+			p.line("")
+		}
+	}
+	for _, l := range r.Leftovers {
+		p.wrapped("left behind: ", fmt.Sprintf("%s (%s): %s", l.Path, l.Name, l.Reason))
+	}
+	if r.Journal != "" {
+		p.wrapped("", "Remove what was left behind with: cleanup "+r.Journal)
+	}
+	for _, caution := range r.Cautions {
+		p.wrapped("note: ", caution)
+	}
+	if len(r.Leftovers)+len(r.Cautions) > 0 {
+		p.line("")
+	}
+	p.verdict(r)
+	return p.w.Flush()
+}
+
+// width is the column at which running text is broken.
+const width = 110
+
+type printer struct {
+	w     *bufio.Writer
+	color bool
+}
+
+// Errors of the writer are kept by bufio and returned by Flush.
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+// wrapped writes running text behind a prefix; lines after the first are indented below it.
+func (p *printer) wrapped(prefix, text string) {
+	indent := strings.Repeat(" ", len([]rune(prefix)))
+	line, column := prefix, len([]rune(prefix))
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+			line, column = line+word, column+n
+		case column+1+n > width:
+			p.line("%s", line)
+			line, column = indent+word, len(indent)+n
+		default:
+			line, column = line+" "+word, column+1+n
+		}
+	}
+	p.line("%s", line)
+}
+
+var ansi = map[conformance.Outcome]string{
+	conformance.Pass: "\x1b[32m", conformance.Fail: "\x1b[31m", conformance.Error: "\x1b[31m", conformance.Warn: "\x1b[33m",
+	conformance.Info: "\x1b[36m", conformance.Skip: "\x1b[2m",
+}
+
+// paint returns the word of an outcome, five columns wide.
+func (p *printer) paint(o conformance.Outcome) string {
+	word := fmt.Sprintf("%-5s", strings.ToUpper(string(o)))
+	if p.color {
+		return ansi[o] + word + "\x1b[0m"
+	}
+	return word
+}
+
+func (p *printer) summary(r *conformance.Result) {
+	heads := []conformance.Outcome{conformance.Pass, conformance.Fail, conformance.Warn, conformance.Info, conformance.Skip, conformance.Error}
+	table := func(title string, rows []string, of func(conformance.CheckResult) string) {
+		head := fmt.Sprintf("%-16s", title)
+		for _, o := range heads {
+			head += fmt.Sprintf("%6s", o)
+		}
+		p.line("%s", head)
+		for _, row := range rows {
+			counts := map[conformance.Outcome]int{}
+			for _, c := range r.Checks {
+				if of(c) == row {
+					counts[c.Outcome]++
+				}
+			}
+			if len(counts) == 0 {
+				continue
+			}
+			line := fmt.Sprintf("%-16s", row)
+			for _, o := range heads {
+				cell := "."
+				if counts[o] > 0 {
+					cell = fmt.Sprint(counts[o])
+				}
+				line += fmt.Sprintf("%6s", cell)
+			}
+			p.line("%s", line)
+		}
+		p.line("")
+	}
+	table("area", areas(r.Checks), func(c conformance.CheckResult) string { return c.Check.Area() })
+	var levels []string
+	for _, l := range conformance.Levels() {
+		levels = append(levels, string(l))
+	}
+	table("level", levels, func(c conformance.CheckResult) string { return string(c.Check.Level) })
+}
+
+// findings writes what one check found of one weight, and once the check's clause and hint.
+func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcome) {
+	headed := false
+	for _, f := range c.Findings {
+		if f.Outcome != outcome {
+			continue
+		}
+		if !headed {
+			headed = true
+			p.wrapped(p.paint(outcome)+" ", c.Check.ID+": "+c.Check.Title)
+			if cited := clauses(c.Check); len(cited) > 0 {
+				p.wrapped("  clause    ", cited[0].Section+", "+string(cited[0].Level)+" ("+cited[0].ID+"): "+cited[0].Text)
+			}
+		}
+		p.wrapped("  looked at ", f.What)
+		p.wrapped("  expected  ", f.Want)
+		p.wrapped("  got       ", f.Got)
+		if f.Exchange != nil {
+			p.line("  shown by  %s", wirelog.Curl(*f.Exchange))
+		}
+	}
+	if headed {
+		p.wrapped("  mend it   ", c.Check.Fix)
+		p.line("")
+	}
+}
+
+func (p *printer) verdict(r *conformance.Result) {
+	switch r.Verdict {
+	case conformance.Clean:
+		p.line("Verdict: clean. %d checks passed, %d were skipped.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip))
+	case conformance.Findings:
+		p.line("Verdict: findings. %d checks failed, %d warned, %d passed.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info))
+		if r.Reason != "" {
+			p.wrapped("", "Incomplete: "+r.Reason+".")
+		}
+	default:
+		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
+	}
+}

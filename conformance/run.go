@@ -1,0 +1,233 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options say what a run does. The zero value, with Checks, is a full run against this machine.
+type Options struct {
+	// Checks are the checks to run, in order: checks.All() or a selection of them. Required.
+	Checks []Check
+	// ReadOnly runs only what creates nothing.
+	ReadOnly bool
+	// AllowWrites consents to creating and removing objects on a target that is not this machine. Defaults to no consent,
+	// and [Run] then refuses with a [*ConsentError] unless ReadOnly is set.
+	AllowWrites bool
+	// Journal is the path of the file that lists what the run created; it must not exist yet. It is removed at the end unless
+	// something was left behind. Defaults to none: after a crash nothing can then be found again.
+	Journal string
+	// MaxRequests bounds the requests of a run; cleaning up is not bounded by it. Defaults to 5,000.
+	MaxRequests int
+	// Timeout bounds the whole run, cleaning up included. Defaults to 5 minutes.
+	Timeout time.Duration
+	// RequestTimeout bounds one request. Defaults to 15 seconds.
+	RequestTimeout time.Duration
+	// Now tells the time. Defaults to time.Now.
+	Now func() time.Time
+	// Progress, when set, is called after each check that ran.
+	Progress func(done, planned int, r CheckResult)
+	// Logger gets what an operator of the suite wants to know. Defaults to none.
+	Logger *slog.Logger
+}
+
+const (
+	defaultMaxRequests    = 5000
+	defaultTimeout        = 5 * time.Minute
+	defaultRequestTimeout = 15 * time.Second
+
+	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
+	maxUnanswered = 3
+	// cleanupShare is the part of the timeout that is kept for cleaning up, at most maxCleanup.
+	cleanupShare = 5
+	maxCleanup   = 20 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	o.MaxRequests = cmp.Or(o.MaxRequests, defaultMaxRequests)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.RequestTimeout = min(cmp.Or(o.RequestTimeout, defaultRequestTimeout), o.Timeout)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Run tests the target and returns what it found. A target that cannot be tested is a result with the verdict [Untested],
+// not an error. The error is a [*UsageError] or a [*ConsentError] when the run was asked for in a way that cannot work, and
+// something else when the journal could not be written; a result then comes with it.
+//
+// When ctx ends, the run stops, removes what it created and returns a result that says so.
+func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
+	opts = opts.withDefaults()
+	s, err := newSession(target, opts)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Target: s.base.String(), Run: s.run, Started: opts.Now()}
+	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
+	defer cancel()
+	if problem := s.discover(deadline, opts.Checks); problem != "" {
+		result.Verdict, result.Reason = Untested, problem
+	} else {
+		interrupted := s.runChecks(deadline, result)
+		cleanup, done := s.cleanupContext(ctx)
+		s.remove(cleanup, s.shared)
+		done()
+		s.conclude(result, interrupted)
+	}
+	result.Requests = s.requests
+	result.Leftovers = s.leftovers
+	journal, err := s.journal.close(len(s.leftovers) > 0)
+	if s.broken != nil {
+		return result, s.broken
+	}
+	result.Journal = journal
+	result.Duration = opts.Now().Sub(result.Started)
+	return result, err
+}
+
+// cleanupContext outlives an interrupted run, but not by much.
+func (s *session) cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), min(maxCleanup, s.opts.Timeout/cleanupShare))
+}
+
+// runChecks runs what the plan says and returns why it stopped before the end, "" when it did not.
+func (s *session) runChecks(ctx context.Context, result *Result) (interrupted string) {
+	plan := s.plan()
+	for i, p := range plan.Checks {
+		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
+		if p.Skip == "" {
+			switch {
+			case interrupted != "":
+			case ctx.Err() != nil:
+				interrupted = s.overtime(ctx)
+			case s.broken != nil:
+				interrupted = s.broken.Error()
+			case s.unanswered >= maxUnanswered:
+				interrupted = fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.unanswered)
+			case s.requests >= s.opts.MaxRequests:
+				interrupted = fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+			}
+			if interrupted != "" {
+				r.Reason = "not run: " + interrupted
+			} else {
+				r = s.runCheck(ctx, i, p.Check)
+			}
+		}
+		result.Checks = append(result.Checks, r)
+		if s.opts.Progress != nil && p.Skip == "" {
+			s.opts.Progress(i+1, len(plan.Checks), r)
+		}
+	}
+	if interrupted == "" && ctx.Err() != nil {
+		interrupted = s.overtime(ctx)
+	}
+	return interrupted
+}
+
+func (s *session) overtime(ctx context.Context) string {
+	if ctx.Err() == context.DeadlineExceeded {
+		return fmt.Sprintf("the time limit of %s is used up", s.opts.Timeout)
+	}
+	return "the run was interrupted"
+}
+
+func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
+	start, before := s.opts.Now(), s.requests
+	var ledger []*Created
+	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.run, number+1), ledger: &ledger, outcome: Pass}
+	if check.Fixture != nil {
+		var blocked string
+		if t.Fixture, blocked = s.fixture(ctx, t, check.Fixture); t.Fixture == nil {
+			t.outcome, t.reason = Skip, blocked
+		}
+		before = s.requests
+	}
+	if t.outcome == Pass {
+		t.run(func() { check.Run(ctx, t) })
+	}
+	cleanup, done := s.cleanupContext(ctx)
+	defer done()
+	s.remove(cleanup, ledger)
+	return CheckResult{
+		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
+		Requests: s.requests - before, Duration: s.opts.Now().Sub(start),
+	}
+}
+
+// conclude draws the verdict. A run in which nothing was proved is never clean.
+func (s *session) conclude(result *Result, interrupted string) {
+	writes, wrote, passed := 0, 0, 0
+	for _, c := range result.Checks {
+		if c.Outcome == Skip && !c.ran() {
+			continue
+		}
+		proved := c.Outcome != Skip && c.Outcome != Error
+		if proved {
+			passed++
+		}
+		if c.Check.needs(NeedWrite) {
+			writes++
+			if proved {
+				wrote++
+			}
+		}
+	}
+	errored := result.Count(Error)
+	switch {
+	case result.Count(Fail)+result.Count(Warn) > 0:
+		result.Verdict = Findings
+		if interrupted != "" {
+			result.Reason = interrupted + ": the run is incomplete"
+		}
+	case interrupted != "":
+		result.Verdict, result.Reason = Untested, interrupted+": the run is incomplete and proves nothing"
+	case errored > 0:
+		result.Verdict, result.Reason = Untested, fmt.Sprintf("%d checks ended without an answer: nothing was found, but not everything was tested; see their reasons", errored)
+	case passed == 0:
+		result.Verdict, result.Reason = Untested, "every check was skipped: nothing was tested; see their reasons"
+	case writes > 0 && wrote == 0:
+		result.Verdict, result.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
+	default:
+		result.Verdict = Clean
+	}
+	s.caution(result)
+}
+
+// caution adds what a reader of the verdict should know about its worth.
+func (s *session) caution(result *Result) {
+	if s.opts.ReadOnly {
+		result.Cautions = append(result.Cautions, "the run was read-only: nothing that needs objects of its own was tested")
+	}
+	if !s.target.hasCredentials() {
+		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
+	}
+	blocked := 0
+	for _, c := range result.Checks {
+		if c.ran() && c.Outcome == Skip {
+			blocked++
+		}
+	}
+	if blocked > 0 {
+		result.Cautions = append(result.Cautions, fmt.Sprintf("%d checks that apply did not get as far as their question: see their reasons", blocked))
+	}
+}
+
+// ran tells whether a check sent anything.
+func (c CheckResult) ran() bool { return c.Requests > 0 }
+
+func (c Check) needs(n Need) bool {
+	for _, have := range c.Needs {
+		if have == n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// A session is the state of one run. It belongs to one goroutine.
+type session struct {
+	target   Target
+	base     *url.URL
+	opts     Options
+	run      string   // the marker: part of every created object's name
+	secrets  []string // never in an exchange that is kept
+	journal  *journal
+	caps     *Capabilities
+	fixtures map[*Fixture]*builtFixture
+	shared   []*Created // what fixtures made; removed at the end of the run
+
+	requests   int
+	unanswered int // calls in a row that got no answer
+	leftovers  []Leftover
+	broken     error // the journal cannot be written: no further writes
+}
+
+type builtFixture struct {
+	objects map[string]*Created
+	blocked string // why there are no objects
+}
+
+func newSession(target Target, opts Options) (*session, error) {
+	base, err := target.parse()
+	if err != nil {
+		return nil, err
+	}
+	if !opts.ReadOnly && !opts.AllowWrites && !isLoopback(base.Hostname()) {
+		return nil, &ConsentError{Host: base.Host}
+	}
+	if target.Transport == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		// A run talks to one host, one request at a time.
+		transport.MaxIdleConnsPerHost = 1
+		target.Transport = transport
+	}
+	secrets := []string{target.Token}
+	for _, values := range target.Header {
+		for _, v := range values {
+			// A header of the caller may be a credential of any kind: better too little in a report than too much.
+			secrets = append(secrets, strings.Fields(v)...)
+		}
+	}
+	run := "scimconf-" + strings.ToLower(rand.Text()[:8])
+	return &session{
+		target: target, base: base, opts: opts, run: run, secrets: secrets,
+		journal:  &journal{path: opts.Journal, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
+		fixtures: map[*Fixture]*builtFixture{},
+	}, nil
+}
+
+// naming is the attribute that names an object in each collection.
+var naming = map[string]string{"/Users": "userName", "/Groups": "displayName"}
+
+// collection returns the collection that a POST to the path creates in, "" when it is no request that creates.
+func collection(req Request) string {
+	if req.Method != http.MethodPost || naming[req.Path] == "" {
+		return ""
+	}
+	return req.Path
+}
+
+// expect announces in the journal what a request may create, and returns the number of the entry, 0 for none.
+func (s *session) expect(req Request) int {
+	where := collection(req)
+	if where == "" {
+		return 0
+	}
+	attribute := naming[where]
+	name := ""
+	if doc, ok := req.Body.(Doc); ok {
+		name, _ = doc[attribute].(string)
+	}
+	entry, err := s.journal.next(where, attribute, name)
+	if err != nil {
+		// A write that could not be found again is not made.
+		panic(noAnswer{err})
+	}
+	return entry
+}
+
+// settle puts what an answer says was created, or is gone, into the ledger and the journal.
+func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Response) {
+	switch {
+	case entry > 0 && !res.OK():
+		s.note(s.journal.gone(entry))
+	case entry > 0:
+		id := identify(res)
+		if id == "" {
+			return // the entry stays open: cleaning up looks it up by name
+		}
+		doc, _ := req.Body.(Doc)
+		s.own(ledger, &Created{ID: id, Collection: collection(req), Sent: doc, Resource: res.Object(), entry: entry})
+	case req.Method == http.MethodPut && res.OK():
+		// A PUT that creates is a fault, but what it made has to go as well.
+		where, id := path.Split(req.Path)
+		where = strings.TrimSuffix(where, "/")
+		if naming[where] == "" || slices.ContainsFunc(*ledger, func(c *Created) bool { return c.Path() == req.Path }) {
+			return
+		}
+		if id, err := url.PathUnescape(id); err == nil {
+			entry, err := s.journal.next(where, naming[where], "")
+			s.note(err)
+			s.own(ledger, &Created{ID: id, Collection: where, entry: entry})
+		}
+	case req.Method == http.MethodDelete && (res.OK() || res.Status == http.StatusNotFound):
+		for _, c := range *ledger {
+			if c.Path() == req.Path {
+				c.gone = true
+				s.note(s.journal.gone(c.entry))
+			}
+		}
+	}
+}
+
+func (s *session) own(ledger *[]*Created, c *Created) {
+	c.name, _ = c.Sent[naming[c.Collection]].(string)
+	s.note(s.journal.created(c.entry, c.Collection, c.ID))
+	*ledger = append(*ledger, c)
+}
+
+// note remembers that the journal could not be written; the run ends after the check.
+func (s *session) note(err error) { s.broken = errors.Join(s.broken, err) }
+
+// identify returns the id of a created resource: from the body, else from the end of the Location header.
+func identify(res *Response) string {
+	if id := res.Object().Text("id"); id != "" {
+		return id
+	}
+	location, err := url.Parse(res.Header.Get("Location"))
+	if err != nil || location.Path == "" {
+		return ""
+	}
+	return path.Base(location.Path)
+}
+
+// remove deletes what a ledger holds, newest first, and returns how many requests that took. It works on when the run's
+// context has ended: the caller gives it a context of its own.
+func (s *session) remove(ctx context.Context, ledger []*Created) int {
+	sent := 0
+	for _, c := range slices.Backward(ledger) {
+		if c.gone {
+			continue
+		}
+		sent++
+		res, err := s.call(ctx, Request{Method: http.MethodDelete, Path: c.Path()}, true)
+		switch {
+		case err != nil:
+			s.leave(c, err.Error())
+		case res.OK(), res.Status == http.StatusNotFound:
+			c.gone = true
+			s.note(s.journal.gone(c.entry))
+		default:
+			s.leave(c, deletionProblem(res))
+		}
+	}
+	return sent
+}
+
+func (s *session) leave(c *Created, reason string) {
+	s.leftovers = append(s.leftovers, Leftover{Path: c.Path(), Name: c.name, Reason: reason})
+}
+
+func deletionProblem(res *Response) string {
+	return res.Name + " answered " + statusText(res.Status)
+}
+
+// fixture builds a fixture once and hands it to every check that names it.
+func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Created, string) {
+	built, ok := s.fixtures[f]
+	if !ok {
+		built = &builtFixture{}
+		s.fixtures[f] = built
+		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: s.run + "-" + f.Name + "-", ledger: &s.shared, outcome: Pass}
+		builder.run(func() { built.objects = f.Build(ctx, builder) })
+		if built.objects == nil {
+			built.blocked = builder.reason
+		}
+	}
+	return built.objects, built.blocked
+}

@@ -1,0 +1,155 @@
+package conform
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/requirements"
+)
+
+type planCommand struct {
+	URL string `arg:"" help:"Base URL of the SCIM server, such as https://example.com/scim/v2."`
+	connection
+	selection
+	ReadOnly bool `help:"Plan a run that creates nothing."`
+}
+
+func (c *planCommand) Run(in *invocation) error {
+	selected, err := c.checks()
+	if err != nil {
+		return err
+	}
+	target, err := c.target(c.URL)
+	if err != nil {
+		return err
+	}
+	plan, err := conformance.NewPlan(in.ctx, target, conformance.Options{
+		Checks: selected, ReadOnly: c.ReadOnly, Timeout: c.Timeout, RequestTimeout: c.RequestTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	if plan.Reason != "" {
+		fmt.Fprintf(in.stdout, "Could not test %s: %s.\n", plan.Target, plan.Reason)
+		return exitCode(ExitUntested)
+	}
+	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
+	run := 0
+	for _, p := range plan.Checks {
+		if p.Skip == "" {
+			run++
+			fmt.Fprintf(w, "run\t%s\t%s\n", p.Check.ID, p.Check.Title)
+		} else {
+			fmt.Fprintf(w, "skip\t%s\t%s\n", p.Check.ID, p.Skip)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	creates := "creates nothing"
+	if plan.Writes {
+		creates = "creates test objects and removes them again"
+	}
+	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %d requests and %s.\n", run, len(plan.Checks), plan.Target, plan.Requests, creates)
+	return err
+}
+
+type listCommand struct{ selection }
+
+func (c *listCommand) Run(in *invocation) error {
+	selected, err := c.checks()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
+	for _, check := range selected {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", check.ID, check.Level, check.Title)
+	}
+	return w.Flush()
+}
+
+type explainCommand struct {
+	ID string `arg:"" help:"Id of a check, or of a clause such as RFC7644-3.5.2-28."`
+}
+
+func (c *explainCommand) Run(in *invocation) error {
+	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
+		return explainClause(in, r)
+	}
+	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(checks.All())
+	if err != nil {
+		return err
+	}
+	for i, check := range selected {
+		if i > 0 {
+			fmt.Fprintln(in.stdout)
+		}
+		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n\nHow to mend it\n  %s\n\nClauses\n", check.ID, check.Level, check.Title, check.Why, check.Fix)
+		for _, id := range check.Requirements {
+			if r, ok := requirements.Lookup(id); ok {
+				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Level, r.Text)
+			}
+		}
+		var needs []string
+		for _, n := range check.Needs {
+			needs = append(needs, string(n))
+		}
+		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %d requests.\n", orNothing(strings.Join(needs, ", ")), check.Requests)
+	}
+	return nil
+}
+
+func explainClause(in *invocation, r requirements.Requirement) error {
+	fmt.Fprintf(in.stdout, "%s, %s, %s, binds: %s\n%s\n\nHow it can be tested\n  %s\n", r.ID, r.Section, r.Level, r.Role, r.Text, r.Probe)
+	if r.Doubt != "" {
+		fmt.Fprintf(in.stdout, "\nWhere a verdict needs care\n  %s\n", r.Doubt)
+	}
+	fmt.Fprintf(in.stdout, "\nChecks\n")
+	none := true
+	for _, check := range checks.All() {
+		for _, id := range check.Requirements {
+			if id == r.ID {
+				none = false
+				fmt.Fprintf(in.stdout, "  %s: %s\n", check.ID, check.Title)
+			}
+		}
+	}
+	if none {
+		fmt.Fprintln(in.stdout, "  none")
+	}
+	return nil
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+type cleanupCommand struct {
+	Journal string `arg:"" help:"Journal of the run." type:"path"`
+	connection
+}
+
+func (c *cleanupCommand) Run(in *invocation) error {
+	target, err := c.target("")
+	if err != nil {
+		return err
+	}
+	result, err := conformance.Cleanup(in.ctx, c.Journal, target, conformance.Options{Timeout: c.Timeout, RequestTimeout: c.RequestTimeout})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(in.stdout, "%s: %d objects removed, %d were not there any more, %d remain.\n", result.Target, result.Removed, result.Absent, len(result.Leftovers))
+	for _, l := range result.Leftovers {
+		fmt.Fprintf(in.stdout, "  %s (%s): %s\n", l.Path, l.Name, l.Reason)
+	}
+	if len(result.Leftovers) > 0 {
+		return exitCode(ExitUntested)
+	}
+	return nil
+}

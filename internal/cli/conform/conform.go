@@ -1,0 +1,107 @@
+// Package conform holds the commands of the conformance suite: run, plan, list, explain and cleanup. They are the whole of
+// the program scim-conformance and one command group of scimwright. What is tested and how is the business of package
+// conformance; this package reads arguments, prints, and chooses exit codes.
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+	"github.com/mattn/go-isatty"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// The exit codes.
+const (
+	ExitClean    = 0 // everything asked for was tested, nothing was found
+	ExitFindings = 1 // at least one check failed or warned
+	ExitUsage    = 2 // the arguments or the configuration are wrong; nothing was sent
+	ExitUntested = 3 // the target could not be tested, or not as far as asked
+)
+
+const description = `Tests a SCIM 2.0 server against RFC 7643, RFC 7644 and what identity providers send.
+
+The objects it creates carry a marker in their names and are removed again. Exit codes: 0 clean, 1 findings, 2 usage or configuration, 3 could not test.`
+
+type commands struct {
+	Run     runCommand       `cmd:"" help:"Test the SCIM server with this base URL."`
+	Plan    planCommand      `cmd:"" help:"Say what a run would do, without writing anything to the server."`
+	List    listCommand      `cmd:"" help:"List the checks."`
+	Explain explainCommand   `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
+	Cleanup cleanupCommand   `cmd:"" help:"Remove what a run that was killed left behind."`
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// invocation is what every command gets besides its own flags.
+type invocation struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+}
+
+// exitCode ends a command with a code other than ExitClean and without a message of its own.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Run runs the command that args name and returns the exit code. When ctx ends, a run stops, cleans up and reports how far
+// it came.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var cmds commands
+	var exit *int // set when kong answers by itself, as for --help
+	parser, err := kong.New(&cmds, kong.Name("scim-conformance"), kong.Description(description), kong.Vars{"version": version()},
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
+			if exit == nil {
+				exit = &code
+			}
+		}))
+	if err != nil {
+		fmt.Fprintln(stderr, "scim-conformance:", err)
+		return ExitUsage
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exit != nil {
+		return *exit
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "scim-conformance: %v\nTry \"scim-conformance --help\".\n", err)
+		return ExitUsage
+	}
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr})
+	var code exitCode
+	var usage *conformance.UsageError
+	switch {
+	case err == nil:
+		return ExitClean
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "scim-conformance: %v.\n", err)
+		return ExitUsage
+	default:
+		fmt.Fprintf(stderr, "scim-conformance: %v\n", err)
+		return ExitUntested
+	}
+}
+
+// version is the version the program was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// isTerminal tells whether a person is looking.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
