@@ -32,7 +32,7 @@ func ParseAttrPath(s string) (AttrPath, error) {
 	if validName(p.Name) && (!dotted || validName(p.Sub)) {
 		return p, nil
 	}
-	if colon >= 0 && validURI(s) {
+	if colon >= 0 && name != "" && validURI(s) {
 		return AttrPath{URN: s}, nil
 	}
 	return AttrPath{}, fmt.Errorf("%q is not an attribute name", name)

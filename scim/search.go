@@ -1,7 +1,6 @@
 package scim
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 )
@@ -20,12 +19,17 @@ func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 		return nil, Errorf(http.StatusBadRequest, InvalidSyntax, "%v", err)
 	}
 	var s SearchRequest
-	var bad error
+	var bad error // the first fault
+	note := func(err error) {
+		if bad == nil {
+			bad = err
+		}
+	}
 	texts := func(name string) []string {
 		values := o.Array(name)
 		out := o.texts(name)
 		if len(out) != len(values) {
-			bad = fmt.Errorf("%s is not an array of strings", name)
+			note(fmt.Errorf("%s is not an array of strings", name))
 		}
 		return out
 	}
@@ -35,7 +39,7 @@ func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 		case string:
 			set(v)
 		default:
-			bad = fmt.Errorf("%s is not a string", name)
+			note(fmt.Errorf("%s is not a string", name))
 		}
 	}
 	s.Attributes = texts("attributes")
@@ -44,11 +48,10 @@ func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 	text("sortBy", func(v string) { s.SortBy = v })
 	text("sortOrder", func(v string) { s.SortOrder = v })
 	text("cursor", func(v string) { s.Cursor = &v })
-	err := errors.Join(bad,
-		wholeNumber(o, "startIndex", func(n int) { s.StartIndex = &n }),
-		wholeNumber(o, "count", func(n int) { s.Count = &n }))
-	if err != nil {
-		return nil, Errorf(http.StatusBadRequest, InvalidValue, "%v", err)
+	note(wholeNumber(o, "startIndex", func(n int) { s.StartIndex = &n }))
+	note(wholeNumber(o, "count", func(n int) { s.Count = &n }))
+	if bad != nil {
+		return nil, Errorf(http.StatusBadRequest, InvalidValue, "%v", bad)
 	}
 	return &s, nil
 }

@@ -3,7 +3,6 @@ package scim
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -122,7 +121,7 @@ func convert[T any](in []T) (any, error) {
 func viaJSON(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil, errors.Unwrap(err)
+		return nil, err
 	}
 	d := decoder{s: string(data)}
 	return d.value()
@@ -212,10 +211,7 @@ func parseDecimal(s string) decimal {
 		d.exp, s = e, s[:i]
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
-	d.digits = whole
-	if fraction != "" {
-		d.digits += fraction
-	}
+	d.digits = whole + fraction
 	d.exp += int64(len(whole))
 	trimmed := strings.TrimLeft(d.digits, "0")
 	d.exp -= int64(len(d.digits) - len(trimmed))
