@@ -133,6 +133,38 @@ func TestReadersNeverSeeHalfAPatch(t *testing.T) {
 	})
 }
 
+func TestReadersNeverSeeHalfAPatchOfAGroup(t *testing.T) {
+	everyStore(t, func(t *testing.T, h *harness) {
+		ids := []string{h.newUser(t, "0").id(), h.newUser(t, "1").id()}
+		path := "/Groups/" + h.newGroup(t, "0", ids[0]).id()
+		done := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					a := h.do(t, http.MethodGet, path, nil)
+					members := a.body.Array("members")
+					if len(members) != 1 || members[0].(*scim.Object).Text("display") != a.body.Text("displayName") {
+						t.Errorf("half a change is seen: %s", a.text)
+						return
+					}
+				}
+			})
+		}
+		for i := range 30 {
+			name := (i + 1) % 2
+			h.patch(t, path, op("replace", "displayName", fmt.Sprint(name)), op("replace", "members", refs(ids[name]))).want(t, http.StatusNoContent)
+		}
+		close(done)
+		wg.Wait()
+	})
+}
+
 func TestDeletedUsersDoNotStayInGroups(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		team := h.newGroup(t, "team")

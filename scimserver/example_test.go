@@ -2,8 +2,8 @@ package scimserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -192,10 +192,21 @@ func Example() {
 			return
 		}
 		defer resp.Body.Close()
-		answer, _ := io.ReadAll(resp.Body)
-		fmt.Println(resp.Status, string(answer))
+		var answer struct {
+			UserName, Detail string
+			TotalResults     int
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s %+v\n", resp.Status, answer)
 	}
-	call("POST", "/Users?attributes=userName", `{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "ann", "id": "mine"}`)
-	call("GET", "/Users?filter=userName+eq+%22ANN%22&count=0", "")
-	call("GET", "/Users/unknown", "")
+	call("POST", "/Users", `{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "ann"}`)
+	call("POST", "/Users", `{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "userName": "Ann"}`)
+	call("GET", "/Users?filter=userName+eq+%22ANN%22", "")
+	// Output:
+	// 201 Created {UserName:ann Detail: TotalResults:0}
+	// 409 Conflict {UserName: Detail:another resource has this userName TotalResults:0}
+	// 200 OK {UserName: Detail: TotalResults:1}
 }

@@ -2,6 +2,7 @@ package scimserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,51 @@ import (
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
 )
+
+// membersOf returns the attribute "members" of each group, and puts the records that fit them into groups.
+func (s *server) membersOf(ctx context.Context, base string, t *resourceType, groups []*Record) ([][]any, error) {
+	values := make([][]any, len(groups))
+	for i, rec := range groups {
+		rec, members, err := s.settled(ctx, t, rec)
+		if err != nil {
+			return nil, err
+		}
+		groups[i], values[i] = rec, s.memberValues(base, members)
+	}
+	return values, nil
+}
+
+// settleAttempts is how often the members of a group are read while others keep changing it. The last attempt holds off
+// the writers in this process.
+const settleAttempts = 4
+
+// settled returns a group and its members as they were at one moment: every change of the members is a change of the
+// group's version, so the version is the same before and after the members are read.
+func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Record, []Member, error) {
+	for attempt := 1; ; attempt++ {
+		if attempt == settleAttempts {
+			unlock, err := s.locks.lock(ctx, rec.ID)
+			if err != nil {
+				return nil, nil, err
+			}
+			defer unlock()
+		}
+		members, err := s.store.Members(ctx, rec.ID, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the members of a group: %w", err)
+		}
+		now, err := s.store.Get(ctx, t.Name, rec.ID)
+		switch {
+		case errors.Is(err, ErrNotFound): // deleted just now
+			return rec, members, nil
+		case err != nil:
+			return nil, nil, err
+		case now.Version == rec.Version || attempt > settleAttempts:
+			return now, members, nil
+		}
+		rec = now
+	}
+}
 
 // memberValues is the attribute "members" of a group (RFC 7643 section 4.2).
 func (s *server) memberValues(base string, members []Member) []any {
@@ -32,6 +78,23 @@ func (s *server) memberValues(base string, members []Member) []any {
 type group struct {
 	Membership
 	indirect bool
+}
+
+// groupsOfAll returns the attribute "groups" of each user.
+func (s *server) groupsOfAll(ctx context.Context, base string, users []*Record) ([][]any, error) {
+	ids := make([]string, len(users))
+	for i, rec := range users {
+		ids[i] = rec.ID
+	}
+	groups, err := s.groupsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]any, len(users))
+	for i, id := range ids {
+		values[i] = s.groupValues(base, groups[id])
+	}
+	return values, nil
 }
 
 // groupsOf returns, by user id, all groups that users belong to: the direct ones first, then those that these groups are
@@ -179,9 +242,9 @@ func (m *memberScope) add(op scim.PatchOperation, t *resourceType) {
 		for name, v := range value.All() {
 			path, err := scim.ParseAttrPath(name)
 			switch {
-			case scim.EqualName(name, t.Schema.ID): // may hold members in turn
+			case err != nil:
 				m.all = true
-			case err != nil || !isMembers(path, t):
+			case !isMembers(path, t):
 			case replaces || path.Sub != "":
 				m.all = true
 			default:
@@ -191,10 +254,10 @@ func (m *memberScope) add(op scim.PatchOperation, t *resourceType) {
 		return
 	}
 	path, err := filter.ParsePath(op.Path)
-	if err != nil || !isMembers(path.Attr, t) {
-		return // not about members, or about to be refused
-	}
 	switch {
+	case err != nil:
+		m.all = true
+	case !isMembers(path.Attr, t):
 	case path.Filter != nil:
 		if !m.addNamed(path.Filter) {
 			m.all = true

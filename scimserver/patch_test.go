@@ -65,7 +65,7 @@ func TestPatchUser(t *testing.T) {
 			{"a derived attribute", op("add", "groups", []object{{"value": "g"}}), 400, scim.Mutability},
 			{"another id", op("replace", "id", "x"), 400, scim.Mutability},
 			{"a required attribute removed", op("remove", "userName"), 400, scim.Mutability},
-			{"no match to replace", op("replace", `emails[type eq "fax"].value`, "x"), 400, scim.NoTarget},
+			{"no match to replace", op("replace", `emails[value co "nowhere"].value`, "x"), 400, scim.NoTarget},
 			{"a wrong type", op("replace", "active", "maybe"), 400, scim.InvalidValue},
 			{"no value", op("add", "title"), 400, scim.InvalidValue},
 			{"an unknown op", op("move", "title", "x"), 400, scim.InvalidValue},

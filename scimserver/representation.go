@@ -2,7 +2,6 @@ package scimserver
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 
@@ -56,7 +55,8 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 	return []scim.AttrPath{path.Attr}
 }
 
-// represent turns records of one type into what the client sees. What it does not see is not read.
+// represent turns records of one type into what the client sees. What it does not see is not read. It replaces records by
+// newer ones as complete does.
 func (s *server) represent(ctx context.Context, base string, t *resourceType, recs []*Record, p schema.Projection) ([]*scim.Resource, error) {
 	full, err := s.complete(ctx, base, t, recs, shows(t, p))
 	if err != nil {
@@ -79,9 +79,23 @@ func shows(t *resourceType, p schema.Projection) bool {
 	return !slices.ContainsFunc(p.ExcludedAttributes, func(path scim.AttrPath) bool { return is(path) && path.Sub == "" })
 }
 
-// complete adds id and meta to records and, when asked, the attribute that is derived from the membership relation. The
-// results share values with the records: they may be projected, not changed.
+// complete adds id and meta to records and, when asked, the attribute that is derived from the membership relation. A group
+// that changes while its members are read is replaced, in recs too, by a record that fits the members. The results share
+// values with the records: they may be projected, not changed.
 func (s *server) complete(ctx context.Context, base string, t *resourceType, recs []*Record, derived bool) ([]*scim.Resource, error) {
+	relation := make([][]any, len(recs))
+	if derived {
+		var err error
+		switch {
+		case t.isGroup:
+			relation, err = s.membersOf(ctx, base, t, recs)
+		case t.isUser:
+			relation, err = s.groupsOfAll(ctx, base, recs)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	out := make([]*scim.Resource, len(recs))
 	for i, rec := range recs {
 		r := &scim.Resource{}
@@ -92,53 +106,19 @@ func (s *server) complete(ctx context.Context, base string, t *resourceType, rec
 				r.Set(name, value)
 			}
 		}
-		out[i] = r
-	}
-	if derived {
-		if err := s.derive(ctx, base, t, recs, out); err != nil {
-			return nil, err
+		if len(relation[i]) > 0 {
+			r.Set(t.derived(), relation[i])
 		}
-	}
-	for i, rec := range recs {
-		out[i].SetMeta(scim.Meta{
+		r.SetMeta(scim.Meta{
 			ResourceType: t.Name,
 			Created:      rec.Created,
 			LastModified: rec.LastModified,
 			Location:     location(base, t, rec.ID),
 			Version:      versionTag(rec),
 		})
+		out[i] = r
 	}
 	return out, nil
-}
-
-func (s *server) derive(ctx context.Context, base string, t *resourceType, recs []*Record, into []*scim.Resource) error {
-	switch {
-	case t.isGroup:
-		for i, rec := range recs {
-			members, err := s.store.Members(ctx, rec.ID, nil)
-			if err != nil {
-				return fmt.Errorf("read the members of a group: %w", err)
-			}
-			if len(members) > 0 {
-				into[i].Set(attrMembers, s.memberValues(base, members))
-			}
-		}
-	case t.isUser:
-		ids := make([]string, len(recs))
-		for i, rec := range recs {
-			ids[i] = rec.ID
-		}
-		groups, err := s.groupsOf(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for i, id := range ids {
-			if values := s.groupValues(base, groups[id]); len(values) > 0 {
-				into[i].Set(attrGroups, values)
-			}
-		}
-	}
-	return nil
 }
 
 func location(base string, t *resourceType, id string) string {
@@ -147,9 +127,11 @@ func location(base string, t *resourceType, id string) string {
 
 // shown is the answer that shows one resource.
 func (s *server) shown(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
-	resources, err := s.represent(r.Context(), r.base, t, []*Record{rec}, p)
+	recs := []*Record{rec}
+	resources, err := s.represent(r.Context(), r.base, t, recs, p)
 	if err != nil {
 		return nil, err
 	}
+	rec = recs[0]
 	return &reply{status: status, location: location(r.base, t, rec.ID), etag: versionTag(rec), body: resources[0]}, nil
 }

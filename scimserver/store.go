@@ -86,7 +86,8 @@ type Store interface {
 	Delete(ctx context.Context, typ, id string, version int64) error
 
 	// Members returns the direct members of a group in the order in which they joined; when only is not nil, just those
-	// of them that it names. An unknown group has no members.
+	// of them that it names. An unknown group has no members. While the group changes the answer may mix its states; the
+	// caller tells by the group's version.
 	Members(ctx context.Context, group string, only []string) ([]Member, error)
 
 	// MemberOf returns, by resource id, the groups that each of the resources is a direct member of, in a stable order.

@@ -91,22 +91,20 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 	return out, nil
 }
 
-// eachMembership visits memberships in the order in which they came to be, all on one state of the database.
+// eachMembership visits memberships in the order in which they came to be.
 func (s *Store) eachMembership(ctx context.Context, where docstore.Cond, visit func(membership)) error {
-	read := func(q docstore.Reader, after string) (string, error) {
-		page, err := s.layout.members.Query(ctx, q, docstore.Query[membership]{Where: where, After: after, Limit: chunkSize})
+	for after := ""; ; {
+		page, err := s.layout.members.Query(ctx, s.docs.Reader(), docstore.Query[membership]{Where: where, After: after, Limit: chunkSize})
+		if err != nil {
+			return err
+		}
 		for _, doc := range page.Docs {
 			visit(doc.Value)
 		}
-		return page.Next, err
-	}
-	return s.docs.View(ctx, func(q docstore.Reader) error {
-		next, err := read(q, "")
-		for next != "" && err == nil {
-			next, err = read(q, next)
+		if after = page.Next; after == "" {
+			return nil
 		}
-		return err
-	})
+	}
 }
 
 // joining looks up the members that are to join a group and holds them, so that none of them is deleted meanwhile.

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/docstore/filtersql"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
 	"github.com/scimwright/scimwright/scimserver"
@@ -88,7 +89,7 @@ func (s *Store) condition(ctx context.Context, k *kind, f filter.Expr) (where do
 	if member, ok := memberNamed(k, f); ok {
 		return s.hasMember(ctx, member)
 	}
-	where, exact = compile(k, f)
+	where, exact = filtersql.Compile(f, k.column)
 	return where, exact, nil
 }
 
@@ -130,7 +131,24 @@ func (s *Store) hasMember(ctx context.Context, member string) (docstore.Cond, bo
 	return docstore.IDs(groups...), true, nil
 }
 
-// compile translates what the declared indexes serve.
-func compile(k *kind, f filter.Expr) (docstore.Cond, bool) {
-	return nil, false
+// column tells filtersql which index holds an attribute.
+func (k *kind) column(path scim.AttrPath) (filtersql.Column, bool) {
+	r, ok := k.Resolve(path)
+	if !ok || r.Attribute == nil {
+		return filtersql.Column{}, false
+	}
+	switch r.Path {
+	case scim.AttrPath{Name: "id"}:
+		return filtersql.Column{Index: docstore.ID}, true
+	case scim.AttrPath{Name: "meta", Sub: "created"}:
+		return filtersql.Column{Index: docstore.Created, Kind: filtersql.Time, Whole: true}, true
+	case scim.AttrPath{Name: "meta", Sub: "lastModified"}:
+		return filtersql.Column{Index: docstore.Updated, Kind: filtersql.Time, Whole: true}, true
+	}
+	for _, ix := range k.indexes {
+		if ix.text && ix.path.Equal(r.Path) {
+			return filtersql.Column{Index: ix.name, Fold: ix.fold}, true
+		}
+	}
+	return filtersql.Column{}, false
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 )
 
@@ -147,21 +146,4 @@ func (k *kind) attribute(name string) string {
 		}
 	}
 	return name
-}
-
-// index returns the index on an attribute, which a bare multi-valued complex attribute has on its "value".
-func (k *kind) index(path scim.AttrPath) (index, bool) {
-	r, ok := k.Resolve(path)
-	if !ok || r.Attribute == nil {
-		return index{}, false
-	}
-	if r.Sub == nil && r.Attribute.MultiValued && r.Attribute.SubAttribute("value") != nil {
-		r.Path.Sub = "value"
-	}
-	for _, ix := range k.indexes {
-		if ix.text && ix.path.Equal(r.Path) {
-			return ix, true
-		}
-	}
-	return index{}, false
 }

@@ -1,6 +1,8 @@
 package sqlstore_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -9,6 +11,9 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
 	"github.com/scimwright/scimwright/scimserver/storetest"
@@ -33,4 +38,110 @@ func TestStoreKeepsTheContract(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) scimserver.Store { return open(t, database(t)) })
 		})
 	}
+}
+
+// TestLookupsAreAnsweredByIndexes pins down which filters need no scan.
+func TestLookupsAreAnsweredByIndexes(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		store := open(t, db)
+		ann, err := store.Create(t.Context(), storetest.User("ann"), nil)
+		require.NoError(t, err)
+		_, err = store.Create(t.Context(), storetest.Group("team"), []string{ann.ID})
+		require.NoError(t, err)
+		for _, test := range []struct {
+			typ, filter string
+			exact       bool
+			total       int
+		}{
+			{"User", `userName eq "ANN"`, true, 1},
+			{"User", `userName sw "a"`, true, 1},
+			{"User", `urn:ietf:params:scim:schemas:core:2.0:User:userName eq "ann"`, true, 1},
+			{"User", `externalId eq "x"`, true, 0},
+			{"User", `id eq "` + ann.ID + `"`, true, 1},
+			{"User", `displayName eq "x"`, true, 0},
+			{"User", `emails.value eq "x"`, true, 0},
+			{"User", `meta.lastModified ge "2001-01-01T00:00:00Z" and userName eq "ann"`, true, 1},
+			{"User", `not (userName eq "ann")`, true, 0},
+			{"User", `userName co "n"`, false, 0},
+			{"User", `title pr`, false, 0},
+			{"User", `userName eq "ann" and active eq true`, false, 0},
+			{"User", `groups.value eq "x"`, false, 0},
+			{"Group", `displayName eq "TEAM"`, true, 1},
+			{"Group", `members.value eq "` + ann.ID + `"`, true, 1},
+			{"Group", `members eq "` + ann.ID + `"`, true, 1},
+			{"Group", `members[value eq "` + ann.ID + `"] and displayName eq "team"`, true, 1},
+			{"Group", `members.value eq "nobody"`, true, 0},
+			{"Group", `members pr`, false, 0},
+		} {
+			t.Run(test.filter, func(t *testing.T) {
+				f, err := filter.Parse(test.filter)
+				require.NoError(t, err)
+				found, exact, err := store.Select(t.Context(), scimserver.Query{Type: test.typ, Filter: f, Limit: 10})
+				require.NoError(t, err)
+				require.Equal(t, test.exact, exact)
+				require.Equal(t, test.total, found.Total)
+				require.Len(t, found.Records, test.total)
+			})
+		}
+	})
+}
+
+func TestUniqueAttributesOfCustomSchemas(t *testing.T) {
+	device := &schema.ResourceType{
+		ID: "Device", Name: "Device", Endpoint: "/Devices",
+		Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
+			{Name: "serial", CaseExact: true, Uniqueness: schema.Server},
+			{Name: "port", Type: schema.Integer, Uniqueness: schema.Server},
+			{Name: "macs", MultiValued: true, Uniqueness: schema.Server},
+		}},
+		Extensions: []schema.Extension{{Schema: &schema.Schema{ID: "urn:example:ext:2.0:Asset", Attributes: []*schema.Attribute{
+			{Name: "tag", Uniqueness: schema.Global},
+			{Name: "owner", Type: schema.Complex, SubAttributes: []*schema.Attribute{{Name: "badge", Uniqueness: schema.Server}}},
+		}}}},
+	}
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		layout := sqlstore.NewLayout("devices", device)
+		docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
+		require.NoError(t, err)
+		store := sqlstore.New(docs, layout)
+		n := 0
+		create := func(text string) error {
+			n++
+			o, err := scim.Decode([]byte(text))
+			require.NoError(t, err)
+			_, err = store.Create(t.Context(), &scimserver.Record{Type: "Device", ID: fmt.Sprint(n), Resource: &scim.Resource{Object: *o}}, nil)
+			return err
+		}
+		require.NoError(t, create(`{"serial":"A","port":1,"macs":["x","y"],"urn:example:ext:2.0:Asset":{"tag":"T","owner":{"badge":"B"}}}`))
+		require.NoError(t, create(`{"serial":"a","port":2,"macs":["z"]}`), "serial is case exact")
+		for text, attribute := range map[string]string{
+			`{"serial":"A"}`: "serial",
+			`{"port":1}`:     "port",
+			`{"macs":["Y"]}`: "macs",
+			`{"urn:example:ext:2.0:Asset":{"tag":"t"}}`:             "urn:example:ext:2.0:Asset:tag",
+			`{"urn:example:ext:2.0:Asset":{"owner":{"badge":"b"}}}`: "urn:example:ext:2.0:Asset:owner.badge",
+		} {
+			unique, ok := errors.AsType[*scimserver.UniqueError](create(text))
+			require.True(t, ok, text)
+			require.Equal(t, attribute, unique.Attribute)
+		}
+	})
+}
+
+func TestTwoLayoutsInOneDatabaseKnowNothingOfEachOther(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		var stores []*sqlstore.Store
+		for _, name := range []string{"acme", "globex"} {
+			layout := sqlstore.NewLayout(name)
+			docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
+			require.NoError(t, err)
+			stores = append(stores, sqlstore.New(docs, layout))
+		}
+		ann, err := stores[0].Create(t.Context(), storetest.User("ann"), nil)
+		require.NoError(t, err)
+		_, err = stores[1].Get(t.Context(), "User", ann.ID)
+		require.ErrorIs(t, err, scimserver.ErrNotFound)
+		_, err = stores[1].Create(t.Context(), storetest.User("ann"), nil)
+		require.NoError(t, err)
+	})
 }
