@@ -34,7 +34,7 @@ type Doc[T any] struct {
 }
 
 // NewCollection declares a collection. The name is made of lower case letters, digits and single underscores; Open reports
-// names that are not allowed.
+// declarations that are not allowed.
 func NewCollection[T any](name string, indexes ...Index[T]) *Collection[T] {
 	c := &Collection[T]{}
 	erased := make([]index, len(indexes))
@@ -43,6 +43,9 @@ func NewCollection[T any](name string, indexes ...Index[T]) *Collection[T] {
 		c.values = append(c.values, ix.Values)
 	}
 	c.table = newTable(name, erased)
+	if i := slices.IndexFunc(indexes, func(ix Index[T]) bool { return ix.Values == nil }); i >= 0 {
+		c.table.err = fmt.Errorf("index %s has no Values", indexes[i].Name)
+	}
 	return c
 }
 

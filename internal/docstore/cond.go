@@ -42,8 +42,8 @@ type (
 	}
 	prefix  struct{ index, prefix string }
 	notNull struct{ index string }
-	all     []Cond
-	any_    []Cond
+	allOf   []Cond
+	anyOf   []Cond
 	not     struct{ cond Cond }
 )
 
@@ -72,10 +72,10 @@ func Prefix(index, text string) Cond { return prefix{index, text} }
 func NotNull(index string) Cond { return notNull{index} }
 
 // All holds when every condition does, and for no conditions.
-func All(conds ...Cond) Cond { return all(conds) }
+func All(conds ...Cond) Cond { return allOf(conds) }
 
 // Any holds when at least one condition does, and never for no conditions.
-func Any(conds ...Cond) Cond { return any_(conds) }
+func Any(conds ...Cond) Cond { return anyOf(conds) }
 
 // Not holds when the condition does not, so also for documents that have no value in the index.
 func Not(cond Cond) Cond { return not{cond} }
@@ -207,8 +207,8 @@ func (c notNull) write(b *builder) error {
 	return nil
 }
 
-func (c all) write(b *builder) error  { return writeList(b, c, " AND ", always) }
-func (c any_) write(b *builder) error { return writeList(b, c, " OR ", never) }
+func (c allOf) write(b *builder) error { return writeList(b, c, " AND ", always) }
+func (c anyOf) write(b *builder) error { return writeList(b, c, " OR ", never) }
 
 func writeList(b *builder, conds []Cond, operator, empty string) error {
 	if len(conds) == 0 {

@@ -8,13 +8,13 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no document with this id.
+	// ErrNotFound says that there is no document with this id.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: the document has another revision than the caller expects.
+	// ErrConflict says that the document has another revision than the caller expects.
 	ErrConflict = errors.New("revision conflict")
-	// ErrBadCursor: a cursor was not made by this query. What the caller's client sent is at fault.
+	// ErrBadCursor says that a cursor was not made by this query. What the client sent is at fault.
 	ErrBadCursor = errors.New("cursor does not belong to this query")
-	// ErrBadID: an id to insert is empty, longer than MaxIDLength, not valid UTF-8, or contains a NUL byte.
+	// ErrBadID says that an id to insert is empty, longer than MaxIDLength, not valid UTF-8, or contains a NUL byte.
 	ErrBadID = errors.New("invalid document id")
 	// ErrUnique is what *UniqueError matches with errors.Is. It is sqldb.ErrUnique.
 	ErrUnique = sqldb.ErrUnique

@@ -184,10 +184,10 @@ func successor(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-size]
-		switch {
-		case r == utf8.MaxRune:
+		switch r {
+		case utf8.MaxRune:
 			continue
-		case r == 0xD7FF: // the surrogates follow, which UTF-8 leaves out
+		case 0xD7FF: // the surrogates follow, which UTF-8 leaves out
 			r = 0xE000
 		default:
 			r++

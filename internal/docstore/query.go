@@ -297,8 +297,6 @@ func (w *walk[T]) checksum(payload []byte) []byte {
 	if w.order != nil {
 		order = w.order.name
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %t %q ", w.c.table.name, order, w.desc, w.where)
-	h.Write(payload)
-	return h.Sum(nil)[:checksumLength]
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %t %q %s", w.c.table.name, order, w.desc, w.where, payload))
+	return sum[:checksumLength]
 }

@@ -28,9 +28,12 @@ func (ix *index) declaration() declaration {
 	return d
 }
 
-// Names of database objects. A side table has the index _u on the values of a unique index and _s on seq.
-func (t *table) columnIndexName(index string) string { return t.name + "_k_" + index }
+// Names of database objects. Neither collections nor indexes have "__" in their names, so none of these can meet another.
+func (t *table) idIndexName() string                 { return t.name + "__id" }
+func (t *table) columnIndexName(index string) string { return t.name + "__" + index + "__k" }
 func (t *table) sideName(index string) string        { return t.name + "__" + index }
+func (t *table) sideUniqueName(index string) string  { return t.name + "__" + index + "__u" }
+func (t *table) sideSeqName(index string) string     { return t.name + "__" + index + "__s" }
 
 // open makes the table and what its indexes need, drops what is declared no more or otherwise, and has fill compute the
 // values of the indexes that are new. It all happens in the transaction of the caller, who holds the schema lock.
@@ -43,7 +46,7 @@ func (t *table) open(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index
 		catalogSQL,
 		"CREATE TABLE IF NOT EXISTS "+t.quoted+" (seq "+d.SerialKey()+", id "+d.TextType()+" NOT NULL, rev BIGINT NOT NULL, "+
 			"created BIGINT NOT NULL, updated BIGINT NOT NULL, doc "+d.BytesType()+" NOT NULL)",
-		"CREATE UNIQUE INDEX IF NOT EXISTS "+quote(t.name+"_id")+" ON "+t.quoted+" (id)")
+		"CREATE UNIQUE INDEX IF NOT EXISTS "+quote(t.idIndexName())+" ON "+t.quoted+" (id)")
 	if err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	return execAll(ctx, tx,
 		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+valueType+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
 			"PRIMARY KEY ("+ix.quoted+", seq))"+options,
-		"CREATE INDEX "+quote(t.sideName(ix.name)+"_s")+" ON "+ix.side+" (seq)")
+		"CREATE INDEX "+quote(t.sideSeqName(ix.name))+" ON "+ix.side+" (seq)")
 }
 
 // addIndex makes the database index of a filled index and enters it into the catalog.
@@ -144,7 +147,7 @@ func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	statement := ""
 	switch {
 	case ix.multi && ix.unique:
-		statement = "CREATE UNIQUE INDEX " + quote(t.sideName(ix.name)+"_u") + " ON " + ix.side + " (" + ix.quoted + ")"
+		statement = "CREATE UNIQUE INDEX " + quote(t.sideUniqueName(ix.name)) + " ON " + ix.side + " (" + ix.quoted + ")"
 	case ix.multi: // the primary key serves
 	case ix.unique:
 		statement = "CREATE UNIQUE INDEX " + quote(t.columnIndexName(ix.name)) + " ON " + t.quoted + " (" + ix.quoted + ")"

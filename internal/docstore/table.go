@@ -38,7 +38,7 @@ var (
 	validIndex      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$`)
 )
 
-// maxNameLength is PostgreSQL's limit for names, which are cut beyond it; the longest of ours has a two letter suffix.
+// maxNameLength is PostgreSQL's limit for names, which it cuts beyond that.
 const maxNameLength = 63
 
 // reservedPrefix begins the names of the tables that docstore keeps for itself.
@@ -55,7 +55,7 @@ func newTable(name string, indexes []index) *table {
 			Updated: {name: Updated, field: "updated", quoted: "updated", kind: Int},
 		},
 	}
-	if !validCollection.MatchString(name) || strings.HasPrefix(name, reservedPrefix) {
+	if !validCollection.MatchString(name) || strings.HasPrefix(name, reservedPrefix) || len(t.idIndexName()) > maxNameLength {
 		t.err = fmt.Errorf("collection name %q is not allowed", name)
 		return t
 	}
@@ -65,7 +65,7 @@ func newTable(name string, indexes []index) *table {
 	for i := range t.indexes {
 		ix := &t.indexes[i]
 		lower := strings.ToLower(ix.name)
-		if !validIndex.MatchString(ix.name) || folded[lower] || len(name)+len("__u")+len(ix.name)+2 > maxNameLength {
+		if !validIndex.MatchString(ix.name) || folded[lower] || len(t.columnIndexName(ix.name)) > maxNameLength {
 			t.err = fmt.Errorf("collection %s: index name %q is not allowed or taken", name, ix.name)
 			return t
 		}
@@ -274,7 +274,7 @@ func (t *table) explain(err error) error {
 		ix := &t.indexes[i]
 		postgres, sqlite := t.columnIndexName(ix.name), t.name+"."+ix.field
 		if ix.multi {
-			postgres, sqlite = t.sideName(ix.name)+"_u", t.sideName(ix.name)+"."+ix.field
+			postgres, sqlite = t.sideUniqueName(ix.name), t.sideName(ix.name)+"."+ix.field
 		}
 		if violation.Constraint == postgres || violation.Constraint == sqlite {
 			return &UniqueError{Collection: t.name, Index: ix.name, err: err}

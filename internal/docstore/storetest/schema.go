@@ -155,10 +155,13 @@ func testSchema(t *testing.T, open Opener) {
 			_, err := docstore.Open(t.Context(), db, nil, c)
 			require.Error(t, err, "index %q", name)
 		}
+		noValues := docstore.NewCollection("ok", docstore.Index[person]{Name: "login"})
+		_, err := docstore.Open(t.Context(), db, nil, noValues)
+		require.ErrorContains(t, err, "login has no Values")
 		c := docstore.NewCollection("order",
 			docstore.Index[person]{Name: "select", Values: func(p *person) []any { return []any{p.Login} }},
 			docstore.Index[person]{Name: "group", Multi: true, Values: func(p *person) []any { return list(p.Mails, same) }})
-		_, err := docstore.Open(t.Context(), db, nil, c)
+		_, err = docstore.Open(t.Context(), db, nil, c)
 		require.NoError(t, err)
 		_, err = docstore.Open(t.Context(), db, nil, c, c)
 		require.ErrorContains(t, err, "twice")
