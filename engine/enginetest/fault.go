@@ -1,0 +1,58 @@
+package enginetest
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Fault is something that a target does wrong. Exactly one of the effects is set.
+type Fault struct {
+	// Method and Path restrict the fault to some requests: the method, and the beginning of the path below the base. Empty
+	// fields match all.
+	Method, Path string
+	// Times is how often the fault happens. Defaults to 1; negative means until Heal.
+	Times int
+
+	Status     int             // answer with this status and a SCIM error, without doing anything
+	RetryAfter string          // goes with Status
+	HTML       bool            // answer 200 with a page, without doing anything
+	Hang       <-chan struct{} // do not answer until it is closed, nor do anything; the connection is then dropped
+	Drop       bool            // drop the connection, without doing anything
+	DropAfter  bool            // do it, then drop the connection
+	Truncate   bool            // do it, then break the answer off in the middle
+	Empty      bool            // do it, then answer with the right status and no body
+}
+
+func (f *Fault) matches(r *http.Request, path string) bool {
+	return f.Times != 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(path, f.Path)
+}
+
+// Inject adds faults. The first one that matches a request happens.
+func (t *Target) Inject(faults ...Fault) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range faults {
+		if f.Times == 0 {
+			f.Times = 1
+		}
+		t.faults = append(t.faults, &f)
+	}
+}
+
+// Heal removes all faults.
+func (t *Target) Heal() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.faults = nil
+}
+
+// fault takes the first fault that matches.
+func (t *Target) fault(r *http.Request, path string) Fault {
+	for _, f := range t.faults {
+		if f.matches(r, path) {
+			f.Times--
+			return *f
+		}
+	}
+	return Fault{}
+}

@@ -1,0 +1,296 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/patch"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// Target is a fake SCIM target, an http.Handler to be served at the root of a test server. Options are set before it is used.
+type Target struct {
+	Token  string // required as bearer token; empty: not checked
+	ETags  bool   // answer with entity tags and check If-Match
+	Unique bool   // refuse a second user of the same userName, or group of the same displayName, with 409
+
+	mu       sync.Mutex
+	seq      int
+	kinds    map[string]*kind
+	faults   []*Fault
+	requests []string
+}
+
+type kind struct {
+	rt   *schema.ResourceType
+	name string // unique attribute
+	ids  []string
+	all  map[string]*scim.Resource
+	rev  map[string]int
+}
+
+// NewTarget returns an empty target.
+func NewTarget() *Target {
+	t := &Target{Unique: true, kinds: map[string]*kind{}}
+	t.kinds["Users"] = &kind{rt: schema.UserType(), name: "userName", all: map[string]*scim.Resource{}, rev: map[string]int{}}
+	t.kinds["Groups"] = &kind{rt: schema.GroupType(), name: "displayName", all: map[string]*scim.Resource{}, rev: map[string]int{}}
+	return t
+}
+
+// Requests returns the requests so far as "METHOD path", and forgets them.
+func (t *Target) Requests() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := t.requests
+	t.requests = nil
+	return out
+}
+
+// Users returns copies of all users, in the order of their creation.
+func (t *Target) Users() []*scim.Resource { return t.list("Users") }
+
+// Groups returns copies of all groups, in the order of their creation.
+func (t *Target) Groups() []*scim.Resource { return t.list("Groups") }
+
+func (t *Target) list(name string) []*scim.Resource {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.kinds[name]
+	out := make([]*scim.Resource, len(k.ids))
+	for i, id := range k.ids {
+		out[i] = k.all[id].Clone()
+	}
+	return out
+}
+
+// Add creates a resource behind the engine's back and returns its id. endpoint is "Users" or "Groups".
+func (t *Target) Add(endpoint string, r *scim.Resource) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.add(t.kinds[endpoint], r.Clone()).ID()
+}
+
+// Remove deletes a resource behind the engine's back.
+func (t *Target) Remove(endpoint, id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kinds[endpoint].remove(id)
+}
+
+func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
+	t.seq++
+	r.SetID(strings.ToLower(k.rt.Name[:1]) + strconv.Itoa(t.seq))
+	k.ids = append(k.ids, r.ID())
+	k.all[r.ID()] = r
+	return r
+}
+
+func (k *kind) remove(id string) {
+	delete(k.all, id)
+	k.ids = slices.DeleteFunc(k.ids, func(other string) bool { return other == id })
+}
+
+// ServeHTTP implements http.Handler.
+func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RequestURI()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	t.requests = append(t.requests, r.Method+" "+path)
+	f := t.fault(r, path)
+	var a answer
+	if f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop {
+		a = t.handle(r, body)
+	}
+	t.mu.Unlock()
+
+	switch {
+	case f.Status != 0:
+		if f.RetryAfter != "" {
+			w.Header().Set("Retry-After", f.RetryAfter)
+		}
+		a = answer{status: f.Status, body: scim.Errorf(f.Status, "", "injected %d", f.Status)}
+	case f.HTML:
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><body>We are down for maintenance</body></html>")
+		return
+	case f.Hang != nil:
+		select {
+		case <-f.Hang:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	case f.Drop, f.DropAfter:
+		panic(http.ErrAbortHandler)
+	case f.Empty:
+		a.body = nil
+	}
+	a.write(w, f.Truncate)
+}
+
+type answer struct {
+	status int
+	etag   string
+	body   any
+}
+
+func refuse(status int, kind scim.Type, format string, args ...any) answer {
+	return answer{status: status, body: scim.Errorf(status, kind, format, args...)}
+}
+
+func (a answer) write(w http.ResponseWriter, truncate bool) {
+	var data []byte
+	if a.body != nil {
+		data, _ = json.Marshal(a.body)
+		w.Header().Set("Content-Type", scim.MediaType)
+	}
+	if a.etag != "" {
+		w.Header().Set("ETag", a.etag)
+	}
+	if truncate {
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)+1))
+		data = data[:len(data)/2]
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(data)
+	if truncate {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (t *Target) handle(r *http.Request, body []byte) answer {
+	if t.Token != "" && r.Header.Get("Authorization") != "Bearer "+t.Token {
+		return refuse(http.StatusUnauthorized, "", "the token is not valid")
+	}
+	endpoint, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	k := t.kinds[endpoint]
+	if k == nil {
+		return refuse(http.StatusNotFound, "", "no such endpoint")
+	}
+	if id == "" {
+		return t.collection(r, k, body)
+	}
+	have := k.all[id]
+	if have == nil {
+		return refuse(http.StatusNotFound, "", "%s %s not found", k.rt.Name, id)
+	}
+	if match := r.Header.Get("If-Match"); t.ETags && match != "" && match != k.etag(id) {
+		return refuse(http.StatusPreconditionFailed, "", "it was changed")
+	}
+	var err error
+	next := have
+	switch r.Method {
+	case http.MethodGet:
+	case http.MethodDelete:
+		k.remove(id)
+		return answer{status: http.StatusNoContent}
+	case http.MethodPut:
+		if next, err = scim.DecodeResource(body); err == nil {
+			next.SetID(id)
+		}
+	case http.MethodPatch:
+		next, err = t.patched(k, have, body)
+	default:
+		return refuse(http.StatusMethodNotAllowed, "", "no %s here", r.Method)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if r.Method != http.MethodGet {
+		if other := t.taken(k, next.Text(k.name)); t.Unique && other != "" && other != id {
+			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
+		}
+		k.all[id] = next
+		k.rev[id]++
+	}
+	return t.resource(k, http.StatusOK, next)
+}
+
+func (t *Target) patched(k *kind, have *scim.Resource, body []byte) (*scim.Resource, error) {
+	o, err := scim.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := scim.ParsePatchRequest(o)
+	if err != nil {
+		return nil, err
+	}
+	next, _, err := patch.Apply(have, req, k.rt, patch.Options{Lenient: true})
+	return next, err
+}
+
+func failed(err error) answer {
+	if e, ok := errors.AsType[*scim.Error](err); ok {
+		return answer{status: e.Status, body: e}
+	}
+	return refuse(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
+}
+
+func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
+	switch r.Method {
+	case http.MethodGet:
+		return t.search(r, k)
+	case http.MethodPost:
+		next, err := scim.DecodeResource(body)
+		if err != nil {
+			return failed(err)
+		}
+		if t.Unique && t.taken(k, next.Text(k.name)) != "" {
+			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
+		}
+		return t.resource(k, http.StatusCreated, t.add(k, next))
+	default:
+		return refuse(http.StatusMethodNotAllowed, "", "no %s here", r.Method)
+	}
+}
+
+func (t *Target) taken(k *kind, name string) string {
+	for _, id := range k.ids {
+		if strings.EqualFold(k.all[id].Text(k.name), name) {
+			return id
+		}
+	}
+	return ""
+}
+
+func (t *Target) search(r *http.Request, k *kind) answer {
+	list := scim.ListResponse{StartIndex: 1, Resources: []*scim.Resource{}}
+	var match filter.Expr
+	if text := r.URL.Query().Get("filter"); text != "" {
+		var err error
+		if match, err = filter.Parse(text); err != nil {
+			return failed(err)
+		}
+	}
+	for _, id := range k.ids {
+		if match == nil || filter.Eval(match, k.all[id], k.rt) {
+			list.Resources = append(list.Resources, k.all[id])
+		}
+	}
+	list.TotalResults, list.ItemsPerPage = len(list.Resources), len(list.Resources)
+	return answer{status: http.StatusOK, body: list}
+}
+
+func (t *Target) resource(k *kind, status int, r *scim.Resource) answer {
+	shown := r.Clone()
+	shown.Delete("password")
+	a := answer{status: status, body: shown}
+	if t.ETags {
+		a.etag = k.etag(r.ID())
+	}
+	return a
+}
+
+func (k *kind) etag(id string) string { return fmt.Sprintf(`W/"%d"`, k.rev[id]) }

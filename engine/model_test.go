@@ -1,0 +1,134 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// TestWhateverHappensTheTargetConverges drives the engine with random assignments, changes, unassignments, group changes and
+// faults, and then compares the target with the directory.
+func TestWhateverHappensTheTargetConverges(t *testing.T) {
+	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+		t.Run(string(style), func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) { converge(t, rt, style) })
+		})
+	}
+}
+
+// modelSteps is the length of one history; rapid runs a hundred of them for each style unless told otherwise.
+const modelSteps = 40
+
+func converge(t *testing.T, rt *rapid.T, style engine.Style) {
+	t.Helper()
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{Sweep: 2 * time.Millisecond})
+	defer w.stop(w.engine)
+	w.target.Style = style
+	w.target.MemberBatch = 2
+	w.dir.SetTarget(app, w.target)
+	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
+
+	userIDs, groupIDs := []string{"a", "b", "c", "d", "e"}, []string{"g", "h"}
+	faults := []enginetest.Fault{
+		{Drop: true}, {DropAfter: true}, {Truncate: true}, {Status: 500}, {Status: 503, RetryAfter: "0"},
+		{Status: 429, RetryAfter: "0"}, {Status: 401}, {HTML: true}, {Method: "POST", DropAfter: true}, {Method: "PATCH", DropAfter: true},
+		{Method: "PUT", Truncate: true},
+	}
+	want := map[string]engine.UserState{} // by user
+	groups := map[string]engine.GroupState{}
+	members := map[string]map[string]bool{"g": {}, "h": {}}
+	for range modelSteps {
+		id := rapid.SampledFrom(userIDs).Draw(rt, "user")
+		g := rapid.SampledFrom(groupIDs).Draw(rt, "group")
+		switch rapid.IntRange(0, 6).Draw(rt, "step") {
+		case 0, 1: // assign or change
+			u := user(id, fmt.Sprintf("%s%d", id, rapid.IntRange(0, 3).Draw(rt, "name")))
+			want[id] = u
+			w.set(id, u)
+		case 2: // unassign
+			u := want[id]
+			if u.UserName == "" {
+				u.UserName = id
+			}
+			u.Want = rapid.SampledFrom([]engine.Want{engine.Inactive, engine.Absent}).Draw(rt, "want")
+			want[id] = u
+			w.set(id, u)
+		case 3: // push or rename a group
+			s := engine.GroupState{Want: engine.Active, DisplayName: fmt.Sprintf("%s%d", g, rapid.IntRange(0, 3).Draw(rt, "name"))}
+			groups[g] = s
+			w.dir.SetGroup(app, g, s)
+			w.mark(groupMark(g))
+		case 4: // membership
+			in := rapid.Bool().Draw(rt, "in")
+			members[g][id] = in
+			w.join(g, id, in)
+		case 5:
+			w.fake.Inject(rapid.SampledFrom(faults).Draw(rt, "fault"))
+		case 6:
+			w.wait()
+		}
+	}
+	w.wait()
+	w.fake.Heal()
+	w.wait()
+
+	remote := map[string][]*scim.Resource{} // by externalId
+	for _, u := range w.fake.Users() {
+		remote[u.ExternalID()] = append(remote[u.ExternalID()], u)
+	}
+	idOf := map[string]string{}
+	for id, u := range want {
+		if len(remote[id]) > 1 {
+			rt.Fatalf("%d accounts for %s", len(remote[id]), id)
+		}
+		if len(remote[id]) == 0 {
+			if u.Want == engine.Active {
+				rt.Fatalf("no account for %s: %+v", id, w.state(engine.User, id))
+			}
+			continue
+		}
+		got := remote[id][0]
+		idOf[id] = got.ID()
+		active, _ := got.Bool("active")
+		if active != (u.Want == engine.Active) {
+			rt.Fatalf("%s is active=%v, want %s: %+v", id, active, u.Want, w.state(engine.User, id))
+		}
+		if u.Want == engine.Active && got.Text("userName") != u.UserName {
+			rt.Fatalf("%s is called %s, want %s", id, got.Text("userName"), u.UserName)
+		}
+	}
+	if len(w.fake.Groups()) != len(groups) {
+		rt.Fatalf("%d groups, want %d", len(w.fake.Groups()), len(groups))
+	}
+	for id, s := range groups {
+		var got *scim.Resource
+		for _, g := range w.fake.Groups() {
+			if g.Text("displayName") == s.DisplayName {
+				got = g
+			}
+		}
+		if got == nil {
+			rt.Fatalf("no group %s: %+v", s.DisplayName, w.state(engine.Group, id))
+		}
+		have := map[string]bool{}
+		for _, v := range got.Array("members") {
+			o, _ := v.(*scim.Object)
+			if have[o.Text("value")] {
+				rt.Fatalf("%s contains %s twice", s.DisplayName, o.Text("value"))
+			}
+			have[o.Text("value")] = true
+		}
+		for user, in := range members[id] {
+			if remoteID := idOf[user]; remoteID != "" && have[remoteID] != in {
+				rt.Fatalf("%s in %s: %v, want %v: %+v", user, s.DisplayName, !in, in, w.state(engine.Group, id))
+			}
+		}
+	}
+}
