@@ -172,11 +172,14 @@ func (c *Collection[T]) Delete(ctx context.Context, tx *Tx, id string) error {
 
 // DeleteWhere removes the documents that fulfil the condition and returns how many there were. A nil condition removes all.
 func (c *Collection[T]) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error) {
-	where, args, err := c.table.where(cond)
+	b, err := c.table.build(cond)
+	if err == nil && b.inexact {
+		err = errInexact // it would delete more
+	}
 	if err != nil {
 		return 0, c.wrap(err)
 	}
-	n, err := affected(tx.sql.Exec(ctx, "DELETE FROM "+c.table.quoted+where, args...))
+	n, err := affected(tx.sql.Exec(ctx, "DELETE FROM "+c.table.quoted+" WHERE "+b.sql.String(), b.args...))
 	return n, c.wrap(err)
 }
 

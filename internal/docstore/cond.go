@@ -1,6 +1,7 @@
 package docstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,10 +19,13 @@ type Cond interface {
 
 // builder collects the text of a WHERE clause and its arguments.
 type builder struct {
-	table *table
-	sql   strings.Builder
-	args  []any
+	table   *table
+	sql     strings.Builder
+	args    []any
+	inexact bool // see Exact
 }
+
+var errInexact = errors.New("text is too long for this condition")
 
 func (b *builder) add(sql string, args ...any) {
 	b.sql.WriteString(sql)
@@ -109,6 +113,7 @@ func (c compare) write(b *builder) error {
 	}
 	op := c.op
 	if text, _, _ := textValue(c.value); col.kind == Text && !col.raw && op != "=" && !Exact(text) {
+		b.inexact = true
 		from, to := keyRange(text)
 		switch {
 		case op == ">" || op == ">=":
@@ -188,6 +193,8 @@ func (c prefix) write(b *builder) error {
 	from, to := keyRange(c.prefix)
 	if col.raw {
 		from, to = c.prefix, successor(c.prefix)
+	} else if !Exact(c.prefix) {
+		b.inexact = true
 	}
 	col.where(b, func(value string) {
 		b.add(value+" >= ?", from)
@@ -237,10 +244,16 @@ func writeCond(b *builder, cond Cond) error {
 }
 
 func (c not) write(b *builder) error {
+	before := b.inexact
+	b.inexact = false
 	b.add("(")
 	if err := writeCond(b, c.cond); err != nil {
 		return err
 	}
+	if b.inexact { // the negation would miss documents
+		return errInexact
+	}
+	b.inexact = before
 	b.add(") IS NOT TRUE")
 	return nil
 }

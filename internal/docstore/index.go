@@ -55,7 +55,7 @@ const (
 )
 
 // Exact says whether Prefix, Gt, Ge, Lt and Le are exact for a text. For one of more than about 950 bytes they also let
-// documents through whose values begin alike.
+// documents through whose values begin alike, so Not and DeleteWhere refuse them.
 func Exact(text string) bool { return len(escaper.Replace(text)) <= exactLength }
 
 // column is an index, or one of the columns that every collection has, without the type of the documents.

@@ -123,12 +123,8 @@ func (c *Collection[T]) walk(query Query[T]) (*walk[T], error) {
 			slices.Reverse(w.stretches)
 		}
 	}
-	cond := query.Where
-	if cond == nil {
-		cond = All()
-	}
 	var err error
-	if w.where, w.args, err = c.table.where(cond); err != nil {
+	if w.where, w.args, err = c.table.where(query.Where); err != nil {
 		return nil, err
 	}
 	if query.After == "" {

@@ -119,14 +119,16 @@ func (t *table) column(name string) (*column, error) {
 
 // where writes " WHERE ..." for a condition.
 func (t *table) where(cond Cond) (sql string, args []any, err error) {
-	if cond == nil {
-		return "", nil, nil
-	}
-	b := &builder{table: t}
-	if err := cond.write(b); err != nil {
+	b, err := t.build(cond)
+	if err != nil {
 		return "", nil, err
 	}
 	return " WHERE " + b.sql.String(), b.args, nil
+}
+
+func (t *table) build(cond Cond) (*builder, error) {
+	b := &builder{table: t}
+	return b, writeCond(b, cond)
 }
 
 // keys are the index values of one document: single-valued ones in the order of the columns, and the others by index.

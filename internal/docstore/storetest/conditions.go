@@ -204,6 +204,16 @@ func testHostileText(t *testing.T, open Opener) {
 			}
 		}
 	})
+	t.Run("conditions that let too much through are neither negated nor deleted by", func(t *testing.T) {
+		for _, cond := range []docstore.Cond{docstore.Prefix("plain", long), docstore.Lt("plain", long)} {
+			_, err := f.people.Count(f.ctx(), f.store.Reader(), docstore.Not(cond))
+			require.ErrorContains(t, err, "too long")
+			require.ErrorContains(t, f.store.Update(f.ctx(), func(tx *docstore.Tx) error {
+				_, err := f.people.DeleteWhere(f.ctx(), tx, cond)
+				return err
+			}), "too long")
+		}
+	})
 	t.Run("text that is not UTF-8 is refused", func(t *testing.T) {
 		_, err := f.tryInsert("x", person{Login: "\xff"})
 		require.ErrorContains(t, err, "UTF-8")
