@@ -12,19 +12,20 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/users"
 )
 
-// slicesOf lists the slices. Their reactions run in this order.
+// slicesOf lists the slices. Reactions run in the order in which the slices are made.
 func slicesOf(d model.Deps, o Options) []rest.Slice {
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
-	slices := []rest.Slice{
+	list := []rest.Slice{
 		users.New(d, users.Options{HashCost: o.HashCost}),
 		groups.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
-		assignments.New(d, assignments.Options{Secrets: o.Secrets}),
+		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		tokens,
 	}
 	if o.Work != nil {
-		slices = append(slices, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, CreateToken: createToken(tokens)}))
+		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
 	}
-	return slices
+	return list
 }

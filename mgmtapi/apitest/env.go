@@ -1,0 +1,107 @@
+package apitest
+
+import (
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// Token is the API token of the built-in administrator.
+const Token = "00testTokenOfTheAdministrator012345678-_ab"
+
+// Env is an API on a server of its own.
+type Env struct {
+	API    *mgmtapi.API
+	Store  *docstore.Store
+	Model  *model.Model
+	Clock  *Clock
+	Server *httptest.Server
+	Log    *Log
+
+	document *openapi3.T
+	router   routers.Router
+}
+
+// New serves an API on an empty database, with rate limits off and cheap password hashes. Each adjust may change the options.
+func New(t testing.TB, db *sqldb.DB, adjust ...func(*mgmtapi.Options)) *Env {
+	t.Helper()
+	e := &Env{Model: model.New(), Clock: NewClock(), Log: &Log{}}
+	var err error
+	e.Store, err = docstore.Open(t.Context(), db, e.Clock.Now, e.Model.Tables()...)
+	require.NoError(t, err)
+	o := mgmtapi.Options{
+		Store: e.Store, Model: e.Model, HashCost: bcrypt.MinCost, RateLimits: auth.Limits{Off: true},
+		Now: e.Clock.Now, Logger: slog.New(slog.NewTextHandler(e.Log, nil)),
+	}
+	for _, f := range adjust {
+		f(&o)
+	}
+	e.API, err = mgmtapi.New(o)
+	require.NoError(t, err)
+	require.NoError(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: Token}))
+	e.document, err = e.API.Document()
+	require.NoError(t, err)
+	e.router, err = gorillamux.NewRouter(e.document)
+	require.NoError(t, err)
+	e.Server = httptest.NewServer(e.API)
+	t.Cleanup(e.Server.Close)
+	return e
+}
+
+// Clock is a clock that tests move.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock makes a clock that stands at a fixed time.
+func NewClock() *Clock { return &Clock{now: time.Date(2026, 3, 4, 5, 6, 7, 890_000_000, time.UTC)} }
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Log keeps what the API logs.
+type Log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write adds to the log.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns all that was logged.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
