@@ -49,9 +49,12 @@ func TestCreateUser(t *testing.T) {
 			a := h.newUser(t, "lenient", object{"active": "True", "roles": []any{}, "displayName": nil,
 				"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema, "urn:example:unknown"}, "unknown": 1,
 				"name": object{"formatted": "L", "unknown": true}})
+			require.Equal(t, `{"formatted":"L"}`, a.json("name"))
 			require.Equal(t, "true", a.json("active"))
 			require.Equal(t, `["`+scim.UserSchema+`"]`, a.json("schemas"))
 			require.NotContains(t, a.text, "unknown")
+			a = h.newUser(t, "managed", object{scim.EnterpriseUserSchema: object{"manager": "26"}})
+			require.Equal(t, `{"manager":{"value":"26"}}`, string(scim.AppendValue(nil, a.body.Complex(scim.EnterpriseUserSchema))), "a bare manager")
 		})
 	})
 }

@@ -4,6 +4,19 @@
 // types it is given, checks bearer tokens and speaks the protocol's errors. Every client mistake gets a 4xx; what the
 // ServiceProviderConfig advertises works and what does not work is not advertised.
 //
+// Where the RFCs leave a choice, the server has made it:
+//
+//   - A PUT clears what it does not name, but for the password. A change that makes no difference keeps version and
+//     lastModified.
+//   - A PATCH is answered with the resource; that of a group with 204, unless attributes or excludedAttributes ask for a body.
+//   - Members have to exist: an unknown one is refused with 400 invalidValue, and nothing is changed. A deleted resource
+//     leaves its groups, which is a change of them. What a client says of a member's type and display does not count.
+//   - The groups of a user include those it belongs to through other groups, as "indirect".
+//   - Versions are weak entity tags, compared by their opaque value in If-Match too. They stand for what clients can write.
+//   - attributes and excludedAttributes together, and filters on attributes that are never returned, are 400.
+//   - Discovery needs a token like everything else.
+//   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Strict] is set.
+//
 // It does not decide who may see which resource, it does not keep data (package scimserver/sqlstore does, on SQLite and
 // PostgreSQL) and it sets no network timeouts: those belong to the http.Server that runs it.
 package scimserver

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
 )
 
 func TestGet(t *testing.T) {
@@ -37,5 +40,28 @@ func TestGet(t *testing.T) {
 		t.Run("a user is no group", func(t *testing.T) {
 			h.do(t, http.MethodGet, "/Groups/"+ann.id(), nil).wantError(t, http.StatusNotFound, "")
 		})
+	})
+}
+
+func TestLocationsBeginWithTheBaseURL(t *testing.T) {
+	t.Run("the request's own by default", func(t *testing.T) {
+		h := serve(t, newMapStore())
+		a := h.do(t, http.MethodPost, "/Users", user("ann"), func(r *http.Request) { r.Host = "idm.example.com" }).want(t, http.StatusCreated)
+		require.Equal(t, "http://idm.example.com"+prefix+"/Users/"+a.id(), a.header.Get("Location"))
+	})
+	t.Run("the configured one", func(t *testing.T) {
+		h := serve(t, newMapStore(), func(o *scimserver.Options) { o.BaseURL = "https://proxy.example.com/scim/" })
+		a := h.newUser(t, "ann")
+		require.Equal(t, "https://proxy.example.com/scim/Users/"+a.id(), a.header.Get("Location"))
+		g := h.newGroup(t, "team", a.id())
+		require.Contains(t, g.json("members"), `"$ref":"https://proxy.example.com/scim/Users/`+a.id()+`"`)
+		require.Equal(t, `"https://proxy.example.com/scim/Schemas/`+scim.UserSchema+`"`, h.get(t, "/Schemas/"+scim.UserSchema).json("meta.location"))
+	})
+	t.Run("at the root of a host", func(t *testing.T) {
+		h := serve(t, newMapStore(), func(o *scimserver.Options) { o.Prefix = "" })
+		h.url = strings.TrimSuffix(h.url, prefix)
+		a := h.newUser(t, "ann")
+		require.Equal(t, a.id(), h.get(t, a.header.Get("Location")).id())
+		h.get(t, "/")
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/scim"
@@ -227,14 +226,6 @@ func (h *harness) get(t testing.TB, path string) *answer {
 func (h *harness) patch(t testing.TB, path string, operations ...object) *answer {
 	t.Helper()
 	return h.do(t, http.MethodPatch, path, patchOf(operations...))
-}
-
-// equal compares two values and shows the difference.
-func equal[T any](t testing.TB, want, got T) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("differs (-want +got):\n%s", diff)
-	}
 }
 
 // sameJSON compares a resource with the JSON it should be, whatever the order of names.

@@ -24,7 +24,8 @@ type query struct {
 	projection schema.Projection
 }
 
-// list answers GET on an endpoint (RFC 7644 section 3.4.2).
+// list answers GET on an endpoint (RFC 7644 section 3.4.2). Parameters of what the ServiceProviderConfig says is not
+// supported, sortBy, sortOrder and cursor, are ignored.
 func (s *server) list(r *request, t *resourceType) (*reply, error) {
 	return s.listTypes(r, t)
 }

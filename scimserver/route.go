@@ -114,8 +114,12 @@ func (s *server) answer(r *http.Request) (rep *reply) {
 }
 
 func (s *server) dispatch(r *http.Request) (*reply, error) {
-	if err := s.authenticate(r); err != nil {
+	grant, err := s.authenticate(r)
+	if err != nil {
 		return nil, err
+	}
+	if !grant.permits(r) {
+		return nil, scim.Errorf(http.StatusForbidden, "", "the token does not allow changes")
 	}
 	rt, id, ok := s.find(r.URL)
 	if !ok {

@@ -13,9 +13,15 @@ import (
 
 // TokenVerifier decides which bearer tokens (RFC 6750) are accepted.
 type TokenVerifier interface {
-	// VerifyToken returns nil for a token that is good now and [ErrBadToken] for any other. Another error means that it
-	// could not be decided, and is answered as an internal error.
-	VerifyToken(ctx context.Context, token string) error
+	// VerifyToken returns what a token that is good now allows, and [ErrBadToken] for any other. Another error means that
+	// it could not be decided, and is answered as an internal error.
+	VerifyToken(ctx context.Context, token string) (Grant, error)
+}
+
+// Grant is what a token allows. The zero value allows everything.
+type Grant struct {
+	// ReadOnly refuses changes with 403.
+	ReadOnly bool
 }
 
 // ErrBadToken is returned for tokens that are unknown, expired or revoked.
@@ -35,34 +41,44 @@ func StaticTokens(tokens ...string) TokenVerifier {
 
 type staticTokens [][sha256.Size]byte
 
-func (s staticTokens) VerifyToken(_ context.Context, token string) error {
+// VerifyToken implements TokenVerifier.
+func (s staticTokens) VerifyToken(_ context.Context, token string) (Grant, error) {
 	sum := sha256.Sum256([]byte(token))
 	found := 0
 	for i := range s {
 		found |= subtle.ConstantTimeCompare(s[i][:], sum[:])
 	}
 	if found == 0 {
-		return ErrBadToken
+		return Grant{}, ErrBadToken
 	}
-	return nil
+	return Grant{}, nil
 }
 
 // authenticate checks the Authorization header of a request. A refusal is an *authError.
-func (s *server) authenticate(r *http.Request) error {
+func (s *server) authenticate(r *http.Request) (Grant, error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {
-		return &authError{detail: "this service wants a bearer token"}
+		return Grant{}, &authError{detail: "this service wants a bearer token"}
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return &authError{detail: "the Authorization header does not carry one bearer token"}
+		return Grant{}, &authError{detail: "the Authorization header does not carry one bearer token"}
 	}
-	err := s.tokens.VerifyToken(r.Context(), token)
+	grant, err := s.tokens.VerifyToken(r.Context(), token)
 	if errors.Is(err, ErrBadToken) {
-		return &authError{code: "invalid_token", detail: "the bearer token is not valid"}
+		return Grant{}, &authError{code: "invalid_token", detail: "the bearer token is not valid"}
 	}
-	return err
+	return grant, err
+}
+
+// permits says whether a request is one that the grant allows. A search is a POST that changes nothing.
+func (g Grant) permits(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return true
+	}
+	return !g.ReadOnly || strings.HasSuffix(r.URL.Path, "/.search")
 }
 
 // authError is a 401. The code is that of RFC 6750 section 3.1; none is given when the request carried no token at all.

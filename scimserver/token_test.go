@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 )
 
@@ -53,14 +54,16 @@ func TestTokens(t *testing.T) {
 }
 
 func TestStaticTokensNeverAcceptTheEmptyToken(t *testing.T) {
-	require.ErrorIs(t, scimserver.StaticTokens("").VerifyToken(t.Context(), ""), scimserver.ErrBadToken)
-	require.ErrorIs(t, scimserver.StaticTokens().VerifyToken(t.Context(), ""), scimserver.ErrBadToken)
+	for _, tokens := range []scimserver.TokenVerifier{scimserver.StaticTokens(""), scimserver.StaticTokens()} {
+		_, err := tokens.VerifyToken(t.Context(), "")
+		require.ErrorIs(t, err, scimserver.ErrBadToken)
+	}
 }
 
 type brokenTokens struct{}
 
-func (brokenTokens) VerifyToken(context.Context, string) error {
-	return errors.New("the token database of Ann is down")
+func (brokenTokens) VerifyToken(context.Context, string) (scimserver.Grant, error) {
+	return scimserver.Grant{}, errors.New("the token database of Ann is down")
 }
 
 func TestAVerifierThatCannotDecideIsAnInternalError(t *testing.T) {
@@ -69,4 +72,31 @@ func TestAVerifierThatCannotDecideIsAnInternalError(t *testing.T) {
 	require.NotContains(t, a.text, "Ann")
 	require.Contains(t, h.log.String(), "the token database of Ann is down")
 	require.NotContains(t, h.log.String(), token)
+}
+
+// readOnlyToken accepts one token, for reading.
+type readOnlyToken string
+
+func (r readOnlyToken) VerifyToken(_ context.Context, token string) (scimserver.Grant, error) {
+	if token != string(r) {
+		return scimserver.Grant{}, scimserver.ErrBadToken
+	}
+	return scimserver.Grant{ReadOnly: true}, nil
+}
+
+func TestAReadOnlyTokenReadsAndChangesNothing(t *testing.T) {
+	store := newMapStore()
+	path := "/Users/" + serve(t, store).newUser(t, "ann").id()
+	h := serve(t, store, func(o *scimserver.Options) { o.Tokens = readOnlyToken(token) })
+	h.get(t, path)
+	h.get(t, "/Schemas")
+	search := object{"schemas": []string{scim.SearchRequestMessage}}
+	h.do(t, http.MethodPost, "/Users/.search", search).want(t, http.StatusOK)
+	h.do(t, http.MethodPost, "/.search", search).want(t, http.StatusOK)
+	h.do(t, http.MethodPost, "/Users", user("bob")).wantError(t, http.StatusForbidden, "")
+	for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		h.do(t, method, path, user("bob")).wantError(t, http.StatusForbidden, "")
+		h.do(t, method, path+"/.search", user("bob")).want(t, http.StatusNotFound)
+	}
+	require.Equal(t, `"ann"`, h.get(t, path).json("userName"))
 }
