@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/scim"
@@ -113,7 +114,7 @@ func (l *lexer) literal(bare bool) (any, error) {
 	if end, err := jsonlit.Number(w, 0); err == nil && end == len(w) {
 		return json.Number(w), l.boundary()
 	}
-	if bare {
+	if bare && strings.IndexFunc(w, unicode.IsControl) < 0 {
 		return w, l.boundary()
 	}
 	return nil, l.fail(start, "%q is not a JSON value; strings stand in double quotes", w)

@@ -218,6 +218,8 @@ func TestMatrix(t *testing.T) {
 				want: `{"` + enterprise + `":{"employeeNumber":"9","manager":{"value":"26","displayName":"John"}}}`},
 			{name: "remove", ops: `{"op":"remove","path":"` + enterprise + `:employeeNumber"}`,
 				want: `{"` + enterprise + `":{"manager":{"value":"26","displayName":"John"}}}`},
+			{name: "remove of the last part clients can write drops the value", ops: `{"op":"remove","path":"` + enterprise + `:manager.value"}`,
+				want: `{"` + enterprise + `":{"employeeNumber":"7"}}`},
 			{name: "remove of the last one drops the schema", ops: `{"op":"remove","path":"` + enterprise + `:employeeNumber"},{"op":"remove","path":"` + enterprise + `:manager"}`,
 				want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"` + enterprise + `":null}`},
 		}},

@@ -183,9 +183,10 @@ func (p *patcher) change(at place, fn func() error) error {
 }
 
 // settle ends a change inside the complex value o at parent: it puts a new value in its place, takes out one that lost its
-// last part, and checks that the required parts are there.
+// last part, and checks that the required parts are there. Read-only parts do not hold a value up: they tell something about
+// the others (manager.displayName). Only those of an extension stand for themselves.
 func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
-	if o.Len() == 0 {
+	if o.Len() == 0 || !parent.extension && onlyReadOnly(parent.a, o) {
 		if !there {
 			return nil
 		}
@@ -201,6 +202,15 @@ func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
 		parent.holder.Set(parent.a.Name, o)
 	}
 	return nil
+}
+
+func onlyReadOnly(a *schema.Attribute, o *scim.Object) bool {
+	for name := range o.All() {
+		if sub := a.SubAttribute(name); sub == nil || sub.Mutability != schema.ReadOnly {
+			return false
+		}
+	}
+	return true
 }
 
 // unassign takes the value away; keyword is the error type for a required attribute.
