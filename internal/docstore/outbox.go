@@ -64,6 +64,14 @@ func (s *Store) wake() {
 // relayLock keeps relays of several processes apart.
 const relayLock = "docstore.relay"
 
+// Waiting counts the events in the outbox.
+func (s *Store) Waiting(ctx context.Context) (n int, err error) {
+	if err = s.Reader().QueryRow(ctx, "SELECT COUNT(*) FROM docstore_outbox").Scan(&n); err != nil {
+		return 0, fmt.Errorf("docstore: waiting events: %w", err)
+	}
+	return n, nil
+}
+
 // Relay hands the oldest events, at most batch of them, to fn in one transaction that also removes them, and returns how many
 // there were. When fn returns an error, everything is rolled back, the events stay, and the error is returned: what fn does in
 // tx happens exactly once. One relay runs at a time on a database; others wait. fn may run more than once, see sqldb.DB.Update.

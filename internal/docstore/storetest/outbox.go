@@ -111,6 +111,23 @@ func testOutbox(t *testing.T, open Opener) {
 		require.Equal(t, []string{"c"}, f.drain(10))
 		require.Empty(t, f.drain(10))
 	})
+	t.Run("an event waits until the relay has committed", func(t *testing.T) {
+		f := newFixture(t, open)
+		waiting := func() int {
+			n, err := f.store.Waiting(f.ctx())
+			require.NoError(t, err)
+			return n
+		}
+		require.Zero(t, waiting())
+		f.emit("a", "b")
+		require.Equal(t, 2, waiting())
+		_, err := f.store.Relay(f.ctx(), 1, func(*docstore.Tx, []docstore.Event) error {
+			require.Equal(t, 2, waiting())
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, waiting())
+	})
 	t.Run("an event commits and rolls back with its transaction", func(t *testing.T) {
 		f := newFixture(t, open)
 		require.Error(t, f.store.Update(f.ctx(), func(tx *docstore.Tx) error {
