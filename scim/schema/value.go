@@ -296,7 +296,7 @@ func ParseDateTime(s string) (time.Time, error) {
 		}
 	}
 	layout := time.RFC3339
-	if strings.IndexAny(s[len(shape):], "Z+-") < 0 {
+	if !strings.ContainsAny(s[len(shape):], "Z+-") {
 		layout = "2006-01-02T15:04:05"
 	}
 	t, err := time.Parse(layout, s)
