@@ -64,3 +64,13 @@ func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec
 	}
 	return rec, members, nil
 }
+
+// displayOf is what others show for a resource.
+func displayOf(r *scim.Resource) string {
+	for _, name := range []string{"displayName", "userName"} {
+		if text := r.Text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}

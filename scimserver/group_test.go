@@ -88,6 +88,7 @@ func TestPatchMembers(t *testing.T) {
 			{"remove several by filter", []object{op("remove", fmt.Sprintf("members[value eq %q or value eq %q]", ids["a"], ids["b"]))}, ""},
 			{"remove by another attribute", []object{op("remove", `members[display eq "b"]`)}, "a"},
 			{"remove by a list, as Entra sends it", []object{op("Remove", "members", []object{{"$ref": nil, "value": ids["a"]}})}, "b"},
+			{"remove only who is no member", []object{op("remove", is("d")), op("remove", "members", refs(ids["c"]))}, "a b"},
 			{"remove who is no member", []object{op("add", "members", refs(ids["c"])), op("remove", is("d"))}, "a b c"},
 			{"remove all", []object{op("remove", "members")}, ""},
 			{"replace all", []object{op("replace", "members", refs(ids["c"], ids["a"]))}, "a c"},

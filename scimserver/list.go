@@ -97,7 +97,7 @@ func (s *server) readQuery(req *scim.SearchRequest) (query, error) {
 		q.count = min(max(*req.Count, 0), s.limits.MaxPage)
 	}
 	var err error
-	if q.projection, err = projection(req.Attributes, req.ExcludedAttributes); err != nil {
+	if q.projection, err = schema.ParseProjection(req.Attributes, req.ExcludedAttributes); err != nil {
 		return query{}, err
 	}
 	if req.Filter != "" {

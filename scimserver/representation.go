@@ -10,14 +10,9 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// projection reads which attributes an answer shows (RFC 7644 section 3.9).
-func projection(attributes, excluded []string) (schema.Projection, error) {
-	return schema.ParseProjection(attributes, excluded)
-}
-
-// projection reads the URL parameters attributes and excludedAttributes.
+// projection reads the URL parameters attributes and excludedAttributes (RFC 7644 section 3.9).
 func (r *request) projection() (schema.Projection, error) {
-	return projection(r.params["attributes"], r.params["excludedAttributes"])
+	return schema.ParseProjection(r.params["attributes"], r.params["excludedAttributes"])
 }
 
 // writtenBy lists the attributes that a representation names. Attributes which are returned on request are in the answer

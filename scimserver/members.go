@@ -1,0 +1,120 @@
+package scimserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// membersOf returns the attribute "members" of each group, and puts the records that fit them into groups.
+func (s *server) membersOf(ctx context.Context, base string, t *resourceType, groups []*Record) ([][]any, error) {
+	values := make([][]any, len(groups))
+	for i, rec := range groups {
+		rec, members, err := s.settled(ctx, t, rec)
+		if err != nil {
+			return nil, err
+		}
+		groups[i], values[i] = rec, s.memberValues(base, members)
+	}
+	return values, nil
+}
+
+// settleAttempts is how often the members of a group are read while others keep changing it. The last attempt holds off
+// the writers in this process.
+const settleAttempts = 4
+
+// settled returns a group and its members as they were at one moment: every change of the members is a change of the
+// group's version, so the version is the same before and after the members are read.
+func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Record, []Member, error) {
+	for attempt := 1; ; attempt++ {
+		if attempt == settleAttempts {
+			unlock, err := s.locks.lock(ctx, rec.ID)
+			if err != nil {
+				return nil, nil, err
+			}
+			defer unlock()
+		}
+		members, err := s.store.Members(ctx, rec.ID, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the members of a group: %w", err)
+		}
+		now, err := s.store.Get(ctx, t.Name, rec.ID)
+		switch {
+		case errors.Is(err, ErrNotFound): // deleted just now
+			return rec, members, nil
+		case err != nil:
+			return nil, nil, err
+		case now.Version == rec.Version || attempt > settleAttempts:
+			return now, members, nil
+		}
+		rec = now
+	}
+}
+
+// memberValues is the attribute "members" of a group (RFC 7643 section 4.2).
+func (s *server) memberValues(base string, members []Member) []any {
+	values := make([]any, len(members))
+	for i, m := range members {
+		o := scim.NewObject(scim.Member{Name: "value", Value: m.ID})
+		if t := s.typeNamed(m.Type); t != nil {
+			o.Set("$ref", location(base, t, m.ID))
+		}
+		o.Set("type", m.Type)
+		if m.Display != "" {
+			o.Set("display", m.Display)
+		}
+		values[i] = o
+	}
+	return values
+}
+
+// memberIDs returns the ids in the attribute "members" of a resource, each once.
+func memberIDs(r *scim.Resource) []string {
+	var ids []string
+	seen := map[string]bool{}
+	for _, v := range r.Array(attrMembers) {
+		m, _ := v.(*scim.Object)
+		if id := m.Text("value"); id != "" && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// checkMembers returns the members of a group that a client sent. Each needs a value that an id can have.
+func checkMembers(r *scim.Resource) ([]string, error) {
+	for _, v := range r.Array(attrMembers) {
+		m, _ := v.(*scim.Object)
+		switch id := m.Text("value"); {
+		case id == "":
+			return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "members: a member has no value")
+		case !plausibleID(id):
+			return nil, &UnknownMemberError{IDs: []string{id}}
+		}
+	}
+	return memberIDs(r), nil
+}
+
+// memberChange compares the members before and after a change.
+func memberChange(before, after []string) MemberChange {
+	return MemberChange{Add: without(after, before), Remove: without(before, after)}
+}
+
+// without returns the elements of a that are not in b.
+func without(a, b []string) []string {
+	in := make(map[string]bool, len(b))
+	for _, id := range b {
+		in[id] = true
+	}
+	var out []string
+	for _, id := range a {
+		if !in[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}

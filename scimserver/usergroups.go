@@ -1,0 +1,122 @@
+package scimserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// group is one group that a user belongs to, directly or through other groups.
+type group struct {
+	Membership
+	indirect bool
+}
+
+// groupsOfAll returns the attribute "groups" of each user.
+func (s *server) groupsOfAll(ctx context.Context, base string, users []*Record) ([][]any, error) {
+	ids := make([]string, len(users))
+	for i, rec := range users {
+		ids[i] = rec.ID
+	}
+	groups, err := s.groupsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]any, len(users))
+	for i, id := range ids {
+		values[i] = s.groupValues(base, groups[id])
+	}
+	return values, nil
+}
+
+// groupsOf returns, by user id, all groups that users belong to: the direct ones first, then those that these groups are
+// members of, level by level. Groups that contain each other do no harm.
+func (s *server) groupsOf(ctx context.Context, users []string) (map[string][]group, error) {
+	direct, err := s.memberOf(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	parents := map[string][]Membership{} // of every group met so far
+	for next := unread(parents, direct); len(next) > 0; {
+		found, err := s.memberOf(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range next {
+			parents[id] = found[id]
+		}
+		next = unread(parents, found)
+	}
+	out := make(map[string][]group, len(direct))
+	for user, memberships := range direct {
+		var all []group
+		seen := map[string]bool{}
+		add := func(m Membership, indirect bool) {
+			if !seen[m.Group] {
+				seen[m.Group] = true
+				all = append(all, group{Membership: m, indirect: indirect})
+			}
+		}
+		for _, m := range memberships {
+			add(m, false)
+		}
+		for i := 0; i < len(all); i++ { // all grows meanwhile
+			for _, m := range parents[all[i].Group] {
+				add(m, true)
+			}
+		}
+		out[user] = all
+	}
+	return out, nil
+}
+
+func (s *server) memberOf(ctx context.Context, ids []string) (map[string][]Membership, error) {
+	found, err := s.store.MemberOf(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the groups of resources: %w", err)
+	}
+	return found, nil
+}
+
+// unread lists the groups in found that are not yet known.
+func unread(known map[string][]Membership, found map[string][]Membership) []string {
+	var ids []string
+	for _, memberships := range found {
+		for _, m := range memberships {
+			if _, ok := known[m.Group]; !ok {
+				ids = append(ids, m.Group)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// groupValues is the attribute "groups" of a user (RFC 7643 section 4.1.2).
+func (s *server) groupValues(base string, groups []group) []any {
+	var groupType *resourceType
+	for _, t := range s.types {
+		if t.isGroup {
+			groupType = t
+		}
+	}
+	values := make([]any, len(groups))
+	for i, g := range groups {
+		o := scim.NewObject(scim.Member{Name: "value", Value: g.Group})
+		if groupType != nil {
+			o.Set("$ref", location(base, groupType, g.Group))
+		}
+		if g.Display != "" {
+			o.Set("display", g.Display)
+		}
+		kind := "direct"
+		if g.indirect {
+			kind = "indirect"
+		}
+		o.Set("type", kind)
+		values[i] = o
+	}
+	return values
+}
