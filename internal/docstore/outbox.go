@@ -64,7 +64,7 @@ func (s *Store) wake() {
 // relayLock keeps relays of several processes apart.
 const relayLock = "docstore.relay"
 
-// Waiting counts the events in the outbox.
+// Waiting returns how many committed events no relay has handled yet; those that one is handling count.
 func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 	if err = s.Reader().QueryRow(ctx, "SELECT COUNT(*) FROM docstore_outbox").Scan(&n); err != nil {
 		return 0, fmt.Errorf("docstore: waiting events: %w", err)
