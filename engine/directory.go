@@ -27,6 +27,7 @@ const (
 	Active   = plan.Active
 	Inactive = plan.Inactive
 	Absent   = plan.Absent
+	Keep     = plan.Keep // users: whatever the target has stays as it is, e.g. while somebody is suspended
 )
 
 // Style says which requests a target is sent for updates.

@@ -220,6 +220,11 @@ func (e *Engine) Lane(ctx context.Context, app string) (Lane, error) { return e.
 // Pending counts the principals of all apps that are due now or later.
 func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
 
+// Counts counts the principals of an app by status.
+func (e *Engine) Counts(ctx context.Context, app string) (map[Status]int, error) {
+	return e.o.Store.Counts(ctx, app)
+}
+
 // Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
 // ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
 func (e *Engine) Test(ctx context.Context, t Target) error {

@@ -238,4 +238,6 @@ type Store interface {
 	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
 	Lane(ctx context.Context, app string) (Lane, error)
 	Pending(ctx context.Context, app string) (int, error)
+	// Counts counts the principals of an app by status.
+	Counts(ctx context.Context, app string) (map[Status]int, error)
 }

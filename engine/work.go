@@ -216,8 +216,9 @@ func (r *run) keep(o plan.Outcome) plan.Outcome {
 
 // begin stores what is worked towards, if the directory changed its mind since Due.
 func (r *run) begin(ctx context.Context, want Want, name string) error {
-	switch want {
-	case Active, Inactive, Absent:
+	switch {
+	case want == Active, want == Inactive, want == Absent:
+	case want == Keep && r.row.Kind == User:
 	default:
 		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
 		return nil

@@ -5,11 +5,13 @@ import "github.com/scimwright/scimwright/scim"
 // Want is the state that a principal should have at the target.
 type Want string
 
-// The states. Absent is a tombstone: the directory says that the principal is gone, nobody infers it.
+// The states. Absent is a tombstone: the directory says that the principal is gone, nobody infers it. Keep is for users:
+// whatever the target has stays as it is, and nothing is sent.
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
 	Absent   Want = "absent"
+	Keep     Want = "keep"
 )
 
 // Style says which requests a target is sent for an update.

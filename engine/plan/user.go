@@ -30,6 +30,7 @@ type UserInput struct {
 //	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs
 //	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard, or where PATCH is not known)
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
+//	keep:             nothing
 //
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
@@ -68,10 +69,11 @@ func (u *user) fail(f *failure) Step {
 }
 
 func (u *user) begin() Step {
-	if u.in.Want == Active {
-		return u.beginActive()
-	}
 	switch {
+	case u.in.Want == Keep:
+		return u.end(Skipped, "the account is to stay as it is")
+	case u.in.Want == Active:
+		return u.beginActive()
 	case u.out.RemoteID == "" && !u.in.Known:
 		return u.end(Done, "") // nobody ever asked for an account: whatever is there is not ours
 	case !u.in.Deactivate:

@@ -19,6 +19,8 @@ const tag = "Sandbox"
 // Options are what the slice needs beside the model.
 type Options struct {
 	Work Work
+	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
+	Provision func(ctx context.Context, app string, users []string) error
 	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
 	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
 }
@@ -151,7 +153,7 @@ func (s *Slice) provision(ctx context.Context, r *provisionRequest) (rest.Nothin
 	if r.Body != nil {
 		users = r.Body.UserIDs
 	}
-	return rest.Nothing{}, s.o.Work.Provision(ctx, r.App, users)
+	return rest.Nothing{}, s.o.Provision(ctx, r.App, users)
 }
 
 type attemptsRequest struct {

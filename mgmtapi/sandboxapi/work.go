@@ -17,8 +17,6 @@ type Work interface {
 	Tasks(ctx context.Context, app string) ([]Task, error)
 	// Retry tries a failed task again, now. It returns ErrNoTask for an unknown one.
 	Retry(ctx context.Context, app, task string) error
-	// Provision has the named users of the app (all assigned users when none are named) provisioned.
-	Provision(ctx context.Context, app string, users []string) error
 	// Attempts lists the exchanges with the target of the app, newest first.
 	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
 }

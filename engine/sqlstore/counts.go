@@ -1,0 +1,30 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Counts implements engine.Store.
+func (s *Store) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT status, COUNT(*) FROM sync_state WHERE app_id = ? GROUP BY status`, app)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: counts: %w", err)
+	}
+	defer rows.Close()
+	counts := map[engine.Status]int{}
+	for rows.Next() {
+		var status engine.Status
+		var n int
+		if err := rows.Scan(&status, &n); err != nil {
+			return nil, fmt.Errorf("sqlstore: counts: %w", err)
+		}
+		counts[status] = n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("sqlstore: counts: %w", err)
+	}
+	return counts, nil
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+	"github.com/mattn/go-isatty"
+
+	"github.com/scimwright/scimwright/internal/cli/conform"
+)
+
+// Exit codes of all commands. The conformance commands use 1 for findings.
+const (
+	ExitOK      = 0
+	ExitFailure = 1
+	ExitUsage   = 2
+)
+
+const description = `Provisioning with SCIM 2.0, right on both sides of the wire.
+
+Start with "scimwright sandbox": it needs nothing and prints what to try next.`
+
+type commands struct {
+	Sandbox sandboxCommand `cmd:"" help:"Run the management API, the engine, a SCIM server and the console in one process."`
+	Serve   struct {
+		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run the SCIM server alone."`
+	} `cmd:"" help:"Run one part alone."`
+	Conform conformCommand `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
+	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
+	Token   struct {
+		Create tokenCreateCommand `cmd:"" help:"Create an API token at a running sandbox and print its secret once."`
+	} `cmd:"" help:"Handle API tokens."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+
+	LogLevel slog.Level `help:"Least severe level that is logged: debug, info, warn or error." default:"warn" env:"SCIMWRIGHT_LOG_LEVEL"`
+}
+
+// invocation is what every command gets besides its own flags.
+type invocation struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+	log            *slog.Logger
+}
+
+// Run runs the command that args name and returns the exit code. It ends when ctx does.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	// The conformance commands parse their own arguments: their flags belong to them, in any order.
+	if len(args) > 0 && args[0] == "conform" {
+		return conform.Run(ctx, args[1:], stdout, stderr)
+	}
+	var cmds commands
+	var exit *int // set when kong answers by itself, as for --help
+	parser, err := kong.New(&cmds, kong.Name("scimwright"), kong.Description(description),
+		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(code int) { exit = &code }))
+	if err != nil {
+		fmt.Fprintln(stderr, "scimwright:", err)
+		return ExitFailure
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exit != nil {
+		return *exit
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "scimwright: %v\nTry \"scimwright --help\".\n", err)
+		return ExitUsage
+	}
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, log: newLogger(stderr, cmds.LogLevel)})
+	var usage *usageError
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintln(stderr, "scimwright:", err)
+		return ExitUsage
+	case err != nil:
+		fmt.Fprintln(stderr, "scimwright:", err)
+		return ExitFailure
+	}
+	return ExitOK
+}
+
+// usageError is a mistake in the arguments that only the command itself can see.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+// newLogger logs for people on a terminal and for machines elsewhere.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+type conformCommand struct {
+	Args []string `arg:"" optional:""`
+}
+
+// Run is reached only through a global flag before the word conform.
+func (c *conformCommand) Run(in *invocation) error {
+	if code := conform.Run(in.ctx, c.Args, in.stdout, in.stderr); code != ExitOK {
+		return fmt.Errorf("conform ended with exit code %d", code)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sandbox"
+)
+
+// shutdownTime bounds how long a server may take to end its running requests.
+const shutdownTime = 10 * time.Second
+
+type sandboxCommand struct {
+	Listen        string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Data          string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
+	DB            string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	SecretKey     string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
+	SecretKeyFile string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	APIToken      string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken     string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadyFile     string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
+	Empty         bool   `help:"Start without the seed organisation."`
+	NoRateLimits  bool   `help:"Do not limit the rate of management API requests."`
+}
+
+// Run starts the sandbox, prints what it serves, and waits for the end.
+func (c *sandboxCommand) Run(in *invocation) error {
+	if c.Data != "" && c.DB != "" {
+		return &usageError{"--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db"}
+	}
+	s, err := sandbox.Start(in.ctx, sandbox.Options{
+		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
+		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Logger: in.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.Greet(in.stdout)
+	return waitAndClose(in, s)
+}
+
+type serveSCIMCommand struct {
+	DB     string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	Listen string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Token  []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
+	Strict bool     `help:"Refuse what the RFCs do not allow but known clients send."`
+}
+
+// Run starts the SCIM server, prints its address, and waits for the end.
+func (c *serveSCIMCommand) Run(in *invocation) error {
+	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Strict: c.Strict, Logger: in.log})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(in.stdout, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.Token())
+	return waitAndClose(in, s)
+}
+
+type server interface {
+	// Done is closed when serving ended by itself; Err says why.
+	Done() <-chan struct{}
+	Err() error
+	Close(ctx context.Context) error
+}
+
+// waitAndClose waits for the end of the context or of the server, and closes the server within shutdownTime.
+func waitAndClose(in *invocation, s server) error {
+	select {
+	case <-in.ctx.Done():
+		fmt.Fprintln(in.stderr, "shutting down")
+	case <-s.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(in.ctx), shutdownTime)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		return fmt.Errorf("shut down: %w", err)
+	}
+	return s.Err()
+}

@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxAnswer bounds what the API client reads of an answer, in bytes.
+const maxAnswer = 8 << 20
+
+// APIClient speaks to the management API of a sandbox. The seed uses it, so that a seeded organisation goes
+// through the same validation as any other; so do the commands.
+type APIClient struct {
+	BaseURL string // scheme and host, without a path
+	Token   string // SSWS token
+	HTTP    *http.Client
+}
+
+// Do sends one request and decodes the answer into the value when there is one. An answer outside 2xx is an
+// error with the API's own summary and causes.
+func (c *APIClient) Do(ctx context.Context, method, path string, body, into any) error {
+	var payload io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		payload = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.BaseURL+path, payload)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "SSWS "+c.Token)
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return apiError(method, path, res.StatusCode, data)
+	}
+	if into == nil || len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+func apiError(method, path string, status int, body []byte) error {
+	var e struct {
+		Code    string `json:"errorCode"`
+		Summary string `json:"errorSummary"`
+		Causes  []struct {
+			Summary string `json:"errorSummary"`
+		} `json:"errorCauses"`
+	}
+	if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
+		return fmt.Errorf("%s %s: status %d, and not an answer of the management API", method, path, status)
+	}
+	parts := []string{e.Summary}
+	for _, c := range e.Causes {
+		parts = append(parts, c.Summary)
+	}
+	return fmt.Errorf("%s %s: %d %s: %s", method, path, status, e.Code, strings.Join(parts, "; "))
+}

@@ -1,0 +1,123 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+)
+
+// bridge lets the engine ask the management API's documents for what is desired, and writes down there what came
+// of it. Neither side knows the other; this is the translation.
+type bridge struct {
+	desired *desired.State
+	timeout time.Duration
+	log     *slog.Logger
+}
+
+var (
+	_ engine.Directory = (*bridge)(nil)
+	_ engine.Observer  = (*bridge)(nil)
+)
+
+// Target implements engine.Directory.
+func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) {
+	t, err := b.desired.Target(ctx, app)
+	if errors.Is(err, desired.ErrUnknownApp) {
+		return engine.Target{}, engine.ErrUnknownApp
+	}
+	if err != nil {
+		return engine.Target{}, err
+	}
+	style := engine.Catalog
+	if t.Custom {
+		style = engine.Wizard
+	}
+	return engine.Target{
+		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token), Style: style, UserNameAttribute: t.UserNameAttribute,
+		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
+		Paused: t.Paused, Timeout: b.timeout,
+	}, nil
+}
+
+// User implements engine.Directory.
+func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
+	u, err := b.desired.User(ctx, app, user)
+	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource}, err
+}
+
+// Group implements engine.Directory.
+func (b *bridge) Group(ctx context.Context, app, group string) (engine.GroupState, error) {
+	g, err := b.desired.Group(ctx, app, group)
+	return engine.GroupState{Want: wants[g.Want], DisplayName: g.DisplayName, RemoteID: g.RemoteID, DeleteRemote: g.DeleteRemote}, err
+}
+
+// Members implements engine.Directory.
+func (b *bridge) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
+	return b.desired.Members(ctx, app, group, after, limit)
+}
+
+// IsMember implements engine.Directory.
+func (b *bridge) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
+	return b.desired.IsMember(ctx, app, group, users)
+}
+
+// wants translates the wanted states.
+var wants = map[desired.Want]engine.Want{
+	desired.Active: engine.Active, desired.Inactive: engine.Inactive, desired.Absent: engine.Absent, desired.Keep: engine.Keep,
+}
+
+// Result implements engine.Observer.
+func (b *bridge) Result(ctx context.Context, r engine.Result) {
+	report := b.desired.ReportUser
+	if r.Kind == engine.Group {
+		report = b.desired.ReportGroup
+	}
+	err := report(ctx, r.App, r.ID, desired.Result{
+		Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
+	})
+	if err != nil {
+		b.log.ErrorContext(ctx, "report a result", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)
+	}
+}
+
+func outcomeOf(c plan.Class) desired.Outcome {
+	switch c {
+	case plan.Done:
+		return desired.Done
+	case plan.Skipped:
+		return desired.Skipped
+	default:
+		return desired.Failed
+	}
+}
+
+// connections verifies connections with the engine's client.
+type connections struct {
+	engine  *engine.Engine
+	timeout time.Duration
+}
+
+var _ provisioning.ConnectionTester = (*connections)(nil)
+
+// TestConnection implements provisioning.ConnectionTester.
+func (c *connections) TestConnection(ctx context.Context, e provisioning.Endpoint) error {
+	return c.engine.Test(ctx, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Header, e.Token), Timeout: c.timeout})
+}
+
+func authOf(header model.HeaderFormat, token string) engine.Auth {
+	auth := engine.Auth{Scheme: engine.Bearer, Secret: token}
+	switch header {
+	case model.HeaderRaw:
+		auth.Scheme = engine.Raw
+	case model.HeaderBasic:
+		auth.Scheme = engine.Basic
+	}
+	return auth
+}

@@ -1,0 +1,149 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sandbox"
+)
+
+func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
+	_, api := startSandbox(t, sandbox.Options{Empty: true})
+	base, token := newSCIMServer(t)
+	app := newApp(t, api, base, token)
+	user := newUser(t, api, "chain@chain.example")
+
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
+	var remote scimUser
+	eventually(t, "the user arrives", func() bool {
+		list, err := find(t.Context(), base, token, "chain@chain.example")
+		if err == nil && len(list.Resources) == 1 {
+			remote = list.Resources[0]
+		}
+		return remote.Active
+	})
+	var appUser struct {
+		Status, SyncState, ExternalID string
+	}
+	eventually(t, "the app user tells", func() bool {
+		do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users/"+user, "", &appUser)
+		return appUser.SyncState == "SYNCHRONIZED"
+	})
+	require.Equal(t, "PROVISIONED", appUser.Status)
+	require.Equal(t, remote.ID, appUser.ExternalID)
+
+	log := attempts(t, api, app, user)
+	require.Len(t, log, 2)
+	require.Equal(t, "GET", log[0].Method)
+	require.Contains(t, log[0].Path, "/Users?filter=userName%20eq%20%22chain@chain.example%22&startIndex=1&count=100")
+	require.Equal(t, "POST", log[1].Method)
+	require.Equal(t, 201, log[1].Status)
+	require.NotContains(t, fmt.Sprint(log), token, "no credential is recorded")
+
+	do(t, api, http.MethodPost, "/api/v1/users/"+user, `{"profile":{"lastName":"Renamed"}}`, nil)
+	eventually(t, "an update arrives", func() bool {
+		list, err := find(t.Context(), base, token, "chain@chain.example")
+		return err == nil && len(list.Resources) == 1 && list.Resources[0].Name.FamilyName == "Renamed"
+	})
+
+	do(t, api, http.MethodPost, "/api/v1/users/"+user+"/lifecycle/deactivate", "", nil)
+	eventually(t, "a deactivation arrives", func() bool {
+		list, err := find(t.Context(), base, token, "chain@chain.example")
+		return err == nil && len(list.Resources) == 1 && !list.Resources[0].Active
+	})
+}
+
+// Whatever a target does wrong, the attempt says what was sent and what came back, the sandbox goes on, and
+// the assignment converges once the target is right again.
+func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
+	release := make(chan struct{})
+	faults := []struct {
+		name    string
+		handler http.HandlerFunc
+		want    string // in the error of an attempt
+	}{
+		{"answers 503", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "out of order", http.StatusServiceUnavailable)
+		}, "503"},
+		{"answers an HTML login page", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<html><body>Sign in</body></html>"))
+		}, "HTML"},
+		{"closes the connection half-way", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(`{"schemas":[`))
+			panic(http.ErrAbortHandler)
+		}, "EOF"},
+		{"closes the connection at once", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		{"hangs", func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}, "time"},
+	}
+	s, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
+	_ = s
+	for i, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
+			good := scimHandler(t)
+			tg := newTarget(t, good)
+			app := newApp(t, api, tg.URL, scimToken)
+			login := fmt.Sprintf("fault%d@chain.example", i)
+			user := newUser(t, api, login)
+
+			tg.set(fault.handler)
+			do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
+			eventually(t, "the failed attempt is recorded", func() bool {
+				for _, a := range attempts(t, api, app, user) {
+					if strings.Contains(a.Error+fmt.Sprint(a.Status)+a.Response, fault.want) && strings.HasPrefix(a.Path, "/Users?filter=") {
+						return true
+					}
+				}
+				return false
+			})
+			var tasks []struct{ ErrorSummary string }
+			do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
+			require.Len(t, tasks, 1)
+			require.NotEmpty(t, tasks[0].ErrorSummary)
+
+			tg.set(good)
+			eventually(t, "the assignment converges", func() bool {
+				list, err := find(t.Context(), tg.URL, scimToken, login)
+				return err == nil && list.TotalResults == 1
+			})
+		})
+	}
+	close(release)
+}
+
+func TestATargetThatIsDownIsRetriedUntilItIsUp(t *testing.T) {
+	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
+	// Connected while it was up, then down, then up again at the same address.
+	good := scimHandler(t)
+	first := newTarget(t, good)
+	addr := first.Listener.Addr().String()
+	app := newApp(t, api, first.URL, scimToken)
+	first.Server.Close()
+
+	user := newUser(t, api, "down@chain.example")
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
+	eventually(t, "the refused connection is recorded", func() bool {
+		log := attempts(t, api, app, user)
+		return len(log) > 0 && strings.Contains(log[0].Error, "refused")
+	})
+	listener, err := net.Listen("tcp", addr)
+	require.NoError(t, err)
+	second := &http.Server{Handler: good}
+	go func() { _ = second.Serve(listener) }()
+	t.Cleanup(func() { second.Close() })
+	eventually(t, "the assignment converges", func() bool {
+		list, err := find(t.Context(), "http://"+addr, scimToken, "down@chain.example")
+		return err == nil && list.TotalResults == 1
+	})
+}

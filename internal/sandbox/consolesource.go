@@ -1,0 +1,222 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/internal/console"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+const (
+	// consolePrincipals and consoleExchanges bound what one page shows.
+	consolePrincipals = 200
+	consoleExchanges  = 100
+)
+
+// consoleSource gives the console what the management API's documents and the engine's state say.
+type consoleSource struct {
+	model  *model.Model
+	store  *docstore.Store
+	engine *engine.Engine
+	base   string
+}
+
+var _ console.Source = (*consoleSource)(nil)
+
+// Overview implements console.Source.
+func (c *consoleSource) Overview(ctx context.Context) (console.Overview, error) {
+	o := console.Overview{Endpoints: []console.Endpoint{
+		{Name: "Management API", URL: c.base + "/api/v1"},
+		{Name: "SCIM server", URL: c.base + scimPrefix},
+		{Name: "Second SCIM server", URL: c.base + prefixOf(chatTarget)},
+		{Name: "OpenAPI document", URL: c.base + "/openapi.json"},
+	}}
+	var err error
+	if o.Users, err = c.model.Users.Count(ctx, c.store.Reader(), nil); err != nil {
+		return o, err
+	}
+	if o.Groups, err = c.model.Groups.Count(ctx, c.store.Reader(), nil); err != nil {
+		return o, err
+	}
+	err = model.Each(ctx, c.store.Reader(), c.model.Apps, nil, func(doc docstore.Doc[model.App]) error {
+		app, err := c.describe(ctx, doc)
+		o.Apps = append(o.Apps, app)
+		return err
+	})
+	return o, err
+}
+
+// App implements console.Source.
+func (c *consoleSource) App(ctx context.Context, id string) (console.AppPage, error) {
+	app, err := c.app(ctx, id)
+	if err != nil {
+		return console.AppPage{}, err
+	}
+	page := console.AppPage{App: app}
+	states, err := c.engine.States(ctx, engine.StateQuery{App: id, Limit: consolePrincipals + 1})
+	if err != nil {
+		return page, err
+	}
+	if len(states) > consolePrincipals {
+		states, page.More = states[:consolePrincipals], true
+	}
+	names, err := c.names(ctx, states)
+	if err != nil {
+		return page, err
+	}
+	for _, s := range states {
+		page.Principals = append(page.Principals, principal(s, names[s.ID]))
+	}
+	return page, nil
+}
+
+// History implements console.Source.
+func (c *consoleSource) History(ctx context.Context, id, kind, who string) (console.HistoryPage, error) {
+	app, err := c.app(ctx, id)
+	if err != nil {
+		return console.HistoryPage{}, err
+	}
+	state, err := c.engine.State(ctx, id, engine.Kind(kind), who)
+	if errors.Is(err, engine.ErrNotFound) {
+		return console.HistoryPage{}, console.ErrNotFound
+	}
+	if err != nil {
+		return console.HistoryPage{}, err
+	}
+	names, err := c.names(ctx, []engine.State{state})
+	if err != nil {
+		return console.HistoryPage{}, err
+	}
+	attempts, err := c.engine.Attempts(ctx, engine.AttemptQuery{App: id, Kind: state.Kind, Principal: who, Limit: consoleExchanges})
+	if err != nil {
+		return console.HistoryPage{}, err
+	}
+	page := console.HistoryPage{App: app, Principal: principal(state, names[who])}
+	for _, a := range attempts {
+		page.Exchanges = append(page.Exchanges, console.Exchange{
+			At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration.Round(10 * time.Microsecond),
+			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a),
+		})
+	}
+	return page, nil
+}
+
+func (c *consoleSource) app(ctx context.Context, id string) (console.App, error) {
+	doc, err := c.model.Apps.Get(ctx, c.store.Reader(), id)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return console.App{}, console.ErrNotFound
+	}
+	if err != nil {
+		return console.App{}, err
+	}
+	return c.describe(ctx, doc)
+}
+
+func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App]) (console.App, error) {
+	app := console.App{ID: doc.ID, Label: doc.Value.Label, Name: doc.Value.Name, Status: string(doc.Value.Status), Style: "PATCH for activation and deactivation, PUT for other updates"}
+	if doc.Value.Custom {
+		app.Style = "PUT for every update"
+	}
+	connection, err := c.model.Connections.Get(ctx, c.store.Reader(), doc.ID)
+	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
+		return app, err
+	}
+	app.Target = connection.Value.BaseURL
+	counts, err := c.engine.Counts(ctx, doc.ID)
+	if err != nil {
+		return app, err
+	}
+	for status, n := range counts {
+		switch word(status) {
+		case inSync:
+			app.InSync += n
+		case failed:
+			app.Wrong += n
+		default:
+			app.Waiting += n
+		}
+	}
+	l, err := c.engine.Lane(ctx, doc.ID)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return app, err
+	}
+	app.Lane, app.Reason = laneWords(doc.Value.Status, connection.Value.Enabled, l)
+	return app, nil
+}
+
+// laneWords says whether an app's lane runs, and if not why.
+func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, reason string) {
+	switch {
+	case status != model.AppActive:
+		return "idle", "the application is inactive"
+	case !connected:
+		return "idle", "provisioning is not connected"
+	}
+	switch l.Hold.Kind {
+	case lane.HoldNone:
+		return "running", ""
+	case lane.HoldQuarantine:
+		return "quarantined", l.Hold.Reason
+	default:
+		return "paused", l.Hold.Reason
+	}
+}
+
+// names finds what to call the principals: the login of a user, the name of a group.
+func (c *consoleSource) names(ctx context.Context, states []engine.State) (map[string]string, error) {
+	var users, groups []string
+	for _, s := range states {
+		if s.Kind == engine.User {
+			users = append(users, s.ID)
+		} else {
+			groups = append(groups, s.ID)
+		}
+	}
+	names := make(map[string]string, len(states))
+	people, err := c.model.Users.GetMany(ctx, c.store.Reader(), users)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range people {
+		names[u.ID] = u.Value.Login()
+	}
+	teams, err := c.model.Groups.GetMany(ctx, c.store.Reader(), groups)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range teams {
+		names[g.ID] = g.Value.Name()
+	}
+	return names, nil
+}
+
+func principal(s engine.State, name string) console.Principal {
+	return console.Principal{
+		Kind: string(s.Kind), ID: s.ID, Name: cmp.Or(name, s.RemoteName, s.ID), Want: string(s.Want), Status: word(s.Status),
+		RemoteID: s.RemoteID, Attempts: s.Attempts, Error: s.LastError, Updated: s.UpdatedAt,
+	}
+}
+
+// The words of the console for the engine's statuses.
+const (
+	inSync  = "in sync"
+	waiting = "waiting"
+	failed  = "failed"
+)
+
+func word(s engine.Status) string {
+	switch s {
+	case engine.StatusClean, engine.StatusSkipped:
+		return inSync
+	case engine.StatusFailed, engine.StatusHeld:
+		return failed
+	default:
+		return waiting
+	}
+}

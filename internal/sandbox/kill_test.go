@@ -1,0 +1,78 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// A sandbox is killed in the middle of provisioning many users. After a restart all of them arrive at the
+// target, none twice, and no request for a user that was already there is a create.
+func TestKilledInTheMiddleOfProvisioningNothingIsLostOrDoubled(t *testing.T) {
+	users := 2000
+	if testing.Short() {
+		users = 200
+	}
+	good := scimHandler(t)
+	tg := newTarget(t, good)
+	data := t.TempDir()
+	args := []string{"sandbox", "--listen", "127.0.0.1:0", "--data", data, "--empty", "--no-rate-limits"}
+
+	first := startCommand(t, args...)
+	api := first.api()
+	app := newApp(t, api, tg.URL, scimToken)
+	var group struct {
+		ID string `json:"id"`
+	}
+	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Everybody who moves"}}`, &group)
+	creating, _ := errgroup.WithContext(t.Context())
+	creating.SetLimit(16)
+	for i := range users {
+		creating.Go(func() error {
+			login := fmt.Sprintf("kill%04d@chain.example", i)
+			var u struct {
+				ID string `json:"id"`
+			}
+			body := map[string]any{
+				"profile":     map[string]string{"login": login, "email": login, "firstName": "Kill", "lastName": fmt.Sprint(i)},
+				"credentials": map[string]any{"provider": map[string]string{"type": "FEDERATION", "name": "FEDERATION"}},
+				"groupIds":    []string{group.ID},
+			}
+			return api.Do(t.Context(), http.MethodPost, "/api/v1/users?provider=true", body, &u)
+		})
+	}
+	require.NoError(t, creating.Wait())
+	do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/groups/"+group.ID, "", nil)
+	eventually(t, "a third has arrived", func() bool { return tg.posts.Load() > int64(users/3) })
+	first.kill()
+
+	before, err := listUsers(t.Context(), tg.URL, scimToken, url.Values{"count": {"0"}})
+	require.NoError(t, err)
+	require.Less(t, before.TotalResults, users, "the kill came in the middle")
+
+	second := startCommand(t, args...)
+	api = second.api()
+	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=120", "", nil)
+	seen := map[string]int{}
+	for start := 1; ; start += 100 {
+		page, err := listUsers(t.Context(), tg.URL, scimToken, url.Values{"startIndex": {fmt.Sprint(start)}, "count": {"100"}})
+		require.NoError(t, err)
+		require.LessOrEqual(t, page.TotalResults, users, "no duplicates")
+		for _, u := range page.Resources {
+			seen[u.UserName]++
+			require.True(t, u.Active)
+		}
+		if start+100 > page.TotalResults {
+			break
+		}
+	}
+	require.Len(t, seen, users, "nothing is lost")
+	t.Logf("%d users at the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users, tg.posts.Load())
+	var tasks []any
+	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
+	require.Empty(t, tasks)
+}

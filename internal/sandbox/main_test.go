@@ -1,0 +1,82 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/scimwright/scimwright/internal/cli"
+	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// childVariable makes the test binary behave as the scimwright command, so that tests can kill a real process.
+const childVariable = "SCIMWRIGHT_TEST_AS_COMMAND"
+
+// How long a call to a target may take and a retry may wait in these tests.
+const (
+	testCallTimeout = time.Second
+	testRetryMax    = 500 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		stop()
+		os.Exit(code)
+	}
+	code := sqldbtest.Main(m)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			os.Stderr.WriteString(err.Error() + "\n")
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// child is the scimwright command as a process of its own.
+type child struct {
+	cmd   *exec.Cmd
+	Ready sandbox.Ready
+}
+
+// startCommand runs the command and waits for its ready file.
+func startCommand(t *testing.T, args ...string) *child {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ready.json")
+	cmd := exec.Command(os.Args[0], append(args, "--ready-file", file)...)
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, cmd.Start())
+	c := &child{cmd: cmd}
+	t.Cleanup(c.kill)
+	eventually(t, "the command is ready", func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && json.Unmarshal(data, &c.Ready) == nil
+	})
+	return c
+}
+
+// kill ends the process as a power cut would. A second call does nothing.
+func (c *child) kill() {
+	if c.cmd.ProcessState == nil {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+	}
+}
+
+func (c *child) api() *sandbox.APIClient {
+	return &sandbox.APIClient{BaseURL: c.Ready.BaseURL, Token: c.Ready.APIToken}
+}

@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options configure a sandbox. The zero value is a sandbox with a temporary database and random tokens.
+type Options struct {
+	// Listen is the address of the one port. Defaults to 127.0.0.1:8080; port 0 takes a free one.
+	Listen string
+	// DB is a database URL, sqlite:PATH or postgres://... Defaults to a temporary SQLite file that Close removes.
+	DB string
+	// Data is a directory that keeps everything; it means DB sqlite:DIR/scimwright.db and SecretKeyFile
+	// DIR/secret.key. It excludes DB.
+	Data string
+	// SecretKey seals stored secrets: 32 bytes in base64. Defaults to the content of SecretKeyFile.
+	SecretKey string
+	// SecretKeyFile holds the key and is created when missing. Defaults to PATH.key beside an SQLite database. A
+	// PostgreSQL database needs a key or a file.
+	SecretKeyFile string
+	// APIToken is the token of the built-in administrator. Defaults to the one of the last run with this
+	// database, else to a random one.
+	APIToken string
+	// SCIMToken is the bearer token of the SCIM servers. Defaults like APIToken.
+	SCIMToken string
+	// ReadyFile is written when everything answers and the seed is provisioned.
+	ReadyFile string
+	// Empty leaves the seed organisation out. It has no effect on a database that was used before.
+	Empty bool
+	// NoRateLimits switches the rate limits of the management API off.
+	NoRateLimits bool
+
+	// ExternalTarget and ExternalToken connect the seeded applications to another SCIM server than the built-in one.
+	ExternalTarget, ExternalToken string
+	// TargetTimeout bounds one call to a SCIM server. Defaults to 60 s.
+	TargetTimeout time.Duration
+	// RetryMax bounds the back-off after failures. Defaults to 30 s: in a sandbox somebody is watching.
+	RetryMax time.Duration
+
+	// Logger defaults to discarding.
+	Logger *slog.Logger
+
+	temporary bool // the database goes with the process
+}
+
+const (
+	defaultListen        = "127.0.0.1:8080"
+	defaultTargetTimeout = 60 * time.Second
+	defaultRetryMax      = 30 * time.Second
+	databaseName         = "scimwright.db"
+	keyName              = "secret.key"
+)
+
+// complete fills the defaults in. The returned function removes what was made for this run only.
+func (o *Options) complete() (cleanup func() error, err error) {
+	cleanup = func() error { return nil }
+	if o.Data != "" && o.DB != "" {
+		return cleanup, errors.New("a data directory and a database exclude each other")
+	}
+	if o.Listen == "" {
+		o.Listen = defaultListen
+	}
+	if o.TargetTimeout == 0 {
+		o.TargetTimeout = defaultTargetTimeout
+	}
+	if o.RetryMax == 0 {
+		o.RetryMax = defaultRetryMax
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case o.Data != "":
+		if err := os.MkdirAll(o.Data, 0o700); err != nil {
+			return cleanup, fmt.Errorf("data directory: %w", err)
+		}
+		o.DB = "sqlite:" + filepath.Join(o.Data, databaseName)
+		if o.SecretKeyFile == "" {
+			o.SecretKeyFile = filepath.Join(o.Data, keyName)
+		}
+	case o.DB == "":
+		o.temporary = true
+		o.DB, cleanup, err = temporaryDatabase()
+		return cleanup, err
+	case o.SecretKey == "" && o.SecretKeyFile == "":
+		path, ok := strings.CutPrefix(o.DB, "sqlite:")
+		if !ok {
+			return cleanup, errors.New("a PostgreSQL database needs a secret key or a secret key file, because it outlives this process")
+		}
+		o.SecretKeyFile = path + ".key"
+	}
+	return cleanup, nil
+}
+
+// temporaryDatabase makes room for a database that lives as long as the process; cleanup removes it.
+func temporaryDatabase() (databaseURL string, cleanup func() error, err error) {
+	dir, err := os.MkdirTemp("", "scimwright-*")
+	if err != nil {
+		return "", func() error { return nil }, fmt.Errorf("temporary database: %w", err)
+	}
+	return "sqlite:" + filepath.Join(dir, databaseName), func() error { return os.RemoveAll(dir) }, nil
+}

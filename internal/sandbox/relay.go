@@ -1,0 +1,141 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+const (
+	// relayBatch is how many events one transaction of the relay takes.
+	relayBatch = 500
+	// relayTick is how often the relay looks for events that nobody announced, as those of another process.
+	relayTick = time.Second
+)
+
+// relay turns the events of the management API into marks of the engine. The marks are written in the
+// transaction that takes the events out of the outbox, so each event is marked exactly once.
+type relay struct {
+	store  *docstore.Store
+	engine *engine.Engine
+	log    *slog.Logger
+	wake   chan struct{}
+	done   chan struct{}
+}
+
+func newRelay(store *docstore.Store, eng *engine.Engine, log *slog.Logger) *relay {
+	r := &relay{store: store, engine: eng, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	store.OnEmit(func() {
+		select {
+		case r.wake <- struct{}{}:
+		default: // a wake-up is waiting already
+		}
+	})
+	return r
+}
+
+// run relays until ctx ends.
+func (r *relay) run(ctx context.Context) {
+	defer close(r.done)
+	tick := time.NewTicker(relayTick)
+	defer tick.Stop()
+	for {
+		n, err := r.step(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.log.ErrorContext(ctx, "relay", "err", err)
+		}
+		if n == relayBatch {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-tick.C:
+		}
+	}
+}
+
+// step takes one batch of events and wakes the lanes they concern.
+func (r *relay) step(ctx context.Context) (int, error) {
+	var c concerned
+	n, err := r.store.Relay(ctx, relayBatch, func(tx *docstore.Tx, events []docstore.Event) error {
+		var err error
+		if c, err = concern(events); err != nil || len(c.marks) == 0 {
+			return err
+		}
+		return r.engine.Mark(ctx, tx.SQL().Execer(), c.marks...)
+	})
+	if err != nil || n == 0 {
+		return n, err
+	}
+	// A crash before this line costs nothing but time: lanes are swept, and held ones probe by themselves.
+	if len(c.kick) > 0 {
+		if err := r.engine.Kick(ctx, c.kick...); err != nil {
+			return n, err
+		}
+	}
+	r.engine.Wake(c.apps()...)
+	return n, nil
+}
+
+// concerned is what a batch of events is about.
+type concerned struct {
+	marks []engine.Mark
+	kick  []string // apps whose connection or options may have changed: whatever held the lane deserves another look
+}
+
+func (c concerned) apps() []string {
+	apps := slices.Clone(c.kick)
+	for _, m := range c.marks {
+		apps = append(apps, m.App)
+	}
+	slices.Sort(apps)
+	return slices.Compact(apps)
+}
+
+func concern(events []docstore.Event) (concerned, error) {
+	var all concerned
+	for _, e := range events {
+		switch e.Topic {
+		case model.EventAppUserChanged:
+			var c model.AppUserChanged
+			if err := decode(e, &c); err != nil {
+				return concerned{}, err
+			}
+			if c.Provision {
+				all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.User, ID: c.User, Retry: c.Retry})
+			}
+		case model.EventPushMappingChanged:
+			var c model.PushMappingChanged
+			if err := decode(e, &c); err != nil {
+				return concerned{}, err
+			}
+			all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.Group, ID: c.Group, Members: c.Members, AllMembers: c.AllMembers})
+		case model.EventAppChanged:
+			var c model.AppChanged
+			if err := decode(e, &c); err != nil {
+				return concerned{}, err
+			}
+			all.kick = append(all.kick, c.App)
+		}
+	}
+	return all, nil
+}
+
+func decode(e docstore.Event, into any) error {
+	if err := json.Unmarshal(e.Data, into); err != nil {
+		return fmt.Errorf("event %d %s: %w", e.Seq, e.Topic, err)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"net/http"
+	"strings"
+)
+
+// routes sends each request to the part it belongs to. It does not clean paths: what an odd path means is for the
+// part to say.
+type routes struct {
+	api     http.Handler            // /api/v1, /oauth2, /sandbox/v1
+	scim    map[string]http.Handler // by path prefix
+	openAPI http.Handler            // /openapi.json
+	health  http.Handler            // /sandbox/v1/health, without credentials
+	console http.Handler            // everything else
+}
+
+// apiPrefixes are the trees of the management API.
+var apiPrefixes = []string{"/api/v1", "/oauth2", "/sandbox/v1"}
+
+func (r *routes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.route(req.URL.Path).ServeHTTP(w, req)
+}
+
+func (r *routes) route(path string) http.Handler {
+	switch path {
+	case "/openapi.json":
+		return r.openAPI
+	case "/sandbox/v1/health":
+		return r.health
+	}
+	for prefix, h := range r.scim {
+		if under(path, prefix) {
+			return h
+		}
+	}
+	for _, prefix := range apiPrefixes {
+		if under(path, prefix) {
+			return r.api
+		}
+	}
+	return r.console
+}
+
+func under(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// health answers that the process serves.
+func health(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, []byte(`{"status":"ok"}`))
+}
+
+// document answers a fixed JSON text.
+func document(text []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, text) })
+}
+
+func writeJSON(w http.ResponseWriter, text []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache, no-store")
+	_, _ = w.Write(text)
+}

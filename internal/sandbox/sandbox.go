@@ -1,0 +1,238 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/fixtures"
+	"github.com/scimwright/scimwright/internal/console"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+const (
+	// seedTime bounds creating and provisioning the seed, so that a target that does not answer cannot hold the start.
+	seedTime = 60 * time.Second
+	// leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
+	leaseMargin = 10 * time.Second
+)
+
+// Sandbox is a running sandbox.
+type Sandbox struct {
+	options  Options
+	ready    Ready
+	took     time.Duration // how long Start took
+	settings settings
+	summary  []appSummary // what was provisioned when the sandbox became ready
+	firstApp string       // the app of the example lines
+
+	server *httpServer
+	closing
+}
+
+// Start starts everything and returns when it answers and the seed is provisioned. ctx bounds the start only; Close
+// ends the sandbox.
+func Start(ctx context.Context, o Options) (*Sandbox, error) {
+	began := time.Now()
+	s := &Sandbox{}
+	if err := s.start(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	s.took = time.Since(began)
+	return s, nil
+}
+
+func (s *Sandbox) start(ctx context.Context, o Options) error {
+	if o.ReadyFile != "" {
+		if err := removeReady(o.ReadyFile); err != nil {
+			return err
+		}
+	}
+	cleanup, err := o.complete()
+	s.onClose(func(context.Context) error { return cleanup() })
+	if err != nil {
+		return err
+	}
+	s.options = o
+	key, err := secretKey(o.SecretKey, o.SecretKeyFile)
+	if err != nil {
+		return err
+	}
+	secrets, err := seal.New(key)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, o.Listen)
+	if err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+
+	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { return db.Close() })
+	base := baseURL(listener)
+	p, err := s.assemble(ctx, db, secrets, base)
+	if err != nil {
+		return err
+	}
+
+	s.server = serve(listener, p.handler, o.Logger)
+	s.onClose(s.server.Close)
+	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	s.onClose(p.engine.Stop)
+	relaying, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go p.relay.run(relaying)
+	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
+
+	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + scimPrefix, SCIMToken: p.tokens.scim, PID: os.Getpid()}
+	if err := s.seed(ctx, p); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	if s.summary, err = p.summarize(ctx, s.settings.Apps); err != nil {
+		return err
+	}
+	if o.ReadyFile == "" {
+		return nil
+	}
+	s.onClose(func(context.Context) error { return removeReady(o.ReadyFile) })
+	return writeReady(o.ReadyFile, s.ready)
+}
+
+// parts is what the seed and the summary need of the assembled whole.
+type parts struct {
+	tokens  tokens
+	store   *docstore.Store
+	kept    *docstore.Collection[settings]
+	engine  *engine.Engine
+	work    *work
+	relay   *relay
+	handler http.Handler
+}
+
+// assemble wires everything on one database. Nothing runs yet.
+func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string) (*parts, error) {
+	o := s.options
+	p := &parts{kept: settingsCollection()}
+	m, scim := model.New(), newSCIMTables()
+	tables := slices.Concat(m.Tables(), scim.tables(), []docstore.Table{p.kept})
+	var err error
+	if p.store, err = docstore.Open(ctx, db, time.Now, tables...); err != nil {
+		return nil, err
+	}
+	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
+		return nil, err
+	}
+	engineStore, err := enginestore.NewOn(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	bridge := &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, log: o.Logger}
+	p.engine, err = engine.New(engine.Options{
+		Store: engineStore, Directory: bridge, Observer: bridge, Logger: o.Logger,
+		Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.relay = newRelay(p.store, p.engine, o.Logger)
+	p.work = &work{store: p.store, engine: p.engine}
+	api, err := mgmtapi.New(mgmtapi.Options{
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := api.Setup(ctx, mgmtapi.Setup{Token: p.tokens.api}); err != nil {
+		return nil, err
+	}
+	doc, err := api.OpenAPI()
+	if err != nil {
+		return nil, err
+	}
+	providers, err := newSCIMHandlers(p.store, scim, p.tokens.scim, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, base: base}, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	p.handler = &routes{api: api, scim: providers, openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	return p, nil
+}
+
+// seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at
+// where the SCIM servers answer now.
+func (s *Sandbox) seed(ctx context.Context, p *parts) error {
+	ctx, cancel := context.WithTimeout(ctx, seedTime)
+	defer cancel()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	seeder := &seeder{
+		api:    &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}},
+		target: s.target,
+		drain:  func(ctx context.Context) error { _, err := p.work.Drain(ctx); return err },
+	}
+	switch {
+	case s.settings.Seeded && s.settings.BaseURL == s.ready.BaseURL:
+		return nil
+	case s.settings.Seeded:
+		for _, app := range s.settings.Apps {
+			if err := seeder.connect(ctx, app.ID, app.Target); err != nil {
+				return err
+			}
+		}
+	case !s.options.Empty:
+		org, err := fixtures.Seed()
+		if err != nil {
+			return err
+		}
+		if s.settings.Apps, err = seeder.run(ctx, org); err != nil {
+			return err
+		}
+	}
+	s.settings.Seeded, s.settings.BaseURL = true, s.ready.BaseURL
+	return saveSettings(ctx, p.store, p.kept, s.settings)
+}
+
+// target gives the address and token of a service provider named in the seed.
+func (s *Sandbox) target(name string) (baseURL, token string) {
+	switch {
+	case s.options.ExternalTarget != "":
+		return s.options.ExternalTarget, s.options.ExternalToken
+	default:
+		return s.ready.BaseURL + prefixOf(name), s.ready.SCIMToken
+	}
+}
+
+// Ready says where the sandbox answers.
+func (s *Sandbox) Ready() Ready { return s.ready }
+
+// Done is closed when serving ended by itself; Err says why.
+func (s *Sandbox) Done() <-chan struct{} { return s.server.done }
+
+// Err returns why serving ended by itself, nil while it goes on and after Close.
+func (s *Sandbox) Err() error { return s.server.ended() }
+
+// Close ends the sandbox: no new requests, running ones end within ctx, the engine finishes the sequences it is in,
+// and a temporary database is removed. A second call returns what the first did.
+func (s *Sandbox) Close(ctx context.Context) error { return s.closing.run(ctx) }

@@ -1,0 +1,156 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/scimserver"
+	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
+)
+
+const (
+	scimPrefix   = "/scim/v2"
+	tenantPrefix = "/t/"
+	// defaultTarget is the service provider at scimPrefix; the others are at tenantPrefix + name + scimPrefix.
+	defaultTarget = "default"
+	// chatTarget is a second one: the seed has two applications, and two that manage the same accounts would fight.
+	chatTarget = "chat"
+
+	// sandboxPasswordCost is the bcrypt cost of the sandbox's SCIM servers: low, because a sandbox receives a random
+	// placeholder with every create and its start should not be spent on hashing those.
+	sandboxPasswordCost = 6
+)
+
+// scimTables are the tables of each service provider by name.
+type scimTables map[string]*scimstore.Layout
+
+func newSCIMTables() scimTables {
+	return scimTables{defaultTarget: scimstore.NewLayout("scim"), chatTarget: scimstore.NewLayout("scim_" + chatTarget)}
+}
+
+func (t scimTables) tables() []docstore.Table {
+	var all []docstore.Table
+	for _, l := range t {
+		all = append(all, l.Tables()...)
+	}
+	return all
+}
+
+// prefixOf is the path below which a service provider is mounted.
+func prefixOf(name string) string {
+	if name == defaultTarget {
+		return scimPrefix
+	}
+	return tenantPrefix + name + scimPrefix
+}
+
+// newSCIMHandlers returns the service providers by the prefix they are mounted at.
+func newSCIMHandlers(store *docstore.Store, t scimTables, token string, log *slog.Logger) (map[string]http.Handler, error) {
+	handlers := map[string]http.Handler{}
+	for name, layout := range t {
+		h, err := scimserver.New(scimserver.Options{
+			Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(token), Prefix: prefixOf(name),
+			PasswordCost: sandboxPasswordCost, Logger: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		handlers[prefixOf(name)] = h
+	}
+	return handlers, nil
+}
+
+// SCIMOptions configure the SCIM server alone.
+type SCIMOptions struct {
+	// Listen is the address. Defaults to 127.0.0.1:8080; port 0 takes a free one.
+	Listen string
+	// DB is a database URL. Defaults to a temporary SQLite file that Close removes.
+	DB string
+	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
+	Tokens []string
+	// Strict refuses what the RFCs do not allow but known clients send.
+	Strict bool
+	// Logger defaults to discarding.
+	Logger *slog.Logger
+}
+
+// SCIMServer is a running SCIM server.
+type SCIMServer struct {
+	*httpServer
+	closing
+	token string
+}
+
+// ServeSCIM starts the SCIM server alone, at the path /scim/v2.
+func ServeSCIM(ctx context.Context, o SCIMOptions) (*SCIMServer, error) {
+	s := &SCIMServer{}
+	if err := s.start(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
+	if o.Listen == "" {
+		o.Listen = defaultListen
+	}
+	if len(o.Tokens) == 0 {
+		o.Tokens = []string{newToken()}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s.token = o.Tokens[0]
+	listener, err := listen(ctx, o.Listen)
+	if err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+	if o.DB == "" {
+		databaseURL, cleanup, err := temporaryDatabase()
+		if err != nil {
+			return err
+		}
+		o.DB = databaseURL
+		s.onClose(func(context.Context) error { return cleanup() })
+	}
+	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { return db.Close() })
+	layout := scimstore.NewLayout("scim")
+	store, err := docstore.Open(ctx, db, time.Now, layout.Tables()...)
+	if err != nil {
+		return err
+	}
+	h, err := scimserver.New(scimserver.Options{
+		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Strict: o.Strict, Logger: o.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	s.httpServer = serve(listener, h, o.Logger)
+	s.onClose(s.httpServer.Close)
+	return nil
+}
+
+// URL is the SCIM base URL.
+func (s *SCIMServer) URL() string { return s.url() + scimPrefix }
+
+// Token is the first accepted token.
+func (s *SCIMServer) Token() string { return s.token }
+
+// Done is closed when serving ended by itself; Err says why.
+func (s *SCIMServer) Done() <-chan struct{} { return s.done }
+
+// Err returns why serving ended by itself, nil while it goes on and after Close.
+func (s *SCIMServer) Err() error { return s.ended() }
+
+// Close ends the server; running requests end within ctx. A second call returns what the first did.
+func (s *SCIMServer) Close(ctx context.Context) error { return s.closing.run(ctx) }

@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+// secretKey returns the key that seals secrets at rest: the one given (base64, 32 bytes), else the one in the
+// file, which is created when it does not exist. Without a file the key lives as long as the process.
+func secretKey(given, file string) ([]byte, error) {
+	if given != "" {
+		return decodeKey(given, "the given secret key")
+	}
+	if file == "" {
+		return newKey(), nil
+	}
+	text, err := os.ReadFile(file)
+	switch {
+	case err == nil:
+		return decodeKey(strings.TrimSpace(string(text)), file)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read the secret key: %w", err)
+	}
+	key := newKey()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("create the secret key: %w", err)
+	}
+	// O_EXCL: two processes that start together must not each write a key of their own.
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create the secret key: %w", err)
+	}
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, fmt.Errorf("write the secret key: %w", err)
+	}
+	return key, nil
+}
+
+func decodeKey(text, source string) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != seal.KeySize {
+		return nil, fmt.Errorf("%s must be %d bytes in base64", source, seal.KeySize)
+	}
+	return key, nil
+}
+
+func newKey() []byte {
+	key := make([]byte, seal.KeySize)
+	_, _ = rand.Read(key) // never fails since Go 1.24
+	return key
+}

@@ -1,0 +1,41 @@
+package sandbox
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSecretKey(t *testing.T) {
+	t.Run("a missing file is created once, for its owner only, and read again", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "deep", "secret.key")
+		first, err := secretKey("", file)
+		require.NoError(t, err)
+		again, err := secretKey("", file)
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	})
+	t.Run("a given key wins over the file", func(t *testing.T) {
+		given := base64.StdEncoding.EncodeToString(make([]byte, 32))
+		key, err := secretKey(given, "/nowhere/secret.key")
+		require.NoError(t, err)
+		require.Equal(t, make([]byte, 32), key)
+	})
+	t.Run("a key of another length is refused", func(t *testing.T) {
+		_, err := secretKey("c2hvcnQ=", "")
+		require.ErrorContains(t, err, "32 bytes")
+	})
+	t.Run("without a file each key is another", func(t *testing.T) {
+		a, err := secretKey("", "")
+		require.NoError(t, err)
+		b, err := secretKey("", "")
+		require.NoError(t, err)
+		require.NotEqual(t, a, b)
+	})
+}

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/scimwright/scimwright/fixtures"
+)
+
+// seeder creates an organisation through the management API.
+type seeder struct {
+	api *APIClient
+	// target gives the SCIM base URL and token of a service provider named in the seed.
+	target func(name string) (baseURL, token string)
+	// drain waits until the engine has nothing left to do.
+	drain func(context.Context) error
+
+	users, groups map[string]string // login or name to id
+}
+
+// seededApp is what the sandbox remembers of an app it seeded, so that the app can be pointed at the
+// sandbox's own SCIM server again when that answers elsewhere after a restart.
+type seededApp struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Style  string `json:"style"`
+	Target string `json:"target"`
+}
+
+// run creates the organisation and waits until it is provisioned.
+func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededApp, error) {
+	s.users, s.groups = map[string]string{}, map[string]string{}
+	for _, p := range org.Users {
+		if err := s.user(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range org.Groups {
+		if err := s.group(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	var apps []seededApp
+	for _, a := range org.Apps {
+		app, err := s.app(ctx, a)
+		if err != nil {
+			return nil, fmt.Errorf("seed app %s: %w", a.Key, err)
+		}
+		apps = append(apps, app)
+	}
+	if err := s.drain(ctx); err != nil {
+		return nil, err
+	}
+	for _, login := range org.Leavers {
+		if err := s.api.Do(ctx, http.MethodPost, "/api/v1/users/"+url.PathEscape(login)+"/lifecycle/deactivate", nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	return apps, s.drain(ctx)
+}
+
+type created struct {
+	ID string `json:"id"`
+}
+
+// user creates a federated user: active without a password, as in an organisation with single sign-on.
+func (s *seeder) user(ctx context.Context, p fixtures.Person) error {
+	body := map[string]any{
+		"profile":     p.Profile,
+		"credentials": map[string]any{"provider": map[string]string{"type": "FEDERATION", "name": "FEDERATION"}},
+	}
+	var u created
+	path := fmt.Sprintf("/api/v1/users?provider=true&activate=%t", !p.Staged)
+	if err := s.api.Do(ctx, http.MethodPost, path, body, &u); err != nil {
+		return err
+	}
+	s.users[p.Login()] = u.ID
+	return nil
+}
+
+func (s *seeder) group(ctx context.Context, g fixtures.Group) error {
+	body := map[string]any{"profile": map[string]string{"name": g.Name, "description": g.Description}}
+	var out created
+	if err := s.api.Do(ctx, http.MethodPost, "/api/v1/groups", body, &out); err != nil {
+		return err
+	}
+	s.groups[g.Name] = out.ID
+	for _, login := range g.Members {
+		if err := s.api.Do(ctx, http.MethodPut, "/api/v1/groups/"+out.ID+"/users/"+s.users[login], nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seeder) app(ctx context.Context, a fixtures.App) (seededApp, error) {
+	var out created
+	if err := s.api.Do(ctx, http.MethodPost, "/api/v1/apps", a.App, &out); err != nil {
+		return seededApp{}, err
+	}
+	app := "/api/v1/apps/" + out.ID
+	if err := s.connect(ctx, out.ID, a.Target); err != nil {
+		return seededApp{}, err
+	}
+	enabled := map[string]string{"status": "ENABLED"}
+	capabilities := map[string]any{
+		"create": map[string]any{"lifecycleCreate": enabled},
+		"update": map[string]any{"profile": enabled, "lifecycleDeactivate": enabled},
+	}
+	if err := s.api.Do(ctx, http.MethodPut, app+"/features/USER_PROVISIONING", capabilities, nil); err != nil {
+		return seededApp{}, err
+	}
+	for _, name := range a.AssignGroups {
+		if err := s.api.Do(ctx, http.MethodPut, app+"/groups/"+s.groups[name], nil, nil); err != nil {
+			return seededApp{}, err
+		}
+	}
+	for _, login := range a.AssignUsers {
+		if err := s.api.Do(ctx, http.MethodPost, app+"/users", map[string]string{"id": s.users[login]}, nil); err != nil {
+			return seededApp{}, err
+		}
+	}
+	for _, name := range a.PushGroups {
+		mapping := map[string]string{"sourceGroupId": s.groups[name], "targetGroupName": name, "status": "ACTIVE"}
+		if err := s.api.Do(ctx, http.MethodPost, app+"/group-push/mappings", mapping, nil); err != nil {
+			return seededApp{}, err
+		}
+	}
+	var head struct {
+		Label string `json:"label"`
+	}
+	if err := s.api.Do(ctx, http.MethodGet, app, nil, &head); err != nil {
+		return seededApp{}, err
+	}
+	return seededApp{ID: out.ID, Label: head.Label, Style: a.Style, Target: a.Target}, nil
+}
+
+// connect points the app at a service provider of the sandbox and activates the connection.
+func (s *seeder) connect(ctx context.Context, app, target string) error {
+	baseURL, token := s.target(target)
+	body := map[string]any{"baseUrl": baseURL, "profile": map[string]string{"authScheme": "TOKEN", "token": token}}
+	return s.api.Do(ctx, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", body, nil)
+}

@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+// drainPoll is how often a drain looks whether work is left.
+const drainPoll = 10 * time.Millisecond
+
+// work gives the management API's sandbox surface its view of the engine.
+type work struct {
+	store  *docstore.Store
+	engine *engine.Engine
+}
+
+var _ sandboxapi.Work = (*work)(nil)
+
+// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work.
+func (w *work) Drain(ctx context.Context) (int, error) {
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
+	pending := 0
+	for {
+		events, err := w.store.Waiting(ctx)
+		if err != nil {
+			return pending, err
+		}
+		due, err := w.engine.Pending(ctx)
+		if err != nil {
+			return pending, err
+		}
+		if pending = events + due; pending == 0 {
+			return 0, nil
+		}
+		select {
+		case <-ctx.Done():
+			return pending, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// failing lists the statuses that make a principal a task.
+var failing = []engine.Status{engine.StatusRetrying, engine.StatusFailed, engine.StatusHeld}
+
+// maxTasks bounds the list of failed tasks of one app.
+const maxTasks = 1000
+
+// Tasks implements sandboxapi.Work. A task's id is the id of its principal.
+func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error) {
+	var tasks []sandboxapi.Task
+	for _, status := range failing {
+		states, err := w.engine.States(ctx, engine.StateQuery{App: app, Status: status, Limit: maxTasks})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range states {
+			t := sandboxapi.Task{ID: s.ID, Operation: string(s.LastOperation), Error: s.LastError, Created: s.UpdatedAt, Attempts: s.Attempts}
+			if s.Kind == engine.User {
+				t.User = s.ID
+			} else {
+				t.Group = s.ID
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+// Retry implements sandboxapi.Work.
+func (w *work) Retry(ctx context.Context, app, task string) error {
+	for _, kind := range []engine.Kind{engine.User, engine.Group} {
+		states, err := w.engine.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: task, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(states) == 1 {
+			return w.mark(ctx, engine.Mark{App: app, Kind: kind, ID: task, Retry: true})
+		}
+	}
+	return sandboxapi.ErrNoTask
+}
+
+// Attempts implements sandboxapi.Work.
+func (w *work) Attempts(ctx context.Context, q sandboxapi.AttemptQuery) ([]sandboxapi.Attempt, error) {
+	query := engine.AttemptQuery{App: q.App, Before: q.Before, Limit: q.Limit}
+	switch {
+	case q.User != "":
+		query.Kind, query.Principal = engine.User, q.User
+	case q.Group != "":
+		query.Kind, query.Principal = engine.Group, q.Group
+	}
+	list, err := w.engine.Attempts(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sandboxapi.Attempt, 0, len(list))
+	for _, a := range list {
+		t := sandboxapi.Attempt{ID: a.ID, At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration,
+			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a)}
+		if a.Kind == engine.User {
+			t.User = a.Principal
+		} else {
+			t.Group = a.Principal
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// mark marks principals in a transaction of its own.
+func (w *work) mark(ctx context.Context, marks ...engine.Mark) error {
+	err := w.store.Update(ctx, func(tx *docstore.Tx) error {
+		return w.engine.Mark(ctx, tx.SQL().Execer(), marks...)
+	})
+	if err != nil {
+		return fmt.Errorf("mark: %w", err)
+	}
+	w.engine.Wake()
+	return nil
+}
+
+// relativePath cuts a request's URL to what follows the base URL of the target: the part from the last /Users
+// or /Groups on, with the query.
+func relativePath(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	p := u.EscapedPath()
+	for _, endpoint := range []string{"/Users", "/Groups"} {
+		if i := strings.LastIndex(p, endpoint); i >= 0 {
+			p = p[i:]
+			break
+		}
+	}
+	if u.RawQuery != "" {
+		p += "?" + u.RawQuery
+	}
+	return p
+}
+
+func curl(a engine.Attempt) string {
+	return wirelog.Curl(wirelog.Exchange{Method: a.Method, URL: a.URL, RequestHeader: a.RequestHeader, RequestBody: a.RequestBody})
+}
