@@ -1,11 +1,13 @@
 package sqlstore_test
 
 import (
+	"context"
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/storetest"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -18,6 +20,8 @@ func TestStore(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		store, err := sqlstore.NewOn(t.Context(), db)
 		require.NoError(t, err)
-		storetest.Run(t, store, storetest.SQL(db))
+		storetest.Run(t, store, func(ctx context.Context, fn func(engine.Execer) error) error {
+			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+		})
 	})
 }

@@ -1,0 +1,502 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// InTx runs fn in a transaction, which is committed when fn returns nil and rolled back otherwise.
+type InTx func(ctx context.Context, fn func(tx engine.Execer) error) error
+
+// Run runs the suite. Each test works on apps of its own.
+func Run(t *testing.T, store engine.Store, inTx InTx) {
+	for name, test := range map[string]func(*testing.T, *suite){
+		"a mark makes a principal due and its lane claimable":  testMark,
+		"a mark that is rolled back leaves nothing":            testRollback,
+		"marks that name nobody are refused":                   testBadMarks,
+		"users come before groups, known accounts first":       testOrder,
+		"a mark during a sequence makes it due again":          testMarkMeanwhile,
+		"a mark does not end a back-off but a retry does":      testBackoff,
+		"a mark wakes what failed for good":                    testParked,
+		"results under an old epoch are refused":               testEpoch,
+		"a lane is claimed once":                               testClaimOnce,
+		"a restarted owner gets its lanes back":                testReset,
+		"release waits for the hold and the next principal":    testRelease,
+		"a mark waits for the hold, a retry and a kick end it": testHold,
+		"begin remembers that an account may exist":            testBegin,
+		"members are asked, walked and pushed":                 testMembers,
+		"a user that gains an id makes its groups due":         testWaiting,
+		"a user that loses its id has left all groups":         testLostUser,
+		"exchanges are kept and limited":                       testExchanges,
+		"states are paged and filtered":                        testStates,
+		"concurrent marks and results do not get lost":         testConcurrent,
+	} {
+		t.Run(name, func(t *testing.T) {
+			test(t, &suite{t: t, store: store, inTx: inTx, app: t.Name(), now: start})
+		})
+	}
+}
+
+var start = time.UnixMilli(1_800_000_000_000)
+
+type suite struct {
+	t     *testing.T
+	store engine.Store
+	inTx  InTx
+	app   string
+	now   time.Time
+}
+
+func (s *suite) mark(marks ...engine.Mark) {
+	s.t.Helper()
+	for i := range marks {
+		if marks[i].App == "" {
+			marks[i].App = s.app
+		}
+		if marks[i].Kind == "" {
+			marks[i].Kind = engine.User
+		}
+	}
+	require.NoError(s.t, s.inTx(s.t.Context(), func(tx engine.Execer) error {
+		return s.store.Mark(s.t.Context(), tx, s.now, marks)
+	}))
+}
+
+// claim takes the lane of the test's own app.
+func (s *suite) claim() lane.Lease {
+	s.t.Helper()
+	leases, _, err := s.store.Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
+	require.NoError(s.t, err)
+	var mine *lane.Lease
+	for _, l := range leases {
+		if l.App == s.app {
+			mine = &l
+		} else {
+			require.NoError(s.t, s.store.Release(s.t.Context(), l, l.Hold, time.Time{}))
+		}
+	}
+	require.NotNil(s.t, mine, "the lane is due")
+	return *mine
+}
+
+func (s *suite) claimable() bool {
+	s.t.Helper()
+	l, err := s.store.Lane(s.t.Context(), s.app)
+	require.NoError(s.t, err)
+	return !l.NextAt.IsZero() && !l.NextAt.After(s.now) && !l.Until.After(s.now)
+}
+
+func (s *suite) due() (ids []string) {
+	s.t.Helper()
+	rows, err := s.store.Due(s.t.Context(), s.app, s.now, 100)
+	require.NoError(s.t, err)
+	for _, r := range rows {
+		ids = append(ids, string(r.Kind)+" "+r.ID)
+	}
+	return ids
+}
+
+func (s *suite) state(kind engine.Kind, id string) engine.State {
+	s.t.Helper()
+	found, err := s.store.States(s.t.Context(), engine.StateQuery{App: s.app, Kind: kind, ID: id})
+	require.NoError(s.t, err)
+	require.Len(s.t, found, 1)
+	return found[0]
+}
+
+func (s *suite) finish(l lane.Lease, f engine.Finish) {
+	s.t.Helper()
+	if f.Kind == "" {
+		f.Kind = engine.User
+	}
+	if f.Status == "" {
+		f.Status = engine.StatusClean
+	}
+	if f.Gen == 0 {
+		f.Gen = s.state(f.Kind, f.ID).Desired
+	}
+	f.At = s.now
+	require.NoError(s.t, s.store.Finish(s.t.Context(), l, f))
+}
+
+func testMark(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
+	require.ElementsMatch(t, []string{"user a", "user b"}, s.due())
+	want := engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Status: engine.StatusDirty, NextAt: s.now, UpdatedAt: s.now}
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a")))
+	n, err := s.store.Pending(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann", Origin: plan.Created, Operation: plan.OpCreate, HTTP: 201})
+	want = engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Synced: 1, Status: engine.StatusClean, UpdatedAt: s.now,
+		RemoteID: "r1", RemoteName: "ann", Origin: plan.Created, LastOperation: plan.OpCreate, LastStatus: 201}
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a")))
+	require.Equal(t, []string{"user b"}, s.due())
+}
+
+func testRollback(t *testing.T, s *suite) {
+	stop := errors.New("stop")
+	err := s.inTx(t.Context(), func(tx engine.Execer) error {
+		require.NoError(t, s.store.Mark(t.Context(), tx, s.now, []engine.Mark{{App: s.app, Kind: engine.User, ID: "a"}}))
+		return stop
+	})
+	require.ErrorIs(t, err, stop)
+	require.Empty(t, s.due())
+	_, err = s.store.Lane(t.Context(), s.app)
+	require.ErrorIs(t, err, engine.ErrNotFound)
+}
+
+func testBadMarks(t *testing.T, s *suite) {
+	for _, m := range []engine.Mark{
+		{Kind: engine.User, ID: "a"}, {App: s.app, ID: "a"}, {App: s.app, Kind: engine.User}, {App: s.app, Kind: "robot", ID: "a"},
+		{App: s.app, Kind: engine.User, ID: "a", Members: []string{"b"}}, {App: s.app, Kind: engine.User, ID: "a", AllMembers: true},
+	} {
+		require.Error(t, s.inTx(t.Context(), func(tx engine.Execer) error {
+			return s.store.Mark(t.Context(), tx, s.now, []engine.Mark{m})
+		}), "%+v", m)
+	}
+}
+
+func testOrder(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "known"})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "known", RemoteID: "r1"})
+	s.mark(engine.Mark{Kind: engine.Group, ID: "g"}, engine.Mark{ID: "new"})
+	s.now = s.now.Add(time.Second)
+	s.mark(engine.Mark{ID: "known"})
+	require.Equal(t, []string{"user known", "user new", "group g"}, s.due())
+	rows, err := s.store.Due(t.Context(), s.app, s.now, 1)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+}
+
+func testMarkMeanwhile(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	s.mark(engine.Mark{ID: "a"})
+	s.finish(l, engine.Finish{ID: "a", Gen: 1, RemoteID: "r1"})
+	got := s.state(engine.User, "a")
+	require.Equal(t, []int64{2, 1}, []int64{got.Desired, got.Synced})
+	require.Equal(t, []string{"user a"}, s.due())
+	s.finish(l, engine.Finish{ID: "a", Gen: 1, Status: engine.StatusFailed})
+	require.Equal(t, []string{"user a"}, s.due(), "a refusal of an older state does not park the newer one")
+}
+
+func testBackoff(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 3, NextAt: s.now.Add(time.Hour), Error: "down"})
+	require.Empty(t, s.due())
+	s.mark(engine.Mark{ID: "a"})
+	require.Empty(t, s.due())
+	got := s.state(engine.User, "a")
+	require.Equal(t, 3, got.Attempts)
+	require.Equal(t, "down", got.LastError)
+	s.mark(engine.Mark{ID: "a", Retry: true})
+	require.Equal(t, []string{"user a"}, s.due())
+	require.Zero(t, s.state(engine.User, "a").Attempts)
+}
+
+func testParked(t *testing.T, s *suite) {
+	for _, status := range []engine.Status{engine.StatusFailed, engine.StatusHeld} {
+		s.mark(engine.Mark{ID: "a"})
+		l := s.claim()
+		s.finish(l, engine.Finish{ID: "a", Status: status, Attempts: 1, Error: "no"})
+		require.Empty(t, s.due())
+		got := s.state(engine.User, "a")
+		require.Less(t, got.Synced, got.Desired)
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.False(t, s.claimable())
+		s.mark(engine.Mark{ID: "a"})
+		require.Equal(t, []string{"user a"}, s.due())
+	}
+}
+
+func testEpoch(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	old := s.claim()
+	s.now = s.now.Add(2 * time.Minute)
+	l := s.claim()
+	require.Greater(t, l.Epoch, old.Epoch)
+	ctx := t.Context()
+	require.ErrorIs(t, s.store.Extend(ctx, old, s.now.Add(time.Hour)), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Release(ctx, old, lane.Hold{}, time.Time{}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Begin(ctx, old, []engine.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Finish(ctx, old, engine.Finish{Kind: engine.User, ID: "a", Gen: 1, Status: engine.StatusClean, RemoteID: "stale"}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.SaveMembers(ctx, old, "g", 0, []engine.MemberAnswer{{User: "a", Want: true}}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.EndWalk(ctx, old, "g", 1), engine.ErrLeaseLost)
+	got := s.state(engine.User, "a")
+	require.Empty(t, got.RemoteID)
+	require.Empty(t, got.Want)
+	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
+}
+
+func testClaimOnce(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	var mu sync.Mutex
+	won := 0
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			leases, _, err := s.store.Claim(t.Context(), fmt.Sprint("owner ", i), s.now, s.now.Add(time.Minute), 1000)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			for _, l := range leases {
+				if l.App == s.app {
+					won++
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 1, won)
+}
+
+func testReset(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	old := s.claim()
+	require.False(t, s.claimable())
+	require.NoError(t, s.store.Reset(t.Context(), "somebody else"))
+	require.False(t, s.claimable())
+	require.NoError(t, s.store.Reset(t.Context(), "me "+s.app))
+	require.True(t, s.claimable())
+	require.ErrorIs(t, s.store.Extend(t.Context(), old, s.now), engine.ErrLeaseLost)
+}
+
+func testRelease(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
+	l := s.claim()
+	later, hold := s.now.Add(time.Minute), s.now.Add(time.Hour)
+	s.finish(l, engine.Finish{ID: "a"})
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusRetrying, Attempts: 1, NextAt: later})
+	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	got, err := s.store.Lane(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Equal(t, later, got.NextAt)
+	require.Empty(t, got.Owner)
+
+	s.now = later
+	l = s.claim()
+	h := lane.Hold{Kind: lane.HoldBreaker, Until: hold, Reason: "down\x00", Streak: 4}
+	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
+	got, err = s.store.Lane(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Equal(t, hold, got.NextAt)
+	s.now = hold
+	l = s.claim()
+	h.Reason = "down\uFFFD"
+	require.Empty(t, cmp.Diff(h, l.Hold))
+	s.finish(l, engine.Finish{ID: "b"})
+	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, s.now.Add(time.Hour)))
+	got, err = s.store.Lane(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Zero(t, got.NextAt, "nothing is due, so there is nothing to wait for")
+}
+
+func testHold(t *testing.T, s *suite) {
+	for _, end := range []func(){
+		func() { s.mark(engine.Mark{ID: "b", Retry: true}) },
+		func() { require.NoError(t, s.store.Kick(t.Context(), s.now, []string{s.app, "unknown"})) },
+	} {
+		s.mark(engine.Mark{ID: "a"})
+		l := s.claim()
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
+		require.False(t, s.claimable())
+		s.mark(engine.Mark{ID: "b"})
+		require.False(t, s.claimable())
+		end()
+		require.True(t, s.claimable())
+		l = s.claim()
+		require.False(t, l.Hold.Until.After(s.now))
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	}
+}
+
+func testBegin(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	l := s.claim()
+	begin := func(kind engine.Kind, id string, want engine.Want) {
+		require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: kind, ID: id, Want: want, Name: "name"}}))
+	}
+	begin(engine.User, "a", engine.Active)
+	begin(engine.User, "a", engine.Absent)
+	got := s.state(engine.User, "a")
+	require.True(t, got.Tried)
+	require.Equal(t, engine.Absent, got.Want)
+	require.Equal(t, "name", got.RemoteName)
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now})
+	require.True(t, s.state(engine.User, "a").Tried, "a failed deactivation changes nothing")
+	s.finish(l, engine.Finish{ID: "a"})
+	require.False(t, s.state(engine.User, "a").Tried)
+
+	begin(engine.Group, "g", engine.Inactive)
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g"})
+	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
+	begin(engine.Group, "g", engine.Active)
+	got = s.state(engine.Group, "g")
+	require.Greater(t, got.Full, got.Synced, "a group that comes back is pushed in full")
+}
+
+func (s *suite) members(which engine.MemberSet) []engine.Member {
+	s.t.Helper()
+	out, err := s.store.Members(s.t.Context(), s.app, engine.MemberQuery{Group: "g", Which: which})
+	require.NoError(s.t, err)
+	return out
+}
+
+func testMembers(t *testing.T, s *suite) {
+	g := engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"b", "a", "b"}}
+	s.mark(g, engine.Mark{ID: "a"})
+	l := s.claim()
+	asked := s.members(engine.MembersAsked)
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Asked: 1}, {User: "b", Asked: 1}}, asked))
+	s.mark(engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"b"}})
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "b", Want: true, Asked: 1}, {User: "a", Want: true, Asked: 1}}))
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "b", Want: true, Asked: 2}}, s.members(engine.MembersAsked)), "the later mark stays")
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "b", Want: true, Asked: 2}}))
+	require.Empty(t, s.members(engine.MembersAsked))
+
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann"})
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Want: true, RemoteID: "r1", RemoteName: "ann"}, {User: "b", Want: true}}, s.members(engine.MembersPending)))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Replaced: true, Added: []plan.Member{{User: "a", ID: "r1"}}})
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "b", Want: true}}, s.members(engine.MembersPending)))
+
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 7, []engine.MemberAnswer{{User: "c", Want: true}}))
+	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 7))
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersWanted)))
+	pending := s.members(engine.MembersPending)
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Pushed: true, PushedID: "r1", RemoteID: "r1", RemoteName: "ann"}, {User: "c", Want: true}}, pending))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Removed: []plan.Member{{User: "a", ID: "r1"}}})
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersPending)))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Forget: true})
+	require.Empty(t, s.members(engine.MembersWanted))
+}
+
+func testWaiting(t *testing.T, s *suite) {
+	s.mark(engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a"}}, engine.Mark{ID: "a"})
+	l := s.claim()
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting})
+	require.Equal(t, []string{"user a"}, s.due())
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
+	require.Equal(t, []string{"group g"}, s.due())
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r0"}}})
+	require.Len(t, s.members(engine.MembersPending), 1, "what was pushed is an older account of that user")
+}
+
+func testLostUser(t *testing.T, s *suite) {
+	s.mark(engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a"}}, engine.Mark{ID: "a"})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r1"}}})
+	require.Empty(t, s.members(engine.MembersPending))
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r2"})
+	require.Equal(t, []string{"group g"}, s.due())
+	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Want: true, RemoteID: "r2"}}, s.members(engine.MembersPending)))
+}
+
+func testExchanges(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	x := engine.Attempt{Run: "run", At: s.now, Method: "POST", URL: "http://h/Users", RequestHeader: http.Header{"A": {"b"}}, RequestBody: "{}",
+		Status: 201, ResponseHeader: http.Header{"C": {"d"}}, ResponseBody: "bad \x00 \xff text", Duration: 3 * time.Millisecond, Error: "oops"}
+	s.finish(l, engine.Finish{ID: "a", Exchanges: []engine.Attempt{x}})
+	got, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Kind: engine.User, Principal: "a"})
+	require.NoError(t, err)
+	want := x
+	want.App, want.Kind, want.Principal, want.Gen, want.ResponseBody = s.app, engine.User, "a", 1, "bad \uFFFD \uFFFD text"
+	require.Empty(t, cmp.Diff([]engine.Attempt{want}, got, cmpopts.IgnoreFields(engine.Attempt{}, "ID")))
+	for range 30 {
+		s.finish(l, engine.Finish{ID: "a", Exchanges: []engine.Attempt{x, x, x, x, x}})
+	}
+	got, err = s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
+	require.NoError(t, err)
+	require.Less(t, len(got), 151, "old exchanges are removed")
+	require.Greater(t, got[0].ID, got[1].ID, "newest first")
+	page, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Before: got[1].ID, Limit: 2})
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(got[2:4], page))
+}
+
+func testStates(t *testing.T, s *suite) {
+	for _, id := range []string{"c", "B", "a", "ä"} {
+		s.mark(engine.Mark{ID: id}, engine.Mark{Kind: engine.Group, ID: id})
+	}
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusFailed})
+	q := engine.StateQuery{App: s.app, Limit: 3}
+	var ids []string
+	for {
+		page, err := s.store.States(t.Context(), q)
+		require.NoError(t, err)
+		for _, r := range page {
+			ids = append(ids, string(r.Kind)+" "+r.ID)
+		}
+		if len(page) < q.Limit {
+			break
+		}
+		q.After = &page[len(page)-1]
+	}
+	require.Equal(t, []string{"group B", "group a", "group c", "group ä", "user B", "user a", "user c", "user ä"}, ids, "in byte order")
+	failed, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, Status: engine.StatusFailed})
+	require.NoError(t, err)
+	require.Len(t, failed, 1)
+}
+
+func testConcurrent(t *testing.T, s *suite) {
+	const users, rounds = 5, 10
+	s.mark(engine.Mark{ID: "u0"})
+	l := s.claim()
+	var all sync.WaitGroup
+	for u := range users {
+		id := fmt.Sprint("u", u)
+		for range 2 {
+			all.Go(func() {
+				for range rounds {
+					err := s.inTx(t.Context(), func(tx engine.Execer) error {
+						return s.store.Mark(t.Context(), tx, s.now, []engine.Mark{
+							{App: s.app, Kind: engine.Group, ID: "g", Members: []string{id}}, {App: s.app, Kind: engine.User, ID: id},
+						})
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			for n := range rounds {
+				err := s.store.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, n), At: s.now})
+				if err != nil && !errors.Is(err, engine.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for u := range users {
+		require.GreaterOrEqual(t, s.state(engine.User, fmt.Sprint("u", u)).Desired, int64(2*rounds))
+	}
+	require.GreaterOrEqual(t, s.state(engine.Group, "g").Desired, int64(2*rounds*users))
+	for _, m := range s.members(engine.MembersAsked) {
+		require.EqualValues(t, 2*rounds, m.Asked)
+	}
+}
