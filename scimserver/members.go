@@ -43,8 +43,8 @@ func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Re
 		}
 		now, err := s.store.Get(ctx, t.Name, rec.ID)
 		switch {
-		case errors.Is(err, ErrNotFound): // deleted just now
-			return rec, members, nil
+		case errors.Is(err, ErrNotFound): // deleted just now, and its members gone with it
+			return rec, nil, nil
 		case err != nil:
 			return nil, nil, err
 		case now.Version == rec.Version || attempt > settleAttempts:
