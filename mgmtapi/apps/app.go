@@ -121,7 +121,7 @@ func (s *Slice) get(ctx context.Context, req *getRequest) (App, error) {
 }
 
 func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, error) {
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.find(ctx, tx, req.AppID)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, erro
 // application that is there already stays as it is.
 func (s *Slice) enter(status model.AppStatus) func(context.Context, *getRequest) (rest.Empty, error) {
 	return func(ctx context.Context, req *getRequest) (rest.Empty, error) {
-		err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+		err := s.Update(ctx, func(tx *docstore.Tx) error {
 			doc, err := s.find(ctx, tx, req.AppID)
 			if err != nil || doc.Value.Status == status {
 				return err

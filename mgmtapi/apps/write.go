@@ -53,7 +53,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 		return App{}, err
 	}
 	var created docstore.Doc[model.App]
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) (err error) {
+	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		link := "login"
 		if app.Custom {
 			if app.Name, err = s.freeName(ctx, tx, app.Label); err != nil {
@@ -142,7 +142,7 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 		return App{}, err
 	}
 	var out App
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		now, err := s.find(ctx, tx, req.AppID)
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func (s *Slice) findForPutGroup(ctx context.Context, req *putGroupRequest) error
 
 func (s *Slice) putGroup(ctx context.Context, req *putGroupRequest) (AppGroup, error) {
 	var written docstore.Doc[model.AppGroup]
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		t, err := s.target(ctx, tx, req.AppID)
 		if err != nil {
 			return err
@@ -210,7 +210,7 @@ func (s *Slice) getGroup(ctx context.Context, req *groupRequest) (AppGroup, erro
 }
 
 func (s *Slice) unassignGroup(ctx context.Context, req *groupRequest) (rest.Nothing, error) {
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if _, err := s.findGroup(ctx, tx, req.AppID, req.GroupID); err != nil {
 			return err
 		}

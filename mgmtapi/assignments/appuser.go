@@ -115,7 +115,7 @@ func (s *Slice) update(ctx context.Context, req *updateRequest) (AppUser, error)
 // write makes or changes an assignment. An update does not make one.
 func (s *Slice) write(ctx context.Context, app, userID string, given supplied, assign bool) (AppUser, error) {
 	var written docstore.Doc[model.AppUser]
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		t, err := s.target(ctx, tx, app)
 		if err != nil {
 			return err
@@ -146,6 +146,9 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 		written, err = s.apply(ctx, tx, t, user, c, given)
 		return err
 	})
+	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.AppUserByUserName {
+		err = rest.Taken("userName") // someone else was faster
+	}
 	if err != nil {
 		return AppUser{}, err
 	}
@@ -314,7 +317,7 @@ func (s *Slice) getUser(ctx context.Context, req *userRequest) (AppUser, error) 
 }
 
 func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, error) {
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.findUser(ctx, tx, req.AppID, req.UserID)
 		if err != nil {
 			return err

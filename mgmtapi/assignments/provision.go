@@ -12,7 +12,7 @@ import (
 // Create Users was off when they were assigned, provisioned; failed ones are
 // tried again. Without users it takes all that are assigned.
 func (s *Slice) Provision(ctx context.Context, app string, users []string) error {
-	return s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error {
 		t, err := s.target(ctx, tx, app)
 		if err != nil {
 			return err

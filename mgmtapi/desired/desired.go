@@ -75,10 +75,8 @@ type Group struct {
 
 // State reads what is desired and writes down results.
 type State struct {
-	model   *model.Model
-	store   *docstore.Store
+	model.Deps
 	secrets seal.Secrets
-	now     func() time.Time
 }
 
 // New returns the state in the store. The clock defaults to time.Now.
@@ -86,7 +84,7 @@ func New(m *model.Model, store *docstore.Store, secrets seal.Secrets, now func()
 	if now == nil {
 		now = time.Now
 	}
-	return &State{model: m, store: store, secrets: secrets, now: now}
+	return &State{Deps: model.Deps{Model: m, Store: store, Now: now}, secrets: secrets}
 }
 
 // optionally reads a document that may be missing; it then returns nil.
@@ -103,12 +101,12 @@ func optionally[T any](ctx context.Context, q docstore.Reader, c *docstore.Colle
 
 // Target returns where an application is provisioned, or ErrUnknownApp.
 func (s *State) Target(ctx context.Context, app string) (Target, error) {
-	q := s.store.Reader()
-	a, err := optionally(ctx, q, s.model.Apps, app)
+	q := s.Store.Reader()
+	a, err := optionally(ctx, q, s.Apps, app)
 	if err != nil {
 		return Target{}, err
 	}
-	c, err := optionally(ctx, q, s.model.Connections, app)
+	c, err := optionally(ctx, q, s.Connections, app)
 	if err != nil {
 		return Target{}, err
 	}
@@ -130,8 +128,8 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 
 // User returns what a user should look like in the target of an application.
 func (s *State) User(ctx context.Context, app, user string) (User, error) {
-	q := s.store.Reader()
-	assignment, err := optionally(ctx, q, s.model.AppUsers, model.AppUserID(app, user))
+	q := s.Store.Reader()
+	assignment, err := optionally(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil {
 		return User{}, err
 	}
@@ -159,7 +157,7 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 	case !u.Provisioned() || u.Blocked:
 		return Keep, nil // assigned while Create Users was off, or without a user name that can be used
 	}
-	user, err := optionally(ctx, q, s.model.Users, u.UserID)
+	user, err := optionally(ctx, q, s.Users, u.UserID)
 	if err != nil {
 		return "", err
 	}
@@ -178,7 +176,7 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 
 // Group returns what a group should look like in the target of an application.
 func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
-	q := s.store.Reader()
+	q := s.Store.Reader()
 	mapping, err := s.mapping(ctx, q, app, group)
 	if err != nil || mapping == nil {
 		return Group{Want: Absent}, err
@@ -187,7 +185,7 @@ func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
 	if m.Deleted {
 		return Group{Want: Absent, DisplayName: m.TargetName, RemoteID: m.RemoteID, DeleteRemote: m.DeleteTarget}, nil
 	}
-	target, err := s.model.Groups.Get(ctx, q, m.TargetGroupID)
+	target, err := s.Groups.Get(ctx, q, m.TargetGroupID)
 	if err != nil {
 		return Group{}, err
 	}
@@ -201,7 +199,7 @@ func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
 // mapping reads the push mapping of a group: the one that lives, else a
 // tombstone, else nil.
 func (s *State) mapping(ctx context.Context, q docstore.Reader, app, group string) (*docstore.Doc[model.PushMapping], error) {
-	page, err := s.model.PushMappings.Query(ctx, q, docstore.Query[model.PushMapping]{
+	page, err := s.PushMappings.Query(ctx, q, docstore.Query[model.PushMapping]{
 		Where: docstore.Eq(model.PushMappingByPair, docstore.JoinID(app, group)),
 	})
 	if err != nil || len(page.Docs) == 0 {
@@ -220,14 +218,14 @@ func (s *State) mapping(ctx context.Context, q docstore.Reader, app, group strin
 // list. A user belongs to it when it is in the source group and is, or is meant
 // to be, in the target; some of them may have no id there yet.
 func (s *State) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
-	q := s.store.Reader()
+	q := s.Store.Reader()
 	var members []string
 	for len(members) < limit {
 		where := docstore.Prefix(docstore.ID, model.MembershipID(group, ""))
 		if after != "" {
 			where = docstore.All(where, docstore.Gt(docstore.ID, model.MembershipID(group, after)))
 		}
-		page, err := s.model.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
+		page, err := s.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
 			Where: where, OrderBy: docstore.ID, Limit: limit,
 		})
 		if err != nil {
@@ -258,12 +256,12 @@ func (s *State) Members(ctx context.Context, app, group, after string, limit int
 
 // IsMember says which of the users belong to a pushed group, as Members does.
 func (s *State) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
-	q := s.store.Reader()
+	q := s.Store.Reader()
 	ids := make([]string, len(users))
 	for i, user := range users {
 		ids[i] = model.MembershipID(group, user)
 	}
-	memberships, err := s.model.Memberships.GetMany(ctx, q, ids)
+	memberships, err := s.Memberships.GetMany(ctx, q, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +278,7 @@ func (s *State) provisioned(ctx context.Context, q docstore.Reader, app string, 
 	for i, user := range users {
 		ids[i] = model.AppUserID(app, user)
 	}
-	assignments, err := s.model.AppUsers.GetMany(ctx, q, ids)
+	assignments, err := s.AppUsers.GetMany(ctx, q, ids)
 	if err != nil {
 		return nil, err
 	}

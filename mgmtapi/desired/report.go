@@ -44,8 +44,8 @@ func (r Result) summary() string {
 // ReportUser writes a result into the assignment of a user. A result about a
 // user that is not assigned is dropped.
 func (s *State) ReportUser(ctx context.Context, app, user string, r Result) error {
-	return s.store.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := optionally(ctx, tx, s.model.AppUsers, model.AppUserID(app, user))
+	return s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := optionally(ctx, tx, s.AppUsers, model.AppUserID(app, user))
 		if err != nil || doc == nil {
 			return err
 		}
@@ -60,18 +60,18 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 			s.assigned(&u, r)
 		}
 		if !u.Listed() && !u.Pending() {
-			gone, err := optionally(ctx, tx, s.model.Users, user)
+			gone, err := optionally(ctx, tx, s.Users, user)
 			if err != nil {
 				return err
 			}
 			if gone == nil {
-				return s.model.AppUsers.Delete(ctx, tx, doc.ID) // nobody can come back to this tombstone
+				return s.AppUsers.Delete(ctx, tx, doc.ID) // nobody can come back to this tombstone
 			}
 		}
 		if same(&doc.Value, &u) {
 			return nil
 		}
-		_, err = s.model.AppUsers.Update(ctx, tx, doc.ID, doc.Rev, u)
+		_, err = s.AppUsers.Update(ctx, tx, doc.ID, doc.Rev, u)
 		return err
 	})
 }
@@ -86,8 +86,8 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 		if u.ExternalID == "" {
 			return // nothing was to be done
 		}
-		u.Enter(model.AppUserProvisioned, s.now())
-		u.LastSync = s.now()
+		u.Enter(model.AppUserProvisioned, s.Now())
+		u.LastSync = s.Now()
 		u.SyncState = model.SyncSynchronized
 		if r.More {
 			u.SyncState = model.SyncOutOfSync
@@ -112,7 +112,7 @@ func (s *State) removed(u *model.AppUser, r Result) {
 		u.SyncState = model.SyncSyncing
 	case Done:
 		if !r.More {
-			u.SyncState, u.LastSync, u.ErrorSummary = model.SyncSynchronized, s.now(), ""
+			u.SyncState, u.LastSync, u.ErrorSummary = model.SyncSynchronized, s.Now(), ""
 		}
 	case Skipped:
 		u.SyncState, u.ErrorSummary = model.SyncDisabled, ""
@@ -130,7 +130,7 @@ func same(a, b *model.AppUser) bool {
 // ReportGroup writes a result into the push mapping of a group. The tombstone
 // of a mapping goes once the target was told.
 func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) error {
-	return s.store.Update(ctx, func(tx *docstore.Tx) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.mapping(ctx, tx, app, group)
 		if err != nil || doc == nil {
 			return err
@@ -138,7 +138,7 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 		m := doc.Value
 		if m.Deleted {
 			if r.Outcome == Done && !r.More {
-				return s.model.PushMappings.Delete(ctx, tx, doc.ID)
+				return s.PushMappings.Delete(ctx, tx, doc.ID)
 			}
 			return nil
 		}
@@ -147,14 +147,14 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 		}
 		switch {
 		case r.Outcome == Done && m.Status != model.PushInactive:
-			m.Status, m.ErrorSummary, m.LastPush = model.PushActive, "", s.now()
+			m.Status, m.ErrorSummary, m.LastPush = model.PushActive, "", s.Now()
 		case r.Outcome == Failed && m.Status != model.PushInactive:
 			m.Status, m.ErrorSummary = model.PushError, r.summary()
 		}
 		if m == doc.Value {
 			return nil
 		}
-		_, err = s.model.PushMappings.Update(ctx, tx, doc.ID, doc.Rev, m)
+		_, err = s.PushMappings.Update(ctx, tx, doc.ID, doc.Rev, m)
 		return err
 	})
 }

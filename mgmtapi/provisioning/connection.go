@@ -211,7 +211,7 @@ func (s *Slice) verify(ctx context.Context, app string, c model.Connection) erro
 // none) and returns what was stored; nil when it was changed meanwhile.
 func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change func(*model.Connection)) (*model.Connection, error) {
 	var stored *model.Connection
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		stored = nil
 		if _, err := s.appIn(ctx, tx, app); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, 
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return rest.Nothing{}, unsupported(req.app.Value)
 	}
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.connection(ctx, tx, req.AppID)
 		if err != nil || !conn.Value.Enabled {
 			return err

@@ -202,7 +202,7 @@ func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) er
 
 func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {
 	var out Feature
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.enabledConnection(ctx, tx, req.AppID)
 		if err != nil {
 			return err

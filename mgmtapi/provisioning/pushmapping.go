@@ -101,9 +101,11 @@ func (r *createMappingRequest) Check(_ context.Context, causes *rest.Causes) {
 	}
 }
 
+const pushedAlready = "sourceGroupId: The group is pushed to the application already"
+
 func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (PushMapping, error) {
 	var created docstore.Doc[model.PushMapping]
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.connection(ctx, tx, req.AppID)
 		if err != nil {
 			return err
@@ -119,7 +121,7 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 			return rest.Invalid("sourceGroupId", "A group that belongs to an application cannot be pushed")
 		}
 		if err := s.checkFree(ctx, tx, model.PushMappingByLivePair, docstore.JoinID(req.AppID, source.ID),
-			"sourceGroupId: The group is pushed to the application already"); err != nil {
+			pushedAlready); err != nil {
 			return err
 		}
 		target, err := s.targetGroup(ctx, tx, req)
@@ -139,6 +141,9 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		}
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: req.AppID, Group: source.ID, AllMembers: true})
 	})
+	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.PushMappingByLivePair {
+		err = rest.Fail(rest.CodePushTarget, pushedAlready) // someone else was faster
+	}
 	if err != nil {
 		return PushMapping{}, err
 	}
@@ -242,7 +247,7 @@ func (s *Slice) findForPatchMapping(ctx context.Context, req *patchMappingReques
 
 func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (PushMapping, error) {
 	var doc docstore.Doc[model.PushMapping]
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) (err error) {
+	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		doc, err = s.findMapping(ctx, tx, &req.mappingRequest)
 		if err != nil || doc.Value.Status == req.Body.Status {
 			return err
@@ -271,7 +276,7 @@ func (s *Slice) findForDeleteMapping(ctx context.Context, req *deleteMappingRequ
 }
 
 func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (rest.Nothing, error) {
-	err := s.Store.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.findMapping(ctx, tx, &req.mappingRequest)
 		if err != nil {
 			return err

@@ -1,0 +1,362 @@
+// Package apptest gives tests a management API with an organisation in a
+// throw-away database, spoken to over HTTP, and short ways to the users, groups
+// and applications that tests of provisioning need.
+package apptest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+// token is the API token of the administrator.
+const token = "00aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+// Secret is the token of the connections that Connect makes.
+const Secret = "s3cret-of-the-target"
+
+// World is a management API with what is behind it.
+type World struct {
+	t       *testing.T
+	server  *httptest.Server
+	Store   *docstore.Store
+	Model   *model.Model
+	Desired *desired.State
+	Tester  *Tester
+
+	mu       sync.Mutex
+	answered bytes.Buffer // the bodies of all answers
+}
+
+// Tester is a ConnectionTester whose verdict a test sets.
+type Tester struct {
+	mu    sync.Mutex
+	err   error
+	asked []provisioning.Endpoint
+}
+
+// TestConnection implements provisioning.ConnectionTester.
+func (c *Tester) TestConnection(_ context.Context, e provisioning.Endpoint) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, e)
+	return c.err
+}
+
+// Fail makes every verification end with the error; nil makes them succeed.
+func (c *Tester) Fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+}
+
+// Asked returns what was verified so far.
+func (c *Tester) Asked() []provisioning.Endpoint {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]provisioning.Endpoint(nil), c.asked...)
+}
+
+// New returns a world on SQLite.
+func New(t *testing.T) *World { return On(t, sqldbtest.SQLite(t)) }
+
+// Each runs the test on every database.
+func Each(t *testing.T, fn func(t *testing.T, w *World)) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { fn(t, On(t, db)) })
+}
+
+// On returns a world on the database.
+func On(t *testing.T, db *sqldb.DB) *World {
+	t.Helper()
+	w := &World{t: t, Model: model.New(), Tester: &Tester{}}
+	var err error
+	w.Store, err = docstore.Open(t.Context(), db, time.Now, w.Model.Tables()...)
+	require.NoError(t, err)
+	secrets := seal.Random()
+	api, err := mgmtapi.New(mgmtapi.Options{
+		Store: w.Store, Model: w.Model, Secrets: secrets, Connections: w.Tester, HashCost: 4,
+		RateLimits: auth.Limits{Off: true},
+	})
+	require.NoError(t, err)
+	require.NoError(t, api.Setup(t.Context(), mgmtapi.Setup{Token: token}))
+	w.Desired = desired.New(w.Model, w.Store, secrets, time.Now)
+	w.server = httptest.NewServer(api)
+	t.Cleanup(w.server.Close)
+	w.Events() // those of the setup are of no interest
+	return w
+}
+
+// Answer is an answer of the API.
+type Answer struct {
+	t      *testing.T
+	Status int
+	Header http.Header
+	Body   []byte
+	what   string
+}
+
+// Do sends a request below /api/v1. The body is nil, a JSON text, or a value to
+// marshal.
+func (w *World) Do(method, path string, body any) *Answer {
+	w.t.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		data, err := json.Marshal(b)
+		require.NoError(w.t, err)
+		reader = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+"/api/v1"+path, reader)
+	require.NoError(w.t, err)
+	req.Header.Set("Authorization", "SSWS "+token)
+	if reader != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := w.server.Client().Do(req)
+	require.NoError(w.t, err)
+	defer func() { _ = res.Body.Close() }()
+	data, err := io.ReadAll(res.Body)
+	require.NoError(w.t, err)
+	w.mu.Lock()
+	w.answered.Write(data)
+	w.mu.Unlock()
+	return &Answer{t: w.t, Status: res.StatusCode, Header: res.Header, Body: data, what: method + " " + path}
+}
+
+// Get, Post, Put, Patch and Delete send a request, see Do.
+func (w *World) Get(path string) *Answer { w.t.Helper(); return w.Do(http.MethodGet, path, nil) }
+func (w *World) Post(path string, body any) *Answer {
+	w.t.Helper()
+	return w.Do(http.MethodPost, path, body)
+} //nolint:revive // see Get
+func (w *World) Put(path string, body any) *Answer {
+	w.t.Helper()
+	return w.Do(http.MethodPut, path, body)
+} //nolint:revive // see Get
+func (w *World) Patch(path string, body any) *Answer {
+	w.t.Helper()
+	return w.Do(http.MethodPatch, path, body)
+}                                           //nolint:revive // see Get
+func (w *World) Delete(path string) *Answer { w.t.Helper(); return w.Do(http.MethodDelete, path, nil) } //nolint:revive // see Get
+
+// OK requires the status 200, or the one given.
+func (a *Answer) OK(status ...int) *Answer {
+	a.t.Helper()
+	want := http.StatusOK
+	if len(status) > 0 {
+		want = status[0]
+	}
+	require.Equal(a.t, want, a.Status, "%s: %s", a.what, a.Body)
+	return a
+}
+
+// Fails requires an error with the status and the code, and, when given, a text
+// in its causes or its summary.
+func (a *Answer) Fails(status int, code string, clue ...string) *Answer {
+	a.t.Helper()
+	require.Equal(a.t, status, a.Status, "%s: %s", a.what, a.Body)
+	require.Equal(a.t, code, a.Text("errorCode"), "%s: %s", a.what, a.Body)
+	for _, text := range clue {
+		require.Contains(a.t, string(a.Body), text, a.what)
+	}
+	return a
+}
+
+// Into decodes the body.
+func (a *Answer) Into(v any) *Answer {
+	a.t.Helper()
+	require.NoError(a.t, json.Unmarshal(a.Body, v), "%s: %s", a.what, a.Body)
+	return a
+}
+
+// Value returns a member by its path, nil when there is none: Value("profile", "email").
+func (a *Answer) Value(path ...string) any {
+	a.t.Helper()
+	var value any
+	a.Into(&value)
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	return value
+}
+
+// Text returns a member that is a text, "" when it is none.
+func (a *Answer) Text(path ...string) string {
+	a.t.Helper()
+	text, _ := a.Value(path...).(string)
+	return text
+}
+
+// IDs returns the member "id" of every element of a list.
+func (a *Answer) IDs() []string {
+	a.t.Helper()
+	a.OK()
+	var list []struct {
+		ID string `json:"id"`
+	}
+	a.Into(&list)
+	ids := []string{}
+	for _, element := range list {
+		ids = append(ids, element.ID)
+	}
+	return ids
+}
+
+// Next returns the path of the following page, "" on the last one.
+func (a *Answer) Next() string {
+	for _, link := range a.Header.Values("Link") {
+		if target, ok := strings.CutSuffix(link, `>; rel="next"`); ok {
+			_, path, _ := strings.Cut(target, "/api/v1")
+			return path
+		}
+	}
+	return ""
+}
+
+// User creates an active user with the login name@example.com and returns its
+// id. Further attributes come as pairs.
+func (w *World) User(name string, attributes ...string) string {
+	w.t.Helper()
+	return w.user(name, true, attributes)
+}
+
+// StagedUser creates a user that is not activated.
+func (w *World) StagedUser(name string, attributes ...string) string {
+	w.t.Helper()
+	return w.user(name, false, attributes)
+}
+
+func (w *World) user(name string, active bool, attributes []string) string {
+	w.t.Helper()
+	login := name + "@example.com"
+	profile := map[string]any{"login": login, "email": login, "firstName": name, "lastName": "Tester"}
+	for i := 0; i < len(attributes); i += 2 {
+		profile[attributes[i]] = attributes[i+1]
+	}
+	path := "/users?activate=false"
+	if active {
+		path = "/users?activate=true"
+	}
+	body := map[string]any{"profile": profile, "credentials": map[string]any{"password": map[string]any{"value": "Xk7-plonk-Qw"}}}
+	return w.Post(path, body).OK().Text("id")
+}
+
+// Group creates a group with the members and returns its id.
+func (w *World) Group(name string, members ...string) string {
+	w.t.Helper()
+	id := w.Post("/groups", map[string]any{"profile": map[string]any{"name": name}}).OK().Text("id")
+	for _, member := range members {
+		w.Join(id, member)
+	}
+	return id
+}
+
+// Join adds a user to a group.
+func (w *World) Join(group, user string) {
+	w.t.Helper()
+	w.Put("/groups/"+group+"/users/"+user, nil).OK(http.StatusNoContent)
+}
+
+// Leave takes a user out of a group.
+func (w *World) Leave(group, user string) {
+	w.t.Helper()
+	w.Delete("/groups/" + group + "/users/" + user).OK(http.StatusNoContent)
+}
+
+// Bookmark creates an application without credentials and provisioning.
+func (w *World) Bookmark(label string) string {
+	w.t.Helper()
+	return w.Post("/apps", `{"name":"bookmark","label":"`+label+`","settings":{"app":{"url":"https://example.com/"}}}`).OK().Text("id")
+}
+
+// SCIMApp creates an application of the catalog that provisions.
+func (w *World) SCIMApp(label string) string {
+	w.t.Helper()
+	return w.Post("/apps", `{"name":"scim2_test_app","label":"`+label+`"}`).OK().Text("id")
+}
+
+// All turns on every capability of USER_PROVISIONING but passwords.
+const All = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"lifecycleDeactivate":{"status":"ENABLED"}}}`
+
+// Connect gives an application an active connection with the token Secret and
+// these capabilities, "" for the initial ones.
+func (w *World) Connect(app, capabilities string) {
+	w.t.Helper()
+	w.Post("/apps/"+app+"/connections/default?activate=true",
+		`{"baseUrl":"https://scim.example.com/v2","profile":{"authScheme":"TOKEN","token":"`+Secret+`"}}`).OK()
+	if capabilities != "" {
+		w.Put("/apps/"+app+"/features/USER_PROVISIONING", capabilities).OK()
+	}
+}
+
+// Assign assigns a user to an application.
+func (w *World) Assign(app, user string) *Answer {
+	w.t.Helper()
+	return w.Post("/apps/"+app+"/users", map[string]any{"id": user}).OK()
+}
+
+// Event is an event of the outbox: its topic and its data.
+type Event struct {
+	Topic string
+	Data  string
+}
+
+// Events takes the events out of the outbox, in order.
+func (w *World) Events() []Event {
+	w.t.Helper()
+	var out []Event
+	for {
+		n, err := w.Store.Relay(w.t.Context(), 100, func(_ *docstore.Tx, events []docstore.Event) error {
+			for _, e := range events {
+				out = append(out, Event{e.Topic, string(e.Data)})
+			}
+			return nil
+		})
+		require.NoError(w.t, err)
+		if n == 0 {
+			return out
+		}
+	}
+}
+
+// Expect requires that the outbox holds the events, among others, in any order,
+// and empties it.
+func (w *World) Expect(events ...model.Event) {
+	w.t.Helper()
+	got := w.Events()
+	for _, e := range events {
+		data, err := json.Marshal(e)
+		require.NoError(w.t, err)
+		require.Contains(w.t, got, Event{e.Topic(), string(data)})
+	}
+}
+
+// Answered returns the bodies of all answers so far.
+func (w *World) Answered() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.answered.String()
+}
