@@ -105,7 +105,7 @@ type Intent struct {
 	Kind Kind
 	ID   string
 	Want Want
-	Name string // kept as RemoteName while no account is known, so that even a tombstone without a name can be looked up
+	Name string // kept as RemoteName until Tried: the name an account may have been created under
 }
 
 // Finish is the end of one sequence, as it is stored.

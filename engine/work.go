@@ -259,14 +259,22 @@ func (r *run) user(ctx context.Context) error {
 	}
 	r.exchange(ctx, plan.User(plan.UserInput{
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried,
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried, EarlierName: r.earlierName(want.UserName),
 		Style: t.Style, Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
 	}), password)
-	if r.outcome.Class != plan.Done || want.Want != Active {
+	if r.outcome.Origin != plan.Unconfirmed && (r.outcome.Class != plan.Done || want.Want != Active) {
 		r.outcome.Name = r.row.RemoteName
 	}
 	return nil
+}
+
+// earlierName is the name that an account may have been created under by a sequence whose end is not known.
+func (r *run) earlierName(now string) string {
+	if r.row.Tried && r.row.RemoteID == "" && now != "" && now != r.row.RemoteName {
+		return r.row.RemoteName
+	}
+	return ""
 }
 
 // placeholder is the password of an account whose user will never type one: 32 characters that are safe in a URL.

@@ -129,11 +129,15 @@ func (g *group) delete() Step {
 }
 
 func (g *group) lookup(then func(Response, []*scim.Resource) Step) Step {
-	const attribute = "displayName"
-	name := g.in.DisplayName
-	if name == "" {
-		name = g.in.RemoteName // a tombstone may have lost its name
+	// A tombstone may have lost its name, and what is left of a lost create has the name it was sent with.
+	if name := g.in.RemoteName; name != "" && (g.in.DisplayName == "" || g.in.Want == Absent) {
+		return g.lookupName(name, then)
 	}
+	return g.lookupName(g.in.DisplayName, then)
+}
+
+func (g *group) lookupName(name string, then func(Response, []*scim.Resource) Step) Step {
+	const attribute = "displayName"
 	if name == "" {
 		return g.fail(rejected(Response{}, "the group has no name to look it up by"))
 	}
@@ -150,9 +154,18 @@ func (g *group) lookup(then func(Response, []*scim.Resource) Step) Step {
 	})
 }
 
+// adoptOrCreate also looks for the earlier name of a group whose create was lost, and which was renamed since.
 func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 	if len(found) == 1 {
 		return g.adopt(found[0])
+	}
+	if g.in.Origin == Unconfirmed && g.in.RemoteName != "" && g.in.RemoteName != g.in.DisplayName {
+		return g.lookupName(g.in.RemoteName, func(_ Response, found []*scim.Resource) Step {
+			if len(found) == 1 {
+				return g.adopt(found[0])
+			}
+			return g.create()
+		})
 	}
 	return g.create()
 }
@@ -169,7 +182,7 @@ func (g *group) adopt(hit *scim.Resource) Step {
 }
 
 func (g *group) create() Step {
-	g.out.Operation, g.out.Origin = OpCreate, Unconfirmed
+	g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
 	first, rest := split(g.in.Members, g.in.Batch)
 	body := scim.NewObject(
 		scim.Member{Name: "schemas", Value: []string{scim.GroupSchema}},
@@ -197,7 +210,7 @@ func (g *group) create() Step {
 		case r.Body.Text("id") == "":
 			return g.fail(rejected(r, "create: the answer has no id"))
 		}
-		g.out.RemoteID, g.out.Origin, g.out.Name, g.out.Status = r.Body.Text("id"), Created, g.in.DisplayName, r.Status
+		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), Created, r.Status
 		g.out.Replaced, g.out.Added = true, slices.Clone(first)
 		return g.batches(nil, rest)
 	})

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -17,6 +18,9 @@ type UserInput struct {
 	RemoteID string         // empty when not known
 	Origin   Origin
 	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
+	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
+	// renamed before the answer was known.
+	EarlierName string
 
 	Style                      Style
 	Create, Update, Deactivate bool
@@ -94,7 +98,24 @@ func (u *user) beginActive() Step {
 
 // lookup finds the account by name and hands the hits to then.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
-	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, then)
+	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
+		if earlier := u.in.EarlierName; len(found) == 0 && earlier != "" {
+			u.in.EarlierName = ""
+			return u.lookupBy(u.in.LookupAttribute, earlier, func(r Response, found []*scim.Resource) Step {
+				return then(r, slices.DeleteFunc(found, func(hit *scim.Resource) bool { return !u.ours(hit) }))
+			})
+		}
+		return then(r, found)
+	})
+}
+
+// ours says whether an account that goes by an earlier name of the user is the one we created: that name may belong to
+// somebody else by now.
+func (u *user) ours(hit *scim.Resource) bool {
+	if theirs := hit.ExternalID(); theirs != "" && u.externalID() != "" {
+		return theirs == u.externalID()
+	}
+	return u.in.Origin == Unconfirmed
 }
 
 func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Resource) Step) Step {

@@ -62,7 +62,7 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 			_, err := tx.Exec(ctx, `UPDATE sync_state SET
 				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want = 'inactive' THEN desired_gen ELSE full_gen END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
-				remote_name = CASE WHEN remote_id = '' AND ? <> '' THEN ? ELSE remote_name END,
+				remote_name = CASE WHEN remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
 				want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 				active, active, text(i.Name), text(i.Name), string(i.Want), l.App, string(i.Kind), i.ID)
 			if err != nil {

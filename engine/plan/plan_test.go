@@ -1,0 +1,244 @@
+package plan_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// answers.
+func body(t *testing.T, status int, text string) plan.Response {
+	t.Helper()
+	r := plan.Response{Status: status}
+	if text != "" {
+		var err error
+		r.Body, err = scim.Decode([]byte(text))
+		require.NoError(t, err)
+	}
+	return r
+}
+
+// script is answers, each «status body», with «etag=...» or «after=...» before the body; «lost» is no answer.
+func script(t *testing.T, lines ...string) []plan.Response {
+	t.Helper()
+	var out []plan.Response
+	for _, line := range lines {
+		if line == "lost" {
+			out = append(out, plan.Response{Err: errors.New("connection reset")})
+			continue
+		}
+		var status int
+		_, err := fmt.Sscan(line, &status)
+		require.NoError(t, err, line)
+		rest := strings.TrimSpace(line[3:])
+		var etag, after string
+		if v, ok := strings.CutPrefix(rest, "etag="); ok {
+			etag, rest, _ = strings.Cut(v, " ")
+		}
+		if v, ok := strings.CutPrefix(rest, "after="); ok {
+			after, rest, _ = strings.Cut(v, " ")
+		}
+		r := body(t, status, rest)
+		r.ETag, r.RetryAfter = etag, after
+		out = append(out, r)
+	}
+	return out
+}
+
+// transcript runs a sequence against the answers.
+func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string {
+	t.Helper()
+	var b strings.Builder
+	step := s.Step()
+	for step.Request != nil {
+		r := step.Request
+		fmt.Fprintf(&b, "%s %s\n", r.Method, r.Path)
+		if r.IfMatch != "" {
+			fmt.Fprintf(&b, "If-Match: %s\n", r.IfMatch)
+		}
+		if r.Body != nil {
+			fmt.Fprintf(&b, "%s\n", r.Body.AppendJSON(nil))
+		}
+		require.NotEmpty(t, answers, "an answer for %s %s", r.Method, r.Path)
+		fmt.Fprintf(&b, "  -> %d\n", answers[0].Status)
+		step = s.Feed(answers[0])
+		answers = answers[1:]
+	}
+	require.Empty(t, answers, "all answers were used")
+	o := step.Outcome
+	fmt.Fprintf(&b, "= %s %s id=%q origin=%q status=%d", o.Class, o.Operation, o.RemoteID, o.Origin, o.Status)
+	if o.RetryAfter != "" {
+		fmt.Fprintf(&b, " after=%s", o.RetryAfter)
+	}
+	if o.Replaced || o.Added != nil || o.Removed != nil {
+		fmt.Fprintf(&b, " replaced=%v added=%v removed=%v", o.Replaced, o.Added, o.Removed)
+	}
+	if o.Message != "" {
+		fmt.Fprintf(&b, "\n  %s", o.Message)
+	}
+	require.Equal(t, step, s.Feed(plan.Response{Status: 200}), "after the outcome nothing happens")
+	return b.String() + "\n"
+}
+
+func golden(t *testing.T, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", strings.ReplaceAll(t.Name(), " ", "_")+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+const (
+	none    = `200 {"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`
+	one     = `200 {"totalResults":"1","Resources":[{"id":"r1","userName":"ANN","externalId":"other"}]}`
+	ours    = `200 {"totalResults":1,"Resources":[{"id":"r1","userName":"ann","externalId":"u-1"}]}`
+	two     = `200 {"totalResults":2,"Resources":[{"id":"r1","userName":"ann"},{"id":"r2","userName":"ann"}]}`
+	same    = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"r1","userName":"ann","name":{"givenName":"Ann","formatted":"Ann Q"},"emails":[{"value":"a@x","type":"work","primary":true,"display":"a"}],"externalId":"u-1","nick":"kept","active":true}`
+	differs = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"r1","userName":"old","name":{"givenName":"A","formatted":"A Q"},"nick":"kept","active":true,"meta":{"version":"W/\"3\""}}`
+	asleep  = `{"id":"r1","schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann","name":{"givenName":"Ann"},"emails":[{"value":"a@x","type":"work","primary":true}],"externalId":"u-1","active":"False"}`
+)
+
+func ann(t *testing.T) plan.UserInput {
+	t.Helper()
+	r, err := scim.DecodeResource([]byte(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann","name":{"givenName":"Ann"},"emails":[{"primary":true,"value":"a@x","type":"work"}],"externalId":"u-1"}`))
+	require.NoError(t, err)
+	return plan.UserInput{Want: plan.Active, UserName: "ann", Resource: r, Password: "placeholder", Create: true, Update: true, Deactivate: true}
+}
+
+func TestUser(t *testing.T) {
+	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", plan.Created, true }
+	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
+	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
+		return func(in *plan.UserInput) { f(in); in.Style = plan.Wizard }
+	}
+	fresh := func(*plan.UserInput) {}
+	for _, c := range []struct {
+		name    string
+		prepare func(*plan.UserInput)
+		answers []string
+	}{
+		{"create after an empty list", fresh, []string{none, `201 {"id":"r1"}`}},
+		{"create after a 404", fresh, []string{`404 {"detail":"nobody"}`, `201 {"id":"r1"}`}},
+		{"create with a quoted name", func(in *plan.UserInput) { in.UserName = `a"b\c d+é` }, []string{none, `201 {"id":"r1"}`}},
+		{"empty 201", fresh, []string{none, `201`}},
+		{"201 without an id", fresh, []string{none, `201 {}`}},
+		{"create is switched off", func(in *plan.UserInput) { in.Create = false }, []string{none}},
+		{"create loses its answer", fresh, []string{none, "lost"}},
+		{"create is refused", fresh, []string{none, `400 {"scimType":"invalidValue","detail":"no emails","status":400}`}},
+		{"link and update", fresh, []string{one, `200 ` + differs, `200 {}`}},
+		{"link to our own account", fresh, []string{ours, `200 ` + same}},
+		{"link only", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, []string{one}},
+		{"several hits are held", fresh, []string{two}},
+		{"a hit without an id", fresh, []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
+		{"a stranger in the list is not adopted", fresh, []string{`200 {"totalResults":1,"Resources":[{"id":"x","userName":"bob"}]}`, `201 {"id":"r1"}`}},
+		{"a lookup that is no list", fresh, []string{`200 {}`}},
+		{"409 then link by name", fresh, []string{none, `409 {"detail":"exists"}`, one, `200 ` + same}},
+		{"409 then link by externalId", fresh, []string{none, `409 {"detail":"exists"}`, none, ours, `200 ` + same}},
+		{"400 uniqueness is a conflict too", fresh, []string{none, `400 {"scimType":"uniqueness"}`, ours, `200 ` + same}},
+		{"409 and nobody to be found", fresh, []string{none, `409 {"detail":"exists"}`, none, none}},
+		{"update", known, []string{`200 etag=W/"7" ` + differs, `200 {}`}},
+		{"update with the version of meta", known, []string{`200 ` + differs, `204`}},
+		{"nothing changed", known, []string{`200 ` + same}},
+		{"update after 412", known, []string{`200 etag="1" ` + differs, `412`, `200 etag="2" ` + differs, `200 {}`}},
+		{"update that always meets 412", known, []string{`200 ` + differs, `412`, `200 ` + differs, `412`, `200 ` + differs, `412`}},
+		{"another id is answered", known, []string{`200 {"id":"r9"}`}},
+		{"gone and created again", known, []string{`404`, none, `201 {"id":"r2"}`}},
+		{"gone and found under another id", known, []string{`404`, `200 {"Resources":[{"id":"r2","userName":"ann"}]}`, `200 {"id":"r2"}`, `200 {}`}},
+		{"gone but still listed", known, []string{`404`, one}},
+		{"gone and reported", func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, []string{`404`}},
+		{"reactivate by PATCH", known, []string{`200 ` + asleep, `204`}},
+		{"reactivate by PUT", wizard(known), []string{`200 etag="4" ` + asleep, `200 {}`}},
+		{"deactivate by PATCH", inactive, []string{`204`}},
+		{"deactivate by PUT", wizard(inactive), []string{`200 etag="4" ` + same, `200 {}`}},
+		{"deactivate by PUT what is inactive", wizard(inactive), []string{`200 ` + asleep}},
+		{"deactivate where PATCH is not known", inactive, []string{`501`, `200 ` + same, `200 {}`}},
+		{"deactivate what is gone", inactive, []string{`404`}},
+		{"deactivate by PUT what is gone", wizard(inactive), []string{`404`}},
+		{"deactivate after a lost create", func(in *plan.UserInput) { in.Want, in.Known = plan.Absent, true }, []string{ours, `204`}},
+		{"deactivate after a create that never was", func(in *plan.UserInput) { in.Want, in.Known = plan.Absent, true }, []string{none}},
+		{"deactivate whom nobody assigned", func(in *plan.UserInput) { in.Want = plan.Absent }, nil},
+		{"renamed after a lost create", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
+			[]string{none, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`, `200 ` + same}},
+		{"the earlier name belongs to somebody else", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
+			[]string{none, `200 {"Resources":[{"id":"r9","userName":"anna","externalId":"u-9"}]}`, `201 {"id":"r1"}`}},
+		{"deactivate is switched off", func(in *plan.UserInput) { inactive(in); in.Deactivate = false }, nil},
+		{"throttled", inactive, []string{`429 after=7 {"detail":"slow down"}`}},
+		{"503 with Retry-After", inactive, []string{`503 after=7`}},
+		{"503", inactive, []string{`503`}},
+		{"denied", inactive, []string{`401 {"detail":"who are you"}`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := ann(t)
+			c.prepare(&in)
+			golden(t, transcript(t, plan.User(in), script(t, c.answers...)))
+		})
+	}
+}
+
+func TestGroup(t *testing.T) {
+	m := func(ids ...string) (out []plan.Member) {
+		for _, id := range ids {
+			out = append(out, plan.Member{User: "u-" + id, ID: id, Display: "name-" + id})
+		}
+		return out
+	}
+	known := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", RemoteName: "Tea", RemoteID: "g1", Origin: plan.Created, Batch: 3}
+	with := func(in plan.GroupInput, f func(*plan.GroupInput)) plan.GroupInput { f(&in); return in }
+	fresh := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Batch: 2, Members: m("a", "b", "c")}
+	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = plan.Wizard, m("a", "b") })
+	hit := `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`
+	for _, c := range []struct {
+		name    string
+		in      plan.GroupInput
+		answers []string
+	}{
+		{"create with members in batches", fresh, []string{none, `201 {"id":"g1"}`, `204`}},
+		{"create without an answer body", fresh, []string{none, `201`}},
+		{"link and replace", fresh, []string{hit, `200 {}`, `204`}},
+		{"409 then link", fresh, []string{none, `409`, hit, `204`, `204`}},
+		{"several hits are held", fresh, []string{`200 {"Resources":[{"id":"g1"},{"id":"g2"}]}`}},
+		{"renamed after a lost create", with(fresh, func(in *plan.GroupInput) { in.Origin, in.RemoteName = plan.Unconfirmed, "Old" }),
+			[]string{none, `200 {"Resources":[{"id":"g1","displayName":"Old"}]}`, `204`, `204`}},
+		{"deltas", with(known, func(in *plan.GroupInput) { in.Add, in.Remove = m("a", "b"), m("c", "d") }), []string{`204`, `204`}},
+		{"deltas that fail half-way", with(known, func(in *plan.GroupInput) { in.Add, in.Remove = m("a", "b"), m("c", "d") }), []string{`204`, `500`}},
+		{"rename with a delta", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Add = "Coffee", m("a") }), []string{`204`}},
+		{"nothing to do", known, nil},
+		{"replace by PATCH", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, m("a", "b") }), []string{`204`}},
+		{"gone with deltas", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404`, none}},
+		{"gone with the whole list", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, m("a") }), []string{`404`, none, `201 {"id":"g2"}`}},
+		{"404 for a member", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404 {"detail":"no user a"}`, hit}},
+		{"wizard PUT", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Tea","x":"kept","members":[{"value":"a"}]}`, `200 {}`}},
+		{"wizard nothing changed", wizard, []string{`200 {"id":"g1","displayName":"Tea","members":[{"value":"b"},{"value":"a"}]}`}},
+		{"wizard 412", wizard, []string{`200 {"id":"g1"}`, `412`, `200 {"id":"g1"}`, `204`}},
+		{"inactive", with(known, func(in *plan.GroupInput) { in.Want = plan.Inactive }), nil},
+		{"unlink", with(known, func(in *plan.GroupInput) { in.Want = plan.Absent }), nil},
+		{"delete", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = plan.Absent, true }), []string{`204`}},
+		{"delete what is gone", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = plan.Absent, true }), []string{`404`}},
+		{"delete without an id leaves strangers alone", with(fresh, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = plan.Absent, true }), nil},
+		{"delete after a lost create", with(fresh, func(in *plan.GroupInput) {
+			in.Want, in.DeleteRemote, in.Origin = plan.Absent, true, plan.Unconfirmed
+		}), []string{hit, `204`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			golden(t, transcript(t, plan.Group(c.in), script(t, c.answers...)))
+		})
+	}
+}
