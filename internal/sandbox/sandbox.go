@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -81,13 +83,17 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	}
 	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
 
+	owner, err := s.own(listener)
+	if err != nil {
+		return err
+	}
 	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
 	if err != nil {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
 	base := baseURL(listener)
-	p, err := s.assemble(ctx, db, secrets, base)
+	p, err := s.assemble(ctx, db, secrets, base, owner)
 	if err != nil {
 		return err
 	}
@@ -116,6 +122,23 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	return writeReady(o.ReadyFile, s.ready)
 }
 
+// own returns the name under which this sandbox leases lanes. It is the same after a restart, so that a sandbox that was
+// killed takes its lanes back at once, and never that of another one that runs: a file of the data is locked, and on a
+// shared database nobody else listens on this address of this machine.
+func (s *Sandbox) own(l net.Listener) (string, error) {
+	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
+	if !isFile {
+		host, err := os.Hostname()
+		return host + " " + l.Addr().String(), err
+	}
+	unlock, err := lockFile(file + ".lock")
+	if err != nil {
+		return "", err
+	}
+	s.onClose(func(context.Context) error { return unlock() })
+	return "sandbox", nil
+}
+
 // parts is what the seed and the summary need of the assembled whole.
 type parts struct {
 	tokens  tokens
@@ -128,7 +151,7 @@ type parts struct {
 }
 
 // assemble wires everything on one database. Nothing runs yet.
-func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string) (*parts, error) {
+func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base, owner string) (*parts, error) {
 	o := s.options
 	p := &parts{kept: settingsCollection()}
 	m, scim := model.New(), newSCIMTables()
@@ -147,7 +170,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	bridge := &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, log: o.Logger}
 	p.engine, err = engine.New(engine.Options{
 		Store: engineStore, Directory: bridge, Observer: bridge, Logger: o.Logger,
-		Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax,
 	})
 	if err != nil {
 		return nil, err
