@@ -1,0 +1,91 @@
+package auth_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/apitokens"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+const user = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`
+
+func as(authorization string) map[string]string {
+	return map[string]string{"Authorization": authorization}
+}
+
+func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}})
+	deps := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
+	other, err := apitokens.New(deps).Create(t.Context(), "mine", saved["u"])
+	require.NoError(t, err)
+	for _, route := range e.API.Operations() {
+		info := route.Info()
+		do := info.Method + " " + info.Path
+		e.Run(t,
+			apitest.Step{Name: info.ID + " without credentials", Do: do, Header: as(""), Status: 403, Code: "E0000005"},
+			apitest.Step{Name: info.ID + " with an unknown token", Do: do, Header: as("SSWS 00unknown"), Status: 401, Code: "E0000011"},
+			apitest.Step{Name: info.ID + " with an access token", Do: do, Header: as("Bearer eyJ"), Status: 401, Code: "E0000011", Has: []string{"header:WWW-Authenticate"}},
+			apitest.Step{Name: info.ID + " with another scheme", Do: do, Header: as("Basic eDp5"), Status: 401, Code: "E0000011"},
+			apitest.Step{Name: info.ID + " by a user without a role", Do: do, Header: as("SSWS " + other.Secret), Status: 403, Code: "E0000006"},
+		)
+	}
+	e.Run(t,
+		apitest.Step{Name: "authentication comes before the path", Do: "GET /api/v1/nowhere", Header: as(""), Status: 403, Code: "E0000005"},
+		apitest.Step{Do: "GET /api/v1/nowhere", Status: 404, Code: "E0000008"},
+		apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/deactivate"},
+		apitest.Step{Name: "the token of a user who is not ACTIVE is refused", Do: "GET /api/v1/users/me", Header: as("SSWS " + other.Secret), Status: 401, Code: "E0000011"},
+		apitest.Step{Do: "DELETE /api/v1/users/isaac", Status: 204},
+		apitest.Step{Name: "tokens go with their user", Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 1}},
+	)
+}
+
+func TestRateLimits(t *testing.T) {
+	limits := auth.Limits{PerMinute: map[string]int{auth.BucketUser: 2, auth.BucketGroups: 0}}
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.RateLimits = limits })
+	left := func(n string) apitest.Step {
+		return apitest.Step{Do: "GET /api/v1/users/me", Equal: map[string]any{"header:X-Rate-Limit-Limit": "2", "header:X-Rate-Limit-Remaining": n, "header:X-Rate-Limit-Reset": "1772600828"}}
+	}
+	e.Run(t,
+		left("1"), left("0"),
+		apitest.Step{Do: "GET /api/v1/users/me", Header: as(""), Status: 429, Code: "E0000047", Equal: map[string]any{"header:X-Rate-Limit-Remaining": "0"}},
+		apitest.Step{Name: "other buckets go on", Do: "GET /api/v1/users", Equal: map[string]any{"header:X-Rate-Limit-Limit": "600", "header:X-Rate-Limit-Remaining": "599"}},
+		apitest.Step{Name: "a bucket without limit has no headers", Do: "GET /api/v1/groups", Lacks: []string{"header:X-Rate-Limit-Limit"}},
+	)
+	e.Clock.Advance(time.Minute)
+	e.Run(t, apitest.Step{Do: "GET /api/v1/users/me", Equal: map[string]any{"header:X-Rate-Limit-Remaining": "1"}})
+}
+
+func TestRequestsFallIntoTheirBuckets(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	l := auth.NewLimiter(auth.Limits{}, func() time.Time { return now })
+	for do, want := range map[[2]string]int{
+		{"GET", "/api/v1/users"}: 600, {"GET", "/api/v1/users/"}: 600, {"POST", "/api/v1/users"}: 600, {"GET", "/api/v1/users/x"}: 2000, {"PUT", "/api/v1/users/x"}: 600,
+		{"GET", "/api/v1/users/x/groups"}: 600, {"GET", "/api/v1/groups/x"}: 500, {"GET", "/api/v1/apps"}: 100, {"GET", "/api/v1/apps/x/users"}: 500,
+		{"GET", "/api/v1/api-tokens"}: 1200, {"GET", "/sandbox/v1/x"}: 0, {"GET", "/"}: 0,
+	} {
+		require.Equal(t, want, l.Take(do[0], do[1]).Limit, "%v", do)
+	}
+	off := auth.NewLimiter(auth.Limits{Off: true, PerMinute: map[string]int{auth.BucketRest: 1}}, func() time.Time { return now })
+	for range 3 {
+		q := off.Take("GET", "/api/v1/x")
+		require.False(t, q.Exceeded)
+		require.Equal(t, 1, q.Remaining)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	require.NoError(t, auth.CheckSecret(auth.NewSecret()))
+	require.NotEqual(t, auth.NewSecret(), auth.NewSecret())
+	require.ErrorIs(t, auth.CheckSecret("00short"), auth.ErrBadSecret)
+}
