@@ -18,8 +18,8 @@ const DefaultMaxOperations = 1000
 type Options struct {
 	// Lenient takes what well-known clients send outside the RFC: op in any letter case; "True" and "False" for booleans;
 	// paths as keys of a value without path ("name.givenName", "urn:...:User:department"); remove of a multi-valued
-	// attribute with a list of the values to remove; add and replace through a value filter of eq comparisons that matches
-	// nothing, which create the element; a plain value for an object that has the sub-attribute "value". Read-only
+	// attribute with a list of the values to remove; add through a value filter of eq comparisons that matches nothing, which
+	// creates the element; a plain value for an object that has the sub-attribute "value". Read-only
 	// attributes in an operation without path are passed over whatever their value. Defaults to refusing all that.
 	Lenient bool
 	// MaxOperations bounds the operations of a request. Defaults to DefaultMaxOperations.

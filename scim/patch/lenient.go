@@ -8,12 +8,13 @@ import (
 
 // What Options.Lenient allows beyond the RFC, apart from spellings.
 
-// createElement answers an operation on elements that selects none: noTarget, or when lenient a new element made of the
-// filter's eq comparisons and the value. The RFC says noTarget for replace; for add it is silent (erratum 8097).
+// createElement answers an add to elements when the path selects none: noTarget, or when lenient a new element made of the
+// filter's eq comparisons and the value. The RFC is silent about this add (erratum 8097); for replace it says noTarget, and
+// so do we, lenient or not.
 func (p *patcher) createElement(at place, v any) error {
 	element := &scim.Object{}
 	if !p.opts.Lenient || v == nil || at.filter == nil || at.a.Type != schema.Complex || !describe(at.filter, element) {
-		return fail(scim.NoTarget, "no value of %s matches the path", at.path)
+		return noTarget(at)
 	}
 	if at.sub != nil {
 		element.Set(at.sub.Name, v)
@@ -27,6 +28,10 @@ func (p *patcher) createElement(at place, v any) error {
 		}
 	}
 	return p.addElements(at, element)
+}
+
+func noTarget(at place) error {
+	return fail(scim.NoTarget, "no value of %s matches the path", at.path)
 }
 
 // describe sets in the element what a filter of eq comparisons joined by "and" says of it; false for other filters.

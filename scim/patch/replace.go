@@ -29,7 +29,7 @@ func (p *patcher) replaceElements(at place, v any) error {
 	return p.change(at, func() error {
 		elements, meant := at.list()
 		if len(meant) == 0 {
-			return p.createElement(at, v)
+			return noTarget(at)
 		}
 		if at.sub == nil {
 			c, err := at.a.CleanElement(v, at.path, p.clean)
