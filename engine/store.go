@@ -128,12 +128,15 @@ type Finish struct {
 	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows.
 	Replaced bool
 	Forget   bool
-	Added    []plan.Member
-	Removed  []plan.Member
+	Added    []RemoteMember
+	Removed  []RemoteMember
 
 	Exchanges []Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
 	At        time.Time
 }
+
+// RemoteMember is a user as it was pushed to, or removed from, a group of the target.
+type RemoteMember = plan.Member
 
 // Attempt is one recorded exchange with a target. Secrets were removed before it was kept.
 type Attempt struct {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -179,8 +178,8 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 }
 
 // byUser puts members into the order in which rows are written.
-func byUser(members []plan.Member) []plan.Member {
-	return slices.SortedFunc(slices.Values(members), func(a, b plan.Member) int {
+func byUser(members []engine.RemoteMember) []engine.RemoteMember {
+	return slices.SortedFunc(slices.Values(members), func(a, b engine.RemoteMember) int {
 		return lockOrder(principal{id: a.User}, principal{id: b.User})
 	})
 }
