@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,40 +24,84 @@ func TestInteropScimmyRouters(t *testing.T) {
 		t.Skip("SCIMWRIGHT_TEST_INTEROP is not set")
 	}
 	base, token := startScimmy(t)
-	s, api := startSandbox(t, sandbox.Options{ExternalTarget: base, ExternalToken: token})
-	_ = s
+	_, api := startSandbox(t, sandbox.Options{ExternalTarget: base, ExternalToken: token})
+	dump := readDump(t, base)
+	require.Len(t, dump.Users, 24, "everyone who is assigned, the staged one not")
+	require.Equal(t, 23, dump.active(), "the leaver is inactive")
+	require.Equal(t, map[string]int{"Engineering": 7, "Wiki Editors": 5, "Sales": 5}, dump.groups())
 
-	var dump struct {
-		Users []struct {
-			UserName string `json:"userName"`
-			Active   bool   `json:"active"`
-		} `json:"users"`
-		Groups []struct {
-			DisplayName string `json:"displayName"`
-			Members     []any  `json:"members"`
-		} `json:"groups"`
-		Log []string `json:"log"`
+	// One more of each kind of change, to the app that uses PATCH.
+	user := func(login string) string { return "/api/v1/users/" + login + "@northwind.example" }
+	do(t, api, http.MethodPost, user("quentin.dubois")+"/lifecycle/deactivate", "", nil)
+	do(t, api, http.MethodPost, user("rosa.silva"), `{"profile":{"lastName":"Silva-Reis"}}`, nil)
+	do(t, api, http.MethodPost, user("dmitri.holm")+"/lifecycle/deactivate", "", nil)
+	var groups []struct {
+		ID string `json:"id"`
 	}
+	do(t, api, http.MethodGet, "/api/v1/groups?search="+url.QueryEscape(`profile.name eq "Wiki Editors" and type eq "SVC_GROUP"`), "", &groups)
+	require.Len(t, groups, 1)
+	do(t, api, http.MethodPut, "/api/v1/groups/"+groups[0].ID, `{"profile":{"name":"Wiki Authors"}}`, nil)
+	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=60", "", nil)
+	do(t, api, http.MethodPost, user("quentin.dubois")+"/lifecycle/activate?sendEmail=false", "", nil)
+	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=60", "", nil)
+
+	log := len(dump.Log)
+	dump = readDump(t, base)
+	for _, line := range dump.Log[log:] {
+		t.Log(line)
+	}
+	require.Equal(t, map[string]int{"Engineering": 6, "Wiki Authors": 5, "Sales": 5}, dump.groups())
+	require.Equal(t, "Silva-Reis", dump.user(t, "rosa.silva@northwind.example").Name.FamilyName)
+	require.False(t, dump.user(t, "dmitri.holm@northwind.example").Active)
+	require.False(t, dump.user(t, "quentin.dubois@northwind.example").Active, "former assignments do not come back")
+}
+
+// dump is what the foreign server holds and the requests it saw.
+type dump struct {
+	Users  []scimUser `json:"users"`
+	Groups []struct {
+		DisplayName string `json:"displayName"`
+		Members     []any  `json:"members"`
+	} `json:"groups"`
+	Log []string `json:"log"`
+}
+
+func readDump(t *testing.T, base string) dump {
+	t.Helper()
 	res, err := http.Get(strings.TrimSuffix(base, "/scim/v2") + "/dump")
 	require.NoError(t, err)
 	defer res.Body.Close()
-	require.NoError(t, json.NewDecoder(res.Body).Decode(&dump))
-	active := 0
-	for _, u := range dump.Users {
+	var d dump
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&d))
+	return d
+}
+
+func (d dump) active() (n int) {
+	for _, u := range d.Users {
 		if u.Active {
-			active++
+			n++
 		}
 	}
-	t.Logf("%d users (%d active), %d groups, %d requests", len(dump.Users), active, len(dump.Groups), len(dump.Log))
-	for _, g := range dump.Groups {
-		t.Logf("group %s: %d members", g.DisplayName, len(g.Members))
+	return n
+}
+
+func (d dump) groups() map[string]int {
+	sizes := map[string]int{}
+	for _, g := range d.Groups {
+		sizes[g.DisplayName] = len(g.Members)
 	}
-	for _, line := range dump.Log {
-		t.Log(line)
+	return sizes
+}
+
+func (d dump) user(t *testing.T, userName string) scimUser {
+	t.Helper()
+	for _, u := range d.Users {
+		if u.UserName == userName {
+			return u
+		}
 	}
-	require.NotEmpty(t, dump.Users)
-	require.Equal(t, len(dump.Users)-1, active, "the leaver is inactive, everyone else is active")
-	_ = api
+	require.Fail(t, "no such user", userName)
+	return scimUser{}
 }
 
 // startScimmy installs the npm package into a temporary folder and starts the server there.
