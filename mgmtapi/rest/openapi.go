@@ -161,8 +161,8 @@ func (d *document) ref(s *shape) *openapi3.SchemaRef {
 		return schema.NewRef()
 	case kindObject:
 		return d.component(s)
-	default:
-		return openapi3.NewSchema().NewRef()
+	default: // anything, null too
+		return openapi3.NewSchema().WithNullable().NewRef()
 	}
 }
 
