@@ -36,7 +36,7 @@ func Example() {
 	directory.SetTarget("crm", engine.Target{BaseURL: server.URL, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true})
 	e, _ := engine.New(engine.Options{Store: store, Directory: directory})
 	_ = e.Start(ctx)
-	defer e.Stop(ctx) //nolint:errcheck // the example ends here
+	defer e.Stop(ctx)
 
 	ann := &scim.Resource{}
 	ann.Set("userName", "ann@example.com")

@@ -47,6 +47,7 @@ type recording struct {
 	done     bool
 }
 
+// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rec := &recording{t: t, start: t.o.Now()}
 	sent := req
@@ -118,6 +119,7 @@ type tee struct {
 	end  func(error)
 }
 
+// Read implements io.Reader.
 func (b *tee) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	b.rec.mu.Lock()
@@ -135,6 +137,7 @@ func (b *tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close ends the recording, also when the body was not read to its end.
 func (b *tee) Close() error {
 	err := b.src.Close()
 	if b.end != nil {

@@ -148,7 +148,7 @@ func FuzzRedaction(f *testing.F) {
 	f.Add(`"\`, `{`)
 	f.Fuzz(func(t *testing.T, before, after string) {
 		server := roundTripper(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(before + "s3cr3t-value" + after))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(before + "s3cr3t-value" + after))}, nil
 		})
 		var got wirelog.Exchange
 		tr := wirelog.Transport(server, func(e wirelog.Exchange) { got = e }, wirelog.Options{Secrets: []string{"s3cr3t-value"}})
