@@ -1,18 +1,12 @@
 package appprofile
 
-import (
-	"iter"
-	"maps"
-)
+import "maps"
 
-// Mapping says which user attribute an app attribute is taken from. All app
-// attributes are strings, and all are pushed at creation and update.
-type Mapping struct{ App, User string }
-
-// mappings is the default mapping of applications that provision. The user
-// name is an app attribute too; it follows the template of the application
-// and is kept with the credentials.
-var mappings = []Mapping{
+// mappings is the default mapping of applications that provision: which user
+// attribute an app attribute is taken from. All are texts, and all are applied
+// at creation and update. The user name is an app attribute too; it follows the
+// template of the application and is kept with the credentials.
+var mappings = []struct{ app, user string }{
 	{"givenName", "firstName"},
 	{"middleName", "middleName"},
 	{"familyName", "lastName"},
@@ -24,22 +18,11 @@ var mappings = []Mapping{
 	{"userType", "userType"},
 }
 
-// Mappings yields the default mapping in the order of the schema.
-func Mappings() iter.Seq[Mapping] {
-	return func(yield func(Mapping) bool) {
-		for _, m := range mappings {
-			if !yield(m) {
-				return
-			}
-		}
-	}
-}
-
 // Known says whether the app attribute belongs to the schema of applications
 // that provision.
 func Known(app string) bool {
 	for _, m := range mappings {
-		if m.App == app {
+		if m.app == app {
 			return true
 		}
 	}
@@ -51,8 +34,8 @@ func Known(app string) bool {
 func Derive(user Attributes) map[string]any {
 	profile := map[string]any{}
 	for _, m := range mappings {
-		if text := user(m.User); text != "" {
-			profile[m.App] = text
+		if text := user(m.user); text != "" {
+			profile[m.app] = text
 		}
 	}
 	return profile

@@ -144,14 +144,11 @@ func (p *parser) quoted() (expression, error) {
 
 // word reads the longest run of characters that a name is made of.
 func (p *parser) word() string {
-	end := strings.IndexFunc(p.rest, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == ':')
+	rest := strings.TrimLeftFunc(p.rest, func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:", r)
 	})
-	if end < 0 {
-		end = len(p.rest)
-	}
-	word := p.rest[:end]
-	p.rest = p.rest[end:]
+	word := p.rest[:len(p.rest)-len(rest)]
+	p.rest = rest
 	return word
 }
 

@@ -56,7 +56,7 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 		switch {
 		case !u.Listed():
 			s.removed(&u, r)
-		case u.Provisioned():
+		case u.Provisioned() && !u.Blocked:
 			s.assigned(&u, r)
 		}
 		if !u.Listed() && !u.Pending() {

@@ -54,6 +54,7 @@ func New(d model.Deps, o Options) *Slice {
 // noTester refuses all connections.
 type noTester struct{}
 
+// TestConnection implements ConnectionTester.
 func (noTester) TestConnection(context.Context, Endpoint) error {
 	return errors.New("this service cannot verify connections")
 }

@@ -1,19 +1,17 @@
-// Package apptest gives tests a management API with an organisation in a
-// throw-away database, spoken to over HTTP, and short ways to the users, groups
-// and applications that tests of provisioning need.
+// Package apptest gives tests of provisioning short ways to the users, groups
+// and applications that they need, and to what is behind the management API:
+// stored documents, events and the desired state. It stands on apitest, so that
+// every answer is checked against the OpenAPI document.
 package apptest
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,15 +19,12 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
-
-// token is the API token of the administrator.
-const token = "00aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 // Secret is the token of the connections that Connect makes.
 const Secret = "s3cret-of-the-target"
@@ -37,7 +32,7 @@ const Secret = "s3cret-of-the-target"
 // World is a management API with what is behind it.
 type World struct {
 	t       *testing.T
-	server  *httptest.Server
+	env     *apitest.Env
 	Store   *docstore.Store
 	Model   *model.Model
 	Desired *desired.State
@@ -87,20 +82,11 @@ func Each(t *testing.T, fn func(t *testing.T, w *World)) {
 // On returns a world on the database.
 func On(t *testing.T, db *sqldb.DB) *World {
 	t.Helper()
-	w := &World{t: t, Model: model.New(), Tester: &Tester{}}
-	var err error
-	w.Store, err = docstore.Open(t.Context(), db, time.Now, w.Model.Tables()...)
-	require.NoError(t, err)
+	w := &World{t: t, Tester: &Tester{}}
 	secrets := seal.Random()
-	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: w.Store, Model: w.Model, Secrets: secrets, Connections: w.Tester, HashCost: 4,
-		RateLimits: auth.Limits{Off: true},
-	})
-	require.NoError(t, err)
-	require.NoError(t, api.Setup(t.Context(), mgmtapi.Setup{Token: token}))
-	w.Desired = desired.New(w.Model, w.Store, secrets, time.Now)
-	w.server = httptest.NewServer(api)
-	t.Cleanup(w.server.Close)
+	w.env = apitest.New(t, db, func(o *mgmtapi.Options) { o.Secrets, o.Connections = secrets, w.Tester })
+	w.Store, w.Model = w.env.Store, w.env.Model
+	w.Desired = desired.New(w.Model, w.Store, secrets, w.env.Clock.Now)
 	w.Events() // those of the setup are of no interest
 	return w
 }
@@ -118,48 +104,45 @@ type Answer struct {
 // marshal.
 func (w *World) Do(method, path string, body any) *Answer {
 	w.t.Helper()
-	var reader io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		reader = strings.NewReader(b)
-	default:
-		data, err := json.Marshal(b)
+	text, ok := body.(string)
+	if !ok && body != nil {
+		data, err := json.Marshal(body)
 		require.NoError(w.t, err)
-		reader = bytes.NewReader(data)
+		text = string(data)
 	}
-	req, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+"/api/v1"+path, reader)
-	require.NoError(w.t, err)
-	req.Header.Set("Authorization", "SSWS "+token)
-	if reader != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := w.server.Client().Do(req)
-	require.NoError(w.t, err)
-	defer func() { _ = res.Body.Close() }()
-	data, err := io.ReadAll(res.Body)
-	require.NoError(w.t, err)
+	res := w.env.Do(w.t, method+" /api/v1"+path, text, nil)
 	w.mu.Lock()
-	w.answered.Write(data)
+	w.answered.Write(res.Body)
 	w.mu.Unlock()
-	return &Answer{t: w.t, Status: res.StatusCode, Header: res.Header, Body: data, what: method + " " + path}
+	return &Answer{t: w.t, Status: res.Status, Header: res.Header, Body: res.Body, what: method + " " + path}
 }
 
-// Get, Post, Put, Patch and Delete send a request, see Do.
+// Get sends a GET request, see Do.
 func (w *World) Get(path string) *Answer { w.t.Helper(); return w.Do(http.MethodGet, path, nil) }
+
+// Post sends a POST request, see Do.
 func (w *World) Post(path string, body any) *Answer {
 	w.t.Helper()
 	return w.Do(http.MethodPost, path, body)
-} //nolint:revive // see Get
+}
+
+// Put sends a PUT request, see Do.
 func (w *World) Put(path string, body any) *Answer {
 	w.t.Helper()
 	return w.Do(http.MethodPut, path, body)
-} //nolint:revive // see Get
+}
+
+// Patch sends a PATCH request, see Do.
 func (w *World) Patch(path string, body any) *Answer {
 	w.t.Helper()
 	return w.Do(http.MethodPatch, path, body)
-}                                           //nolint:revive // see Get
-func (w *World) Delete(path string) *Answer { w.t.Helper(); return w.Do(http.MethodDelete, path, nil) } //nolint:revive // see Get
+}
+
+// Delete sends a DELETE request, see Do.
+func (w *World) Delete(path string) *Answer {
+	w.t.Helper()
+	return w.Do(http.MethodDelete, path, nil)
+}
 
 // OK requires the status 200, or the one given.
 func (a *Answer) OK(status ...int) *Answer {
