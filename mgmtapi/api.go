@@ -124,7 +124,7 @@ func (a *API) OpenAPI() ([]byte, error) {
 type Setup struct {
 	// Login of the built-in administrator. Defaults to DefaultLogin. It does not change an administrator that exists.
 	Login string
-	// Token is an API token of the administrator, 00 and 40 characters of [0-9A-Za-z_-]. Defaults to none.
+	// Token is an API token of the administrator, any visible ASCII text. Defaults to none.
 	Token string
 }
 
