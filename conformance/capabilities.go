@@ -17,7 +17,8 @@ type Capabilities struct {
 	ServiceProviderConfig *scim.Object
 	// ResourceTypes and Schemas are the items of the two lists.
 	ResourceTypes, Schemas []*scim.Object
-	// Users and Groups tell whether the collections answer a query with a list.
+	// Users and Groups tell whether the target serves these resources: it lists the type, or a query for them answers
+	// something else than 404 and 501. Whether the answer is right is for the checks to say.
 	Users, Groups bool
 	// Requests is what finding this out took.
 	Requests int
@@ -80,7 +81,7 @@ func (s *session) missing(n Need) string {
 		}
 	case NeedUser:
 		if !s.caps.Users {
-			return "GET /Users does not answer with a list"
+			return "the target does not serve users"
 		}
 	case NeedGroup:
 		if !s.caps.Groups {
@@ -107,6 +108,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	before := s.requests
 	defer func() { caps.Requests = s.requests - before }()
 
+	resources := false // a collection answered with a list
 	probes := []struct {
 		request Request
 		keep    func(res *Response)
@@ -114,8 +116,8 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		{Request{Method: "GET", Path: "/ServiceProviderConfig"}, func(res *Response) { caps.ServiceProviderConfig = res.Object() }},
 		{Request{Method: "GET", Path: "/ResourceTypes"}, func(res *Response) { caps.ResourceTypes = res.Resources() }},
 		{Request{Method: "GET", Path: "/Schemas"}, func(res *Response) { caps.Schemas = res.Resources() }},
-		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { caps.Users = true }},
-		{Request{Method: "GET", Path: "/Groups", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { caps.Groups = true }},
+		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
+		{Request{Method: "GET", Path: "/Groups", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
 	}
 	var usable int
 	var refused *Response
@@ -128,6 +130,13 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		}
 		if res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden {
 			refused = res
+		}
+		absent := res.Status == http.StatusNotFound || res.Status == http.StatusNotImplemented
+		switch p.request.Path {
+		case "/Users":
+			caps.Users = !absent || caps.ResourceType(scim.UserSchema) != nil
+		case "/Groups":
+			caps.Groups = !absent || caps.ResourceType(scim.GroupSchema) != nil
 		}
 		switch complaint := judge(res); {
 		case complaint == "":
@@ -144,7 +153,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		}
 	}
 	switch {
-	case refused != nil && (usable == 0 || wantsUsers && !caps.Users && !caps.Groups):
+	case refused != nil && (usable == 0 || wantsUsers && !resources):
 		if s.target.hasCredentials() {
 			return fmt.Sprintf("the target refuses the credentials: %s answered %s; check the token and what it may access", refused.Name, statusText(refused.Status))
 		}

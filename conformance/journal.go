@@ -31,10 +31,11 @@ type journalLine struct {
 // next request goes out, so that what a killed run left behind can be found. It holds names and ids, no bodies and no
 // credentials. A journal without a path keeps nothing.
 type journal struct {
-	path   string
-	header journalLine
-	file   *os.File
-	last   int
+	path    string
+	header  journalLine
+	started func(path string)
+	file    *os.File
+	last    int
 }
 
 // next announces an object before the request that may create it, and returns the number of its entry.
@@ -63,6 +64,9 @@ func (j *journal) write(line journalLine) error {
 		j.file = file
 		if err := j.append(j.header); err != nil {
 			return err
+		}
+		if j.started != nil {
+			j.started(j.path)
 		}
 	}
 	return j.append(line)

@@ -20,6 +20,8 @@ type Options struct {
 	// Journal is the path of the file that lists what the run created; it must not exist yet. It is removed at the end unless
 	// something was left behind. Defaults to none: after a crash nothing can then be found again.
 	Journal string
+	// JournalStarted, when set, is called with the path when the journal comes into being, before the first object does.
+	JournalStarted func(path string)
 	// MaxRequests bounds the requests of a run; cleaning up is not bounded by it. Defaults to 5,000.
 	MaxRequests int
 	// Timeout bounds the whole run, cleaning up included. Defaults to 5 minutes.
@@ -208,6 +210,9 @@ func (s *session) caution(result *Result) {
 	}
 	if !s.target.hasCredentials() {
 		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
+	}
+	if !s.caps.Users {
+		result.Cautions = append(result.Cautions, "the target serves no users: most of the suite did not apply")
 	}
 	blocked := 0
 	for _, c := range result.Checks {

@@ -58,7 +58,7 @@ func newSession(target Target, opts Options) (*session, error) {
 	run := "scimconf-" + strings.ToLower(rand.Text()[:8])
 	return &session{
 		target: target, base: base, opts: opts, run: run, secrets: secrets,
-		journal:  &journal{path: opts.Journal, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
+		journal:  &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
 		fixtures: map[*Fixture]*builtFixture{},
 	}, nil
 }

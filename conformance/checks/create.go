@@ -37,7 +37,7 @@ var create = []check{
 		Requirements: reqs("RFC7644-3.3-07", "RFC7644-3.3-08", "RFC7643-3.1-24"),
 		Level:        must,
 		Needs:        writesUsers,
-		Requests:     3,
+		Requests:     4,
 		Why:          "Clients follow the header, or store it as the address of the account.",
 		Fix:          "Set Location on 201 to the absolute URI of the resource, and meta.location to the same text.",
 		Run: func(ctx context.Context, t *T) {

@@ -54,7 +54,7 @@ var errors = []check{
 	},
 	{
 		ID: "errors.scim-type", Title: "scimType is one of the registered keywords",
-		Requirements: reqs("RFC7644-3.12-03"), Level: must, Needs: needs(conformance.NeedUser), Requests: 2,
+		Requirements: reqs("RFC7644-3.12-03"), Level: should, Needs: needs(conformance.NeedUser), Requests: 2,
 		Why: "Clients switch on the keyword.", Fix: "Use the keywords of RFC 7644 table 9 and RFC 9865, or leave scimType out.",
 		Run: func(ctx context.Context, t *T) {
 			registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}

@@ -147,7 +147,7 @@ var groups = []check{
 	},
 	{
 		ID: "groups.user-groups", Title: "groups of a user names the groups that the user is a member of, and is readOnly",
-		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-13"), Level: must, Needs: writesGroups, Requests: 6,
+		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-13"), Level: must, Needs: writesGroups, Requests: 5,
 		Why: "Applications grant rights by it.", Fix: "Derive groups from the memberships; ignore it in what clients send.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 1, "ann")

@@ -116,7 +116,7 @@ var patchReplace = []check{
 	},
 	{
 		ID: "patch.replace-conflict", Title: "replace of userName by a name in use is refused",
-		Requirements: reqs("RFC7644-3.5.2-33", "RFC7643-4.1.1-02"), Level: must, Needs: patches, Requests: 6,
+		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.2-33"), Level: must, Needs: patches, Requests: 6,
 		Why: "A renamed account must not take over somebody else's name.", Fix: "Check uniqueness on every write; answer 409 uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "occupied", nil)

@@ -91,7 +91,7 @@ var put = []check{
 	},
 	{
 		ID: "put.conflict", Title: "PUT with another user's userName is refused; with the own one it is not",
-		Requirements: reqs("RFC7644-3.5.1-14", "RFC7643-4.1.1-02"), Level: must, Needs: writesUsers, Requests: 7,
+		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.1-14"), Level: must, Needs: writesUsers, Requests: 7,
 		Why: "A renamed account must not take over somebody else's name.", Fix: "Check uniqueness on every write, the resource itself excepted; answer 409 uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "taken", nil)

@@ -84,7 +84,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "scim-conformance: %v.\n", err)
+		fmt.Fprintf(stderr, "scim-conformance: %v\n", err)
 		return ExitUsage
 	default:
 		fmt.Fprintf(stderr, "scim-conformance: %v\n", err)

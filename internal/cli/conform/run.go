@@ -49,8 +49,8 @@ func (c *runCommand) Run(in *invocation) error {
 		}
 		defer jsonFile.Close()
 	}
-	if !c.ReadOnly {
-		fmt.Fprintf(in.stderr, "The journal of this run, for cleanup should it be killed: %s\n", opts.Journal)
+	opts.JournalStarted = func(path string) {
+		fmt.Fprintf(in.stderr, "Should this run be killed, remove what it created with: cleanup %s\n", path)
 	}
 	if isTerminal(in.stderr) {
 		opts.Progress = progress(in.stderr)

@@ -1,0 +1,57 @@
+package mutants
+
+import (
+	"net/http"
+	"sync"
+)
+
+// lent answers matching requests that carry no accepted credentials as if they carried those of an earlier request.
+func lent(m match) wrap {
+	return func(next http.Handler) http.Handler {
+		var mu sync.Mutex
+		var known string
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body := readBody(r)
+			rep := ask(next, r)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case rep.status != http.StatusUnauthorized:
+				known = r.Header.Get("Authorization")
+			case m(r) && known != "":
+				again := r.Clone(r.Context())
+				again.Header.Set("Authorization", known)
+				setBody(again, body)
+				rep = ask(next, again)
+			}
+			rep.send(w)
+		})
+	}
+}
+
+func unauthenticated(r *http.Request) bool { return r.Header.Get("Authorization") == "" }
+
+var auth = []Mutant{
+	{"auth.reading-open", "users can be read without credentials", lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodGet })},
+	{"auth.creating-open", "users can be created without credentials", lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodPost })},
+	{"auth.deleting-open", "users can be deleted without credentials", lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodDelete })},
+	{"auth.any-token", "any token is accepted", lent(func(r *http.Request) bool { return !unauthenticated(r) })},
+	{"auth.forbidden", "missing credentials answer 403", after(unauthenticated, func(_ *http.Request, rep *reply) { rep.status = 403 })},
+	{"auth.no-challenge", "a 401 has no WWW-Authenticate", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
+	{"auth.plain-body", "the body of a 401 is plain text", after(everything, func(_ *http.Request, rep *reply) {
+		if rep.status == http.StatusUnauthorized {
+			rep.header.Set("Content-Type", "text/plain")
+			rep.body = []byte("unauthorized")
+		}
+	})},
+	{"auth.id-oracle", "without credentials unknown ids answer 404 and known ones 401", func(next http.Handler) http.Handler {
+		open := lent(unauthenticated)(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rep := ask(open, r)
+			if unauthenticated(r) && rep.status != http.StatusNotFound {
+				rep = ask(next, r)
+			}
+			rep.send(w)
+		})
+	}},
+}

@@ -1,0 +1,130 @@
+package mutants
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// graves remembers what was deleted, by path.
+type graves struct {
+	mu   sync.Mutex
+	dead map[string]*scim.Object
+}
+
+func (g *graves) bury(path string, o *scim.Object) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dead == nil {
+		g.dead = map[string]*scim.Object{}
+	}
+	g.dead[path] = o
+}
+
+func (g *graves) at(path string) *scim.Object {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dead[path]
+}
+
+func (g *graves) named(name string) *scim.Object {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, o := range g.dead {
+		if o.Text("userName") == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// haunted remembers every user that is deleted and lets fn answer later requests.
+func haunted(fn func(next http.Handler, r *http.Request, g *graves) *reply) wrap {
+	return func(next http.Handler) http.Handler {
+		g := &graves{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !deleteUser(r) {
+				fn(next, r, g).send(w)
+				return
+			}
+			was := stored(next, r)
+			rep := ask(next, r)
+			if was == nil && g.at(r.URL.Path) != nil {
+				rep = fn(next, r, g)
+			}
+			if was != nil && rep.ok() {
+				g.bury(r.URL.Path, was)
+			}
+			rep.send(w)
+		})
+	}
+}
+
+var del = []Mutant{
+	{"delete.status-200", "DELETE answers 200 with the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+		was := stored(next, r)
+		if rep := ask(next, r); !rep.ok() {
+			return rep
+		}
+		return answer(200, was)
+	})},
+	{"delete.keeps", "DELETE answers 204 and keeps the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+		if stored(next, r) == nil {
+			return ask(next, r)
+		}
+		return &reply{status: 204, header: http.Header{}}
+	})},
+	{"delete.still-readable", "a deleted user can still be read", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
+			return answer(200, o)
+		}
+		return ask(next, r)
+	})},
+	{"delete.twice-204", "a second DELETE answers 204", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		if g.at(r.URL.Path) != nil && r.Method == http.MethodDelete {
+			return &reply{status: 204, header: http.Header{}}
+		}
+		return ask(next, r)
+	})},
+	{"delete.patch-200", "PATCH of a deleted user answers 200", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodPatch {
+			return answer(200, o)
+		}
+		return ask(next, r)
+	})},
+	{"delete.still-listed", "a deleted user is still found by its name", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		rep := ask(next, r)
+		if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() {
+			if o := g.named(m[1]); o != nil {
+				list := rep.object()
+				list.Set("Resources", append(list.Array("Resources"), o))
+				list.Set("totalResults", len(list.Array("Resources")))
+				rep.body = list.AppendJSON(nil)
+			}
+		}
+		return rep
+	})},
+	{"delete.still-counted", "a deleted user is still counted", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		rep := ask(next, r)
+		if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() && g.named(m[1]) != nil {
+			list := rep.object()
+			list.Set("totalResults", 1)
+			rep.body = list.AppendJSON(nil)
+		}
+		return rep
+	})},
+	{"delete.name-taken", "the userName of a deleted user stays taken", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		if createUser(r) {
+			if sent, err := scim.Decode(readBody(r)); err == nil && g.named(sent.Text("userName")) != nil {
+				return failure(409, scim.Uniqueness)
+			}
+		}
+		return ask(next, r)
+	})},
+	{"delete.unknown-500", "DELETE of an unknown id answers 500", after(deleteUser, func(_ *http.Request, rep *reply) {
+		if rep.status == 404 {
+			*rep = *failure(500, "")
+		}
+	})},
+}

@@ -1,0 +1,99 @@
+package mutants
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+var (
+	config        = on("GET", "ServiceProviderConfig", false)
+	listSchemas   = on("GET", "Schemas", false)
+	listTypes     = on("GET", "ResourceTypes", false)
+	userSchema    = func(o *scim.Object) bool { return o.Text("id") == scim.UserSchema }
+	definition    = func(o *scim.Object, name string) *scim.Object { return find(o, "attributes", "name", name) }
+	readDiscovery = func(collection string) match { return on("GET", collection, true) }
+)
+
+// find returns the element of an array whose member has the given text, or nil.
+func find(o *scim.Object, array, member, text string) *scim.Object {
+	for _, item := range o.Array(array) {
+		if e, ok := item.(*scim.Object); ok && e.Text(member) == text {
+			return e
+		}
+	}
+	return nil
+}
+
+// page cuts a list by the request's startIndex and count.
+func page(r *http.Request, rep *reply) {
+	o := rep.object()
+	start, err1 := strconv.Atoi(r.URL.Query().Get("startIndex"))
+	count, err2 := strconv.Atoi(r.URL.Query().Get("count"))
+	items := o.Array("Resources")
+	if err1 != nil || err2 != nil || start < 1 || start > len(items) {
+		return
+	}
+	o.Set("Resources", items[start-1:min(len(items), start-1+count)])
+	rep.body = o.AppendJSON(nil)
+}
+
+var discovery = []Mutant{
+	{"discovery.config-without-patch", "patch is missing from the ServiceProviderConfig", afterBody(config, func(o *scim.Object) { o.Delete("patch") })},
+	{"discovery.config-supported-text", "etag.supported is a text", afterBody(config, func(o *scim.Object) { o.Complex("etag").Set("supported", "true") })},
+	{"discovery.config-without-schemas", "the ServiceProviderConfig has no schemas", afterBody(config, func(o *scim.Object) { o.Delete("schemas") })},
+	{"discovery.limits-text", "maxResults is a text", afterBody(config, func(o *scim.Object) { o.Complex("filter").Set("maxResults", "200") })},
+	{"discovery.limits-missing", "bulk has no limits", afterBody(config, func(o *scim.Object) { o.Complex("bulk").Delete("maxOperations") })},
+	{"discovery.scheme-without-name", "an authentication scheme has no name", afterBody(config, func(o *scim.Object) {
+		for _, item := range o.Array("authenticationSchemes") {
+			item.(*scim.Object).Delete("name")
+		}
+	})},
+	{"discovery.type-without-endpoint", "resource types have no endpoint", afterEach(listTypes, func(o *scim.Object) { o.Delete("endpoint") })},
+	{"discovery.types-empty", "/ResourceTypes lists nothing", afterBody(listTypes, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
+	{"discovery.type-not-found", "a single resource type cannot be read", instead(readDiscovery("ResourceTypes"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+	{"discovery.schemas-empty", "/Schemas lists nothing", afterBody(listSchemas, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
+	{"discovery.schema-unlisted", "the User schema is not listed", afterBody(listSchemas, func(o *scim.Object) {
+		var rest []any
+		for _, item := range o.Array("Resources") {
+			if !userSchema(item.(*scim.Object)) {
+				rest = append(rest, item)
+			}
+		}
+		o.Set("Resources", rest)
+		o.Set("totalResults", len(rest))
+	})},
+	{"discovery.schema-not-found", "a single schema cannot be read", instead(readDiscovery("Schemas"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+	{"discovery.attribute-type-unknown", "an attribute has a type that does not exist", afterEach(listSchemas, func(o *scim.Object) {
+		if d := definition(o, "userName"); d != nil {
+			d.Set("type", "text")
+		}
+	})},
+	{"discovery.attribute-without-multi-valued", "multiValued is missing", afterEach(listSchemas, func(o *scim.Object) {
+		if d := definition(o, "userName"); d != nil {
+			d.Delete("multiValued")
+		}
+	})},
+	{"discovery.password-readable", "the schema says that a password can be read", afterEach(listSchemas, func(o *scim.Object) {
+		if d := definition(o, "password"); d != nil {
+			d.Set("returned", "default")
+		}
+	})},
+	{"discovery.user-name-optional", "the schema says that userName is optional", afterEach(listSchemas, func(o *scim.Object) {
+		if d := definition(o, "userName"); d != nil {
+			d.Set("required", false)
+		}
+	})},
+	{"discovery.message-schema-listed", "a message schema is listed", afterBody(listSchemas, func(o *scim.Object) {
+		message := scim.NewObject(scim.Member{Name: "id", Value: scim.PatchOpMessage}, scim.Member{Name: "attributes", Value: []any{
+			scim.NewObject(scim.Member{Name: "name", Value: "x"}, scim.Member{Name: "type", Value: "string"}, scim.Member{Name: "multiValued", Value: false}),
+		}})
+		o.Set("Resources", append(o.Array("Resources"), message))
+		o.Set("totalResults", len(o.Array("Resources")))
+	})},
+	{"discovery.paged", "/Schemas is cut by startIndex and count", after(listSchemas, page)},
+	{"discovery.writable", "PUT on the ServiceProviderConfig succeeds", instead(on("PUT", "ServiceProviderConfig", false), func(next http.Handler, r *http.Request) *reply {
+		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	})},
+}

@@ -1,0 +1,142 @@
+package mutants
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// swap replaces an operator by another one in the filters on users.
+func swap(operator, other string) wrap {
+	return filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, " "+operator+" ", " "+other+" ") })
+}
+
+// sub replaces what a pattern matches in the filters on users.
+func sub(pattern, replacement string) wrap {
+	re := regexp.MustCompile(pattern)
+	return filtering(listUsers, func(f string) string { return re.ReplaceAllString(f, replacement) })
+}
+
+// filterAnswer answers filters on users that satisfy when.
+func filterAnswer(when func(filter string) bool, rep func() *reply) wrap {
+	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
+		if f := r.URL.Query().Get("filter"); f != "" && when(f) {
+			return rep()
+		}
+		return ask(next, r)
+	})
+}
+
+func contains(part string) func(string) bool {
+	return func(f string) bool { return strings.Contains(f, part) }
+}
+
+func invalidFilter() *reply { return failure(400, scim.InvalidFilter) }
+
+// nobody is an empty list.
+func nobody() *reply {
+	return answer(200, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
+}
+
+// invalid replaces the answer to what the server refuses as an invalid filter.
+func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
+	return instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
+		answered := ask(next, r)
+		if o := answered.object(); answered.status == 400 && o.Text("scimType") == string(scim.InvalidFilter) {
+			return rep(next, r)
+		}
+		return answered
+	})
+}
+
+// keep leaves only the items of a list that satisfy when; it knows the request.
+func keep(m match, when func(r *http.Request, o *scim.Object) bool) wrap {
+	return after(m, func(r *http.Request, rep *reply) {
+		o := rep.object()
+		if !rep.ok() || o == nil {
+			return
+		}
+		kept := []any{}
+		for _, item := range o.Array("Resources") {
+			if when(r, item.(*scim.Object)) {
+				kept = append(kept, item)
+			}
+		}
+		o.Set("Resources", kept)
+		o.Set("totalResults", len(kept))
+		rep.body = o.AppendJSON(nil)
+	})
+}
+
+var userNameOperand = regexp.MustCompile(`^userName eq "([^"]*)"$`)
+
+var filter = []Mutant{
+	{"filter.eq-is-co", "eq acts as co", swap("eq", "co")},
+	{"filter.eq-is-sw", "eq acts as sw", swap("eq", "sw")},
+	{"filter.ne-is-eq", "ne acts as eq", swap("ne", "eq")},
+	{"filter.co-is-sw", "co acts as sw", swap("co", "sw")},
+	{"filter.co-is-eq", "co acts as eq", swap("co", "eq")},
+	{"filter.sw-is-co", "sw acts as co", swap("sw", "co")},
+	{"filter.ew-is-co", "ew acts as co", swap("ew", "co")},
+	{"filter.ew-is-sw", "ew acts as sw", swap("ew", "sw")},
+	{"filter.pr-always", "pr is always true", sub(`\b[\w.]+ pr\b`, "id pr")},
+	{"filter.gt-is-ge", "gt acts as ge", swap("gt", "ge")},
+	{"filter.ge-is-gt", "ge acts as gt", swap("ge", "gt")},
+	{"filter.lt-is-le", "lt acts as le", swap("lt", "le")},
+	{"filter.le-is-lt", "le acts as lt", swap("le", "lt")},
+	{"filter.gt-is-lt", "gt acts as lt", swap("gt", "lt")},
+	{"filter.lt-is-gt", "lt acts as gt", swap("lt", "gt")},
+	{"filter.false-is-true", "active eq false finds the active ones", sub(`active eq false`, "active eq true")},
+	{"filter.date-ignored", "comparisons with a date are always true", sub(`meta\.created [gl][te] "[^"]*"`, "id pr")},
+	{"filter.date-is-text", "dates are compared as texts: the zone is ignored", sub(`(meta\.created [gl][te] "[^"]*)[+-]\d\d:\d\d"`, `${1}Z"`)},
+	{"filter.and-is-or", "and acts as or", swap("and", "or")},
+	{"filter.or-is-and", "or acts as and", swap("or", "and")},
+	{"filter.or-first", "only the first side of or is evaluated", sub(`^(userName eq "[^"]*") or .*$`, "$1")},
+	{"filter.not-ignored", "not is ignored", sub(`\bnot \(`, "(")},
+	{"filter.left-to-right", "and and or bind alike, from left to right", sub(`^([^()]+ or [^()]+)( and [^()]+)$`, "($1)$2")},
+	{"filter.groups-ignored", "parentheses are ignored", sub(`^\(([^()]+)\)`, "$1")},
+	{"filter.sub-attribute-ignored", "name.familyName is the given name", sub(`name\.familyName`, "name.givenName")},
+	{"filter.first-element", "only the work address of the multi-valued emails is looked at", sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
+	{"filter.value-path-uncorrelated", "conditions in brackets may hold for different elements", sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
+	{"filter.value-path-sub-uncorrelated", "what follows the brackets may hold for another element", sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
+	{"filter.user-name-case-exact", "userName is compared with regard to case", keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
+		m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
+		return m == nil || o.Text("userName") == m[1]
+	})},
+	{"filter.external-id-folded", "externalId is compared without regard to case", func(next http.Handler) http.Handler {
+		re := regexp.MustCompile(`externalId eq ("[^"]*)(Ext|ext)(-\w)"`)
+		return filtering(listUsers, func(f string) string {
+			return re.ReplaceAllString(f, `(externalId sw ${1}Ext" or externalId sw ${1}ext")`)
+		})(next)
+	}},
+	{"filter.names-case-exact", "attribute names count with their case", filterAnswer(contains("USERNAME"), nobody)},
+	{"filter.operators-case-exact", "operators count with their case", filterAnswer(contains(" EQ "), invalidFilter)},
+	{"filter.urn-unknown", "a name with a URN finds nobody", filterAnswer(contains("urn:ietf:params:scim:schemas:core:2.0:User:"), nobody)},
+	{"filter.escapes-raw", "escapes are not decoded", sub(`\\`, `\\`)},
+	{"filter.wildcards", "% and _ are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
+	{"filter.no-match-404", "a filter that matches nothing answers 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
+		if o := rep.object(); rep.ok() && len(o.Array("Resources")) == 0 {
+			*rep = *failure(404, "")
+		}
+	})},
+	{"filter.unknown-attribute-all", "a condition on an unknown attribute is dropped", filtering(listUsers, func(f string) string {
+		if strings.Contains(f, "NoSuchAttribute") {
+			return ""
+		}
+		return f
+	})},
+	{"filter.ignored", "filters are ignored", filtering(listUsers, func(string) string { return "" })},
+	{"filter.total-of-page", "with a filter totalResults is the size of the page", afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"filter.invalid-empty", "an invalid filter answers an empty list", invalid(func(http.Handler, *http.Request) *reply { return nobody() })},
+	{"filter.invalid-all", "an invalid filter answers everybody", invalid(func(next http.Handler, r *http.Request) *reply {
+		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	})},
+	{"filter.invalid-500", "an invalid filter answers 500", invalid(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
+	{"filter.invalid-without-type", "an invalid filter answers 400 without scimType", invalid(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
+	{"filter.unknown-operator-taken", "an unknown operator acts as eq", swap("xx", "eq")},
+	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), nobody)},
+	{"filter.quote-500", "a quote in the operand answers 500", filterAnswer(contains("'"), func() *reply { return failure(500, "") })},
+	{"filter.percent-all", "% matches everybody", sub(`userName eq "%"`, "userName pr")},
+}

@@ -1,0 +1,108 @@
+package mutants
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// pretendMembers remembers deleted users and leaves them in the members of their groups.
+func pretendMembers(next http.Handler) http.Handler {
+	var mu sync.Mutex
+	former := map[string][]any{} // by the id of the group
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		base, _, id := place(r)
+		switch {
+		case deleteUser(r):
+			if was := stored(next, r); was != nil {
+				mu.Lock()
+				for _, item := range was.Array("groups") {
+					group := item.(*scim.Object).Text("value")
+					former[group] = append(former[group], scim.NewObject(scim.Member{Name: "value", Value: id}, scim.Member{Name: "$ref", Value: base + "/Users/" + id}))
+				}
+				mu.Unlock()
+			}
+			next.ServeHTTP(w, r)
+		case readGroup(r):
+			mu.Lock()
+			dead := former[id]
+			mu.Unlock()
+			afterBody(everything, func(o *scim.Object) {
+				if len(dead) > 0 {
+					o.Set("members", append(o.Array("members"), dead...))
+				}
+			})(next).ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+var groups = []Mutant{
+	{"groups.create-members-lost", "members of a new group are not stored", before(createGroup, func(o *scim.Object) { o.Delete("members") })},
+	{"groups.create-status-200", "a new group answers 200", after(createGroup, func(_ *http.Request, rep *reply) {
+		if rep.status == 201 {
+			rep.status = 200
+		}
+	})},
+	{"groups.resource-type-user", "meta.resourceType of a group is User", afterEach(either(createGroup, readGroup), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "User") })},
+	{"groups.nameless", "a group without displayName gets one", before(createGroup, func(o *scim.Object) {
+		if o.Text("displayName") == "" {
+			o.Set("displayName", "scimconf unnamed")
+		}
+	})},
+	{"groups.add-replaces", "adding a member replaces the members", edit(patchGroup, func(o *scim.Object) {
+		if is(o, "add", "members") {
+			o.Set("op", "replace")
+		}
+	})},
+	{"groups.add-first-only", "only the first of several added members is stored", edit(patchGroup, func(o *scim.Object) {
+		if all := o.Array("value"); is(o, "add", "members") && len(all) > 1 {
+			o.Set("value", all[:1])
+		}
+	})},
+	{"groups.remove-one-empties", "removing one member empties the group", edit(patchGroup, func(o *scim.Object) {
+		if o.Text("op") == "remove" && strings.HasPrefix(o.Text("path"), "members[") {
+			o.Set("path", "members")
+		}
+	})},
+	{"groups.remove-one-ignored", "removing one member does nothing", drop(patchGroup, func(o *scim.Object) bool { return strings.HasPrefix(o.Text("path"), "members[") })},
+	{"groups.remove-all-ignored", "removing all members does nothing", drop(patchGroup, func(o *scim.Object) bool { return is(o, "remove", "members") })},
+	{"groups.replace-adds", "replacing the members adds to them", edit(patchGroup, func(o *scim.Object) {
+		if is(o, "replace", "members") {
+			o.Set("op", "add")
+		}
+	})},
+	{"groups.rename-empties", "renaming a group empties it", operations(patchGroup, func(o *scim.Object) []*scim.Object {
+		if o.Text("op") == "replace" && pathless(o) {
+			return []*scim.Object{o, op("remove", "members", nil)}
+		}
+		return []*scim.Object{o}
+	})},
+	{"groups.rename-ignored", "renaming a group does nothing", drop(patchGroup, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
+	{"groups.put-merges", "PUT adds to the members", merging(putGroup, func(sent, has *scim.Object) {
+		sent.Set("members", append(has.Array("members"), sent.Array("members")...))
+	})},
+	{"groups.user-groups-wrong", "groups of a user names the group instead of its id", afterEach(readUser, func(o *scim.Object) {
+		for _, item := range o.Array("groups") {
+			item.(*scim.Object).Set("value", item.(*scim.Object).Text("display")+"!")
+		}
+	})},
+	{"groups.deleted-user-stays", "a deleted user stays a member", pretendMembers},
+	{"groups.delete-takes-members", "deleting a group deletes its members", instead(on("DELETE", "Groups", true), func(next http.Handler, r *http.Request) *reply {
+		was := stored(next, r)
+		base, _, _ := place(r)
+		for _, item := range was.Array("members") {
+			ask(next, alike(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
+		}
+		return ask(next, r)
+	})},
+	{"groups.delete-keeps", "DELETE of a group answers 204 and keeps it", instead(on("DELETE", "Groups", true), func(http.Handler, *http.Request) *reply {
+		return &reply{status: 204, header: http.Header{}}
+	})},
+	{"groups.filter-is-prefix", "displayName eq acts as sw", filtering(listGroups, func(f string) string { return strings.ReplaceAll(f, " eq ", " sw ") })},
+	{"groups.filter-ignored", "filters on groups are ignored", query(listGroups, func(q url.Values) { q.Del("filter") })},
+}

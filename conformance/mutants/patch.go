@@ -1,0 +1,198 @@
+package mutants
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// quiet answers 204 to PATCH requests with an operation that satisfies when, and does nothing.
+func quiet(when func(op *scim.Object) bool) wrap {
+	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
+		return &reply{status: 204, header: http.Header{}}
+	})
+}
+
+// refuseOp answers an error to PATCH requests with an operation that satisfies when.
+func refuseOp(when func(op *scim.Object) bool, kind scim.Type) wrap {
+	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
+}
+
+// apart sends every operation as a request of its own, in the given order, and stops at the first error.
+func apart(order func(operations []any)) wrap {
+	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+		o, err := scim.Decode(readBody(r))
+		if err != nil {
+			return ask(next, r)
+		}
+		operations := slices.Clone(o.Array("Operations"))
+		order(operations)
+		var rep *reply
+		for _, single := range operations {
+			o.Set("Operations", []any{single})
+			if rep = ask(next, alike(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
+				return rep
+			}
+		}
+		if rep == nil {
+			return ask(next, r)
+		}
+		return rep
+	})
+}
+
+func pathHas(part string) func(op *scim.Object) bool {
+	return func(op *scim.Object) bool { return strings.Contains(op.Text("path"), part) }
+}
+
+func pathless(op *scim.Object) bool { _, ok := op.Get("path"); return !ok }
+
+// removedFirst unassigns the attribute of an operation before the operation, so that nothing of it survives.
+func removedFirst(kind, path string) wrap {
+	return operations(patchUser, func(o *scim.Object) []*scim.Object {
+		if is(o, kind, path) {
+			return []*scim.Object{op("remove", path, nil), o}
+		}
+		return []*scim.Object{o}
+	})
+}
+
+var patch = []Mutant{
+	{"patch.add-replaces", "add to a multi-valued attribute replaces it", edit(patchUser, func(o *scim.Object) {
+		if is(o, "add", "emails") {
+			o.Set("op", "replace")
+		}
+	})},
+	{"patch.add-needs-array", "add of a single object to a multi-valued attribute is ignored", drop(patchUser, func(o *scim.Object) bool {
+		v, _ := o.Get("value")
+		_, isObject := v.(*scim.Object)
+		return is(o, "add", "emails") && isObject
+	})},
+	{"patch.add-keeps-value", "add to an attribute that has a value is ignored", drop(patchUser, func(o *scim.Object) bool { return is(o, "add", "displayName") })},
+	{"patch.add-pathless-ignored", "add without a path is ignored", drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "add" && pathless(o) })},
+	{"patch.add-complex-replaces", "add to a complex attribute replaces it", removedFirst("add", "name")},
+	{"patch.add-copies", "add of a value that is there adds a copy", edit(patchUser, func(o *scim.Object) {
+		for _, item := range o.Array("value") {
+			if e, ok := item.(*scim.Object); ok && is(o, "add", "emails") && e.Text("type") == "work" {
+				e.Set("type", "other")
+			}
+		}
+	})},
+	{"patch.urn-unknown", "a path with a URN answers 400", refuseOp(pathHas("urn:"), scim.InvalidPath)},
+	{"patch.extension-unnamed", "schemas does not name an extension that PATCH added", afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"patch.primary-stays", "the old primary value stays primary", func(next http.Handler) http.Handler {
+		return afterEach(readUser, func(o *scim.Object) {
+			for _, item := range o.Array("emails") {
+				if e := item.(*scim.Object); e.Text("type") == "work" {
+					e.Set("primary", true)
+				}
+			}
+		})(next)
+	}},
+	{"patch.primary-ignored", "primary in an added value is ignored", edit(patchUser, func(o *scim.Object) {
+		for _, item := range o.Array("value") {
+			if e, ok := item.(*scim.Object); ok {
+				e.Delete("primary")
+			}
+		}
+	})},
+	{"patch.ignored", "PATCH answers 200 and changes nothing", instead(patchUser, unchanged)},
+	{"patch.replace-needs-value", "replace of an attribute without a value is ignored", drop(patchUser, func(o *scim.Object) bool { return is(o, "replace", "nickName") })},
+	{"patch.replace-pathless-ignored", "replace without a path is ignored", drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
+	{"patch.replace-pathless-is-put", "replace without a path removes what it does not name", operations(patchUser, func(o *scim.Object) []*scim.Object {
+		if o.Text("op") == "replace" && pathless(o) {
+			return []*scim.Object{op("remove", "nickName", nil), o}
+		}
+		return []*scim.Object{o}
+	})},
+	{"patch.active-ignored", "active:false without a path answers 200 and changes nothing", edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete("active") })},
+	{"patch.active-one-way", "a user that was switched off cannot be switched on", drop(patchUser, func(o *scim.Object) bool {
+		on, _ := o.Bool("value")
+		return is(o, "replace", "active") && on
+	})},
+	{"patch.replace-appends", "replace of a multi-valued attribute adds to it", edit(patchUser, func(o *scim.Object) {
+		if is(o, "replace", "emails") {
+			o.Set("op", "add")
+			for _, item := range o.Array("value") {
+				item.(*scim.Object).Delete("primary")
+			}
+		}
+	})},
+	{"patch.replace-complex-whole", "replace of a complex attribute drops what it does not name", removedFirst("replace", "name")},
+	{"patch.value-filter-ignored", "a value filter in a replace is ignored", edit(patchUser, func(o *scim.Object) {
+		if o.Text("op") == "replace" && strings.HasPrefix(o.Text("path"), "emails[") && strings.HasSuffix(o.Text("path"), "].value") {
+			o.Set("path", "emails[value pr].value")
+		}
+	})},
+	{"patch.no-target-hidden", "replace that matches nothing answers 204", quiet(pathHas("scimconf-none"))},
+	{"patch.no-target-without-type", "replace that matches nothing has no scimType", after(patchUser, func(_ *http.Request, rep *reply) {
+		if rep.status == 400 && rep.object().Text("scimType") == string(scim.NoTarget) {
+			*rep = *failure(400, "")
+		}
+	})},
+	{"patch.null-ignored", "replace with null is ignored", drop(patchUser, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
+	{"patch.names-case-exact", "names in a path count with their case", refuseOp(pathHas("DISPLAYNAME"), scim.InvalidPath)},
+	{"patch.conflict-hidden", "a userName in use answers 200", pretend(patchUser, 409)},
+	{"patch.remove-ignored", "remove is ignored", drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "remove" && !pathless(o) })},
+	{"patch.remove-parent", "remove of a sub-attribute removes the whole attribute", edit(patchUser, func(o *scim.Object) {
+		if is(o, "remove", "name.givenName") {
+			o.Set("path", "name")
+		}
+	})},
+	{"patch.remove-filter-ignored", "a value filter in a remove is ignored", edit(patchUser, func(o *scim.Object) {
+		if o.Text("op") == "remove" && strings.HasPrefix(o.Text("path"), "emails[") {
+			o.Set("path", "emails")
+		}
+	})},
+	{"patch.remove-first-only", "remove of a multi-valued attribute removes one value", edit(patchUser, func(o *scim.Object) {
+		if is(o, "remove", "emails") {
+			o.Set("path", `emails[type eq "work"]`)
+		}
+	})},
+	{"patch.remove-pathless-hidden", "remove without a path answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
+	{"patch.remove-required-hidden", "remove of userName answers 204", quiet(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
+	{"patch.answer-stale", "PATCH answers with the old state", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+		old := stored(next, r)
+		rep := ask(next, r)
+		if rep.ok() && old != nil {
+			return answer(200, old)
+		}
+		return rep
+	})},
+	{"patch.status-202", "PATCH answers 202", after(patchUser, func(_ *http.Request, rep *reply) {
+		if rep.ok() {
+			rep.status = 202
+		}
+	})},
+	{"patch.first-only", "only the first operation is applied", before(patchUser, func(o *scim.Object) {
+		if all := o.Array("Operations"); len(all) > 1 {
+			o.Set("Operations", all[:1])
+		}
+	})},
+	{"patch.last-first", "operations are applied from the last to the first", apart(func(operations []any) { slices.Reverse(operations) })},
+	{"patch.not-atomic", "operations before the failing one stay applied", apart(func([]any) {})},
+	{"patch.read-only-hidden", "PATCH of id answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "id") })},
+	{"patch.created-hidden", "PATCH of meta.created answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
+	{"patch.unknown-204", "PATCH of an unknown id answers 204", after(patchUser, func(_ *http.Request, rep *reply) {
+		if rep.status == 404 {
+			*rep = reply{status: 204, header: http.Header{}}
+		}
+	})},
+	{"patch.path-guessed", "a malformed path answers 204", quiet(func(o *scim.Object) bool {
+		path := o.Text("path")
+		return strings.Contains(path, "..") || strings.Count(path, "[") != strings.Count(path, "]")
+	})},
+	{"patch.schema-not-needed", "the PatchOp schema may be missing", before(patchUser, func(o *scim.Object) { o.Set("schemas", []any{scim.PatchOpMessage}) })},
+	{"patch.unknown-operation-hidden", "an unknown op answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "move" })},
+	{"patch.op-case-exact", "Replace with a capital letter answers 400", refuseOp(func(o *scim.Object) bool { return o.Text("op") != strings.ToLower(o.Text("op")) }, scim.InvalidSyntax)},
+	{"patch.wrong-type-hidden", "a name that is a text answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
+	{"patch.password-echoed", "the answer to PATCH has the password", echo(patchUser, func(sent, got *scim.Object) {
+		for _, item := range sent.Array("Operations") {
+			if password := item.(*scim.Object).Complex("value").Text("password"); password != "" {
+				got.Set("password", password)
+			}
+		}
+	})},
+}

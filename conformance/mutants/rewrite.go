@@ -1,0 +1,342 @@
+package mutants
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+type wrap = func(http.Handler) http.Handler
+
+// A reply is an answer before it is sent.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (r *reply) Header() http.Header { return r.header }
+func (r *reply) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+func (r *reply) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	r.body = append(r.body, p...)
+	return len(p), nil
+}
+
+func (r *reply) ok() bool { return r.status >= 200 && r.status < 300 }
+
+// object returns the body as an object, nil when it is none.
+func (r *reply) object() *scim.Object {
+	o, err := scim.Decode(r.body)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+func (r *reply) send(w http.ResponseWriter) {
+	for name, values := range r.header {
+		if name != "Content-Length" {
+			w.Header()[name] = values
+		}
+	}
+	if r.status != http.StatusNoContent {
+		w.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
+	}
+	w.WriteHeader(max(r.status, 200))
+	_, _ = w.Write(r.body) // the test's client sees a short body
+}
+
+// ask lets next answer a request and returns the answer.
+func ask(next http.Handler, r *http.Request) *reply {
+	rep := &reply{header: http.Header{}}
+	next.ServeHTTP(rep, r)
+	return rep
+}
+
+// alike returns a request with the credentials and host of r.
+func alike(r *http.Request, method, path, query string, body []byte) *http.Request {
+	out := r.Clone(r.Context())
+	out.Method = method
+	out.URL = &url.URL{Path: path, RawQuery: query}
+	out.RequestURI = ""
+	out.Header.Set("Content-Type", scim.MediaType)
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return out
+}
+
+// answer makes a reply with a JSON body; a nil object makes an empty one.
+func answer(status int, o *scim.Object) *reply {
+	rep := &reply{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
+	if o != nil {
+		rep.body = o.AppendJSON(nil)
+	}
+	return rep
+}
+
+func failure(status int, kind scim.Type) *reply {
+	data, err := scim.Errorf(status, kind, "as a mutant says").MarshalJSON()
+	if err != nil {
+		panic(err) // a constant message always has a JSON form
+	}
+	return &reply{status: status, header: http.Header{"Content-Type": {scim.MediaType}}, body: data}
+}
+
+// A match says whether a fault applies to a request.
+type match func(*http.Request) bool
+
+// place splits a path into what is before the collection, the collection and the id.
+func place(r *http.Request) (base, collection, id string) {
+	segments := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
+	for i, s := range segments {
+		switch s {
+		case "Users", "Groups", "Schemas", "ResourceTypes", "ServiceProviderConfig":
+			return strings.Join(segments[:i], "/"), s, strings.Join(segments[i+1:], "/")
+		}
+	}
+	return strings.TrimSuffix(r.URL.Path, "/"), "", ""
+}
+
+// on matches a method ("" for any) on a collection ("" for any), with or without an id.
+func on(method, collection string, single bool) match {
+	return func(r *http.Request) bool {
+		_, c, id := place(r)
+		return (method == "" || r.Method == method) && (collection == "" || c == collection) && c != "" && (id != "") == single
+	}
+}
+
+func either(matches ...match) match {
+	return func(r *http.Request) bool {
+		return slices.ContainsFunc(matches, func(m match) bool { return m(r) })
+	}
+}
+
+var (
+	everything  match = func(*http.Request) bool { return true }
+	createUser        = on("POST", "Users", false)
+	readUser          = on("GET", "Users", true)
+	listUsers         = on("GET", "Users", false)
+	putUser           = on("PUT", "Users", true)
+	patchUser         = on("PATCH", "Users", true)
+	deleteUser        = on("DELETE", "Users", true)
+	createGroup       = on("POST", "Groups", false)
+	readGroup         = on("GET", "Groups", true)
+	listGroups        = on("GET", "Groups", false)
+	putGroup          = on("PUT", "Groups", true)
+	patchGroup        = on("PATCH", "Groups", true)
+)
+
+// instead answers a matching request without asking the server.
+func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !m(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			fn(next, r).send(w)
+		})
+	}
+}
+
+// after changes the answer to a matching request.
+func after(m match, fn func(r *http.Request, rep *reply)) wrap {
+	return instead(m, func(next http.Handler, r *http.Request) *reply {
+		rep := ask(next, r)
+		fn(r, rep)
+		return rep
+	})
+}
+
+// afterBody changes the JSON body of a matching request's successful answer.
+func afterBody(m match, fn func(o *scim.Object)) wrap {
+	return after(m, func(_ *http.Request, rep *reply) {
+		if o := rep.object(); rep.ok() && o != nil {
+			fn(o)
+			rep.body = o.AppendJSON(nil)
+		}
+	})
+}
+
+// afterEach changes every resource in a matching request's successful answer: the body, or the items of a list.
+func afterEach(m match, fn func(o *scim.Object)) wrap {
+	return afterBody(m, func(o *scim.Object) {
+		if _, isList := o.Get("Resources"); !isList {
+			fn(o)
+		}
+		for _, item := range o.Array("Resources") {
+			if resource, ok := item.(*scim.Object); ok {
+				fn(resource)
+			}
+		}
+	})
+}
+
+// readBody returns the body of a request and leaves it readable.
+func readBody(r *http.Request) []byte {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil
+	}
+	setBody(r, data)
+	return data
+}
+
+func setBody(r *http.Request, data []byte) {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	r.Header.Del("Content-Length")
+}
+
+// before changes the JSON body of a matching request.
+func before(m match, fn func(o *scim.Object)) wrap {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if m(r) {
+				if o, err := scim.Decode(readBody(r)); err == nil {
+					fn(o)
+					setBody(r, o.AppendJSON(nil))
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// refuse answers a matching request whose JSON body satisfies when with an error.
+func refuse(m match, when func(o *scim.Object) bool, rep func() *reply) wrap {
+	return instead(m, func(next http.Handler, r *http.Request) *reply {
+		if o, err := scim.Decode(readBody(r)); err == nil && when(o) {
+			return rep()
+		}
+		return ask(next, r)
+	})
+}
+
+// query changes the query of a matching request.
+func query(m match, fn func(q url.Values)) wrap {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if m(r) {
+				q := r.URL.Query()
+				fn(q)
+				r = r.Clone(r.Context())
+				r.URL.RawQuery = q.Encode()
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// filtering changes the filter of a matching request.
+func filtering(m match, fn func(filter string) string) wrap {
+	return query(m, func(q url.Values) {
+		if f := q.Get("filter"); f != "" {
+			if f = fn(f); f == "" {
+				q.Del("filter")
+				return
+			}
+			q.Set("filter", f)
+		}
+	})
+}
+
+// with tells whether a request has a query parameter.
+func with(m match, parameter string) match {
+	return func(r *http.Request) bool { return m(r) && r.URL.Query().Get(parameter) != "" }
+}
+
+// operations changes the operations of a matching PATCH; fn returns what becomes of one, nothing to drop it.
+func operations(m match, fn func(op *scim.Object) []*scim.Object) wrap {
+	return before(m, func(o *scim.Object) {
+		var out []any
+		for _, item := range o.Array("Operations") {
+			if op, ok := item.(*scim.Object); ok {
+				for _, made := range fn(op) {
+					out = append(out, made)
+				}
+			}
+		}
+		if len(out) == 0 {
+			// A server may refuse an empty list: this changes nothing.
+			out = append(out, op("remove", "locale", nil))
+		}
+		o.Set("Operations", out)
+	})
+}
+
+// edit changes single operations in place.
+func edit(m match, fn func(op *scim.Object)) wrap {
+	return operations(m, func(op *scim.Object) []*scim.Object {
+		fn(op)
+		return []*scim.Object{op}
+	})
+}
+
+// drop leaves out the operations that satisfy when.
+func drop(m match, when func(op *scim.Object) bool) wrap {
+	return operations(m, func(op *scim.Object) []*scim.Object {
+		if when(op) {
+			return nil
+		}
+		return []*scim.Object{op}
+	})
+}
+
+// op makes an operation.
+func op(kind, path string, value any) *scim.Object {
+	o := scim.NewObject(scim.Member{Name: "op", Value: kind})
+	if path != "" {
+		o.Set("path", path)
+	}
+	if value != nil {
+		o.Set("value", value)
+	}
+	return o
+}
+
+func is(o *scim.Object, kind, path string) bool {
+	return o.Text("op") == kind && o.Text("path") == path
+}
+
+// pretend answers 200 with the present state to a matching request whose own answer has the status: a refusal that is kept
+// from the client.
+func pretend(m match, status int) wrap {
+	return instead(m, func(next http.Handler, r *http.Request) *reply {
+		rep := ask(next, r)
+		if rep.status != status {
+			return rep
+		}
+		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	})
+}
+
+// bodied narrows a match to requests whose JSON body satisfies when.
+func bodied(m match, when func(o *scim.Object) bool) match {
+	return func(r *http.Request) bool {
+		if !m(r) {
+			return false
+		}
+		o, err := scim.Decode(readBody(r))
+		return err == nil && when(o)
+	}
+}
+
+// anyOp tells whether one of the operations of a message satisfies when.
+func anyOp(when func(op *scim.Object) bool) func(*scim.Object) bool {
+	return func(o *scim.Object) bool {
+		return slices.ContainsFunc(o.Array("Operations"), func(item any) bool {
+			op, ok := item.(*scim.Object)
+			return ok && when(op)
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package mutants
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Variants returns every variant. The caller may change the slice.
+func Variants() []Variant {
+	return []Variant{
+		{"patch-204", "PATCH answers 204 without a body", after(either(patchUser, patchGroup), func(_ *http.Request, rep *reply) {
+			if rep.status == 200 {
+				*rep = reply{status: 204, header: http.Header{}}
+			}
+		})},
+		{"patch-200", "PATCH answers 200 with the resource", instead(either(patchUser, patchGroup), func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if rep.ok() {
+				return unchanged(next, r)
+			}
+			return rep
+		})},
+		{"group-name-unique", "a second group of one displayName answers 409", func(next http.Handler) http.Handler {
+			posted := &names{}
+			return refuse(createGroup, func(o *scim.Object) bool { return posted.add(o.Text("displayName")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
+		}},
+		{"no-content-location", "Content-Location is absent", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Content-Location") })},
+		{"content-location", "Content-Location is the address of the resource", after(either(createUser, readUser), func(_ *http.Request, rep *reply) {
+			if l := rep.object().Complex("meta").Text("location"); rep.ok() && l != "" {
+				rep.header.Set("Content-Location", l)
+			}
+		})},
+		{"me-is-there", "/Me answers something else than 501", instead(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/Me") }, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+		{"no-scim-type", "400 without scimType for a missing or mistyped value", after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
+			if rep.status == 400 {
+				*rep = *failure(400, "")
+			}
+		})},
+		{"invalid-syntax", "400 invalidSyntax for a missing value", after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
+			if rep.status == 400 {
+				*rep = *failure(400, scim.InvalidSyntax)
+			}
+		})},
+		{"no-etag", "ETag and meta.version are absent", func(next http.Handler) http.Handler {
+			bare := afterEach(everything, func(o *scim.Object) { o.Complex("meta").Delete("version") })
+			return after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })(bare(next))
+		}},
+		{"no-timestamps", "meta has neither created nor lastModified", afterEach(either(users, createGroup, readGroup), func(o *scim.Object) {
+			o.Complex("meta").Delete("created")
+			o.Complex("meta").Delete("lastModified")
+		})},
+		{"schemas-reversed", "schemas come in another order", afterEach(users, func(o *scim.Object) {
+			schemas := slices.Clone(o.Array("schemas"))
+			slices.Reverse(schemas)
+			o.Set("schemas", schemas)
+		})},
+		{"members-on-request", "members are returned only when attributes names them", after(either(readGroup, createGroup, listGroups, putGroup, patchGroup), func(r *http.Request, rep *reply) {
+			if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "members") {
+				o.Delete("members")
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
+		{"groups-on-request", "groups of a user are returned only when attributes names them", after(users, func(r *http.Request, rep *reply) {
+			if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "groups") {
+				o.Delete("groups")
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
+		{"config-schemas-listed", "/Schemas lists the schema of the ServiceProviderConfig", afterBody(listSchemas, func(o *scim.Object) {
+			if find(o, "Resources", "id", scim.ServiceProviderConfigSchema) != nil {
+				return
+			}
+			extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.SchemaSchema}}, scim.Member{Name: "id", Value: scim.ServiceProviderConfigSchema}, scim.Member{Name: "name", Value: "Service Provider Configuration"},
+				scim.Member{Name: "attributes", Value: []any{scim.NewObject(scim.Member{Name: "documentationUri", Value: nil}, scim.Member{Name: "name", Value: "documentationUri"}, scim.Member{Name: "type", Value: "reference"}, scim.Member{Name: "multiValued", Value: false})}})
+			o.Set("Resources", append(o.Array("Resources"), extra))
+			o.Set("totalResults", len(o.Array("Resources")))
+		})},
+		{"resources-absent", "an empty list has no Resources", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
+			if len(o.Array("Resources")) == 0 {
+				o.Delete("Resources")
+			}
+		})},
+		{"plain-json", "answers are typed application/json", after(everything, func(_ *http.Request, rep *reply) {
+			if len(rep.body) > 0 {
+				rep.header.Set("Content-Type", "application/json")
+			}
+		})},
+		{"charset", "answers are typed with a charset", after(everything, func(_ *http.Request, rep *reply) {
+			if len(rep.body) > 0 {
+				rep.header.Set("Content-Type", "application/scim+json; charset=utf-8")
+			}
+		})},
+		{"put-defaults", "PUT gives an absent attribute a default", before(putUser, func(o *scim.Object) {
+			if _, ok := o.Get("locale"); !ok {
+				o.Set("locale", "en-GB")
+			}
+		})},
+		{"few-operators", "only eq, and, sw and pr are supported in filters", instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
+			f := r.URL.Query().Get("filter")
+			for _, operator := range []string{" co ", " ew ", " ne ", " gt ", " ge ", " lt ", " le ", " or ", "not ", "[", "("} {
+				if strings.Contains(f, operator) {
+					return invalidFilter()
+				}
+			}
+			return ask(next, r)
+		})},
+		{"page-of-three", "pages hold at most three items", query(either(listUsers, listGroups), func(q url.Values) {
+			if c := q.Get("count"); len(c) > 1 && c[0] != '-' || c > "3" || c == "" {
+				q.Set("count", "3")
+			}
+		})},
+		{"unknown-attribute-400", "a filter on an unknown attribute answers 400", filterAnswer(contains("NoSuchAttribute"), invalidFilter)},
+		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
+			if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
+				o.Delete("startIndex")
+				o.Delete("itemsPerPage")
+			}
+		})},
+	}
+}
+
+func jsonInteger(n int) any {
+	v, err := scim.Value(n)
+	if err != nil {
+		panic(err) // an integer always has a JSON form
+	}
+	return v
+}

@@ -1,0 +1,221 @@
+package sandbox_test
+
+import (
+	"cmp"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/mutants"
+	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/sqlstore"
+)
+
+const referenceToken = "reference-token"
+
+// deviations are checks that the reference server does not pass, with the reason. The aim is none.
+var deviations = map[string]string{
+	"patch.replace-no-target": "the reference server is lenient: replace through a value filter without a match creates the value",
+}
+
+// onlyIn names the deviating check that alone can notice a mutant.
+var onlyIn = map[string]string{"patch.no-target-hidden": "patch.replace-no-target", "patch.no-target-without-type": "patch.replace-no-target"}
+
+// The suite tells the truth: it finds nothing in a server that is right, in whichever permitted way it is right, and it finds
+// every fault.
+
+func TestEveryCheckPassesOnTheReferenceServer(t *testing.T) {
+	r := suite(t, newReferenceServer(t))
+	for _, c := range r.Checks {
+		if deviations[c.Check.ID] != "" {
+			continue
+		}
+		require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
+		require.Equal(t, c.Check.Requests, c.Requests, "%s: Requests is what the check sends", c.Check.ID)
+	}
+	require.Empty(t, r.Leftovers)
+}
+
+func TestNoCheckComplainsAboutWhatIsPermitted(t *testing.T) {
+	for _, v := range mutants.Variants() {
+		t.Run(v.ID, func(t *testing.T) {
+			t.Parallel()
+			r := suite(t, v.Wrap(newReferenceServer(t)))
+			for _, c := range r.Checks {
+				if deviations[c.Check.ID] == "" {
+					require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s\n%s", v.Permits, describe(c))
+				}
+			}
+		})
+	}
+}
+
+func TestEveryMutantIsCaughtAndEveryCheckCatchesOne(t *testing.T) {
+	kills := map[string]string{}
+	for _, m := range mutants.All() {
+		t.Run(m.ID, func(t *testing.T) {
+			area, _, _ := strings.Cut(m.ID, ".")
+			r := suite(t, m.Wrap(newReferenceServer(t)), area)
+			caught := false
+			for _, c := range r.Checks {
+				if noticed(c) && deviations[c.Check.ID] == "" {
+					caught = true
+					kills[c.Check.ID] = m.ID
+				}
+			}
+			if onlyIn[m.ID] != "" && deviations[onlyIn[m.ID]] != "" {
+				t.Skip("the only check that can notice it is one that the reference server does not pass")
+			}
+			require.True(t, caught, "no check of the area %s notices that %s", area, m.Breaks)
+		})
+	}
+	for _, c := range checks.All() {
+		if deviations[c.ID] == "" {
+			require.NotEmpty(t, kills[c.ID], "%s catches no mutant: nothing shows that it can fail", c.ID)
+		}
+	}
+}
+
+func TestEveryCheckIsComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range checks.All() {
+		require.False(t, seen[c.ID], "%s occurs twice", c.ID)
+		seen[c.ID] = true
+		require.Regexp(t, `^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`, c.ID)
+		require.NotEmpty(t, c.Title, c.ID)
+		require.False(t, strings.HasSuffix(c.Title, "."), "%s: the title has no final stop", c.ID)
+		require.NotEmpty(t, c.Why, c.ID)
+		require.NotEmpty(t, c.Fix, c.ID)
+		require.Positive(t, c.Requests, c.ID)
+		require.NotEmpty(t, c.Requirements, c.ID)
+		for _, id := range c.Requirements {
+			_, ok := requirements.Lookup(id)
+			require.True(t, ok, "%s cites %s, which is not in the catalogue", c.ID, id)
+		}
+		principal, _ := requirements.Lookup(c.Requirements[0])
+		if strong := principal.Level == requirements.Must || principal.Level == requirements.MustNot; !strong || principal.Basis == "reading" {
+			assert.NotEqual(t, conformance.Must, c.Level, "%s is a MUST, but %s is not", c.ID, principal.ID)
+		}
+	}
+}
+
+// noticed tells whether a check has something against the target. Checks of permitted things only ever inform.
+func noticed(c conformance.CheckResult) bool {
+	return c.Outcome == conformance.Fail || c.Outcome == conformance.Warn || c.Check.Level == conformance.May && c.Outcome == conformance.Info
+}
+
+// suite runs the checks, or those of one area, against a handler.
+func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
+	t.Helper()
+	selected, err := conformance.Selection{Only: only}.Apply(checks.All())
+	require.NoError(t, err)
+	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
+	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected})
+	require.NoError(t, err)
+	return r
+}
+
+func describe(c conformance.CheckResult) string {
+	var b strings.Builder
+	b.WriteString(string(c.Outcome) + " " + c.Check.ID + " " + c.Reason)
+	for _, f := range c.Findings {
+		b.WriteString("\n  " + f.What + ": want " + f.Want + ", got " + f.Got)
+	}
+	return b.String()
+}
+
+// inProcess carries requests to a handler without a network.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := r.Clone(r.Context())
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	recorder := httptest.NewRecorder()
+	t.handler.ServeHTTP(recorder, in)
+	return recorder.Result(), nil
+}
+
+// newReferenceServer returns our own service provider with nothing in it.
+func newReferenceServer(t *testing.T) http.Handler {
+	t.Helper()
+	layout := sqlstore.NewLayout("scim")
+	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
+	require.NoError(t, err)
+	h, err := scimserver.New(scimserver.Options{
+		Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(referenceToken), Prefix: "/scim/v2", PasswordCost: 4,
+	})
+	require.NoError(t, err)
+	return sorting{h}
+}
+
+// sorting gives a server that cannot sort the ability to: the checks of sorting would otherwise prove nothing here.
+type sorting struct{ next http.Handler }
+
+func (s sorting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	by := query.Get("sortBy")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/ServiceProviderConfig") && r.Method == http.MethodGet:
+		s.answer(w, r, func(o *scim.Object) { o.Complex("sort").Set("supported", true) })
+	case by == "" || !strings.HasSuffix(r.URL.Path, "/Users"):
+		s.next.ServeHTTP(w, r)
+	default:
+		start, _ := strconv.Atoi(query.Get("startIndex"))
+		count, err := strconv.Atoi(query.Get("count"))
+		all := r.Clone(r.Context())
+		query.Del("startIndex")
+		query.Set("count", "1000")
+		all.URL.RawQuery = query.Encode()
+		s.answer(w, all, func(o *scim.Object) {
+			items := slices.Clone(o.Array("Resources"))
+			slices.SortStableFunc(items, func(a, b any) int { return cmp.Compare(sortKey(a, by), sortKey(b, by)) })
+			if query.Get("sortOrder") == "descending" {
+				slices.Reverse(items)
+			}
+			first := min(max(start, 1)-1, len(items))
+			if err == nil {
+				items = items[first:min(first+count, len(items))]
+			}
+			o.Set("Resources", items)
+			o.Set("startIndex", first+1)
+			o.Set("itemsPerPage", len(items))
+		})
+	}
+}
+
+func (s sorting) answer(w http.ResponseWriter, r *http.Request, change func(o *scim.Object)) {
+	recorder := httptest.NewRecorder()
+	s.next.ServeHTTP(recorder, r)
+	body := recorder.Body.Bytes()
+	if o, err := scim.Decode(body); err == nil && recorder.Code == http.StatusOK {
+		change(o)
+		body = o.AppendJSON(nil)
+	}
+	w.Header().Set("Content-Type", recorder.Header().Get("Content-Type"))
+	w.WriteHeader(recorder.Code)
+	_, _ = w.Write(body)
+}
+
+func sortKey(item any, path string) string {
+	o, _ := item.(*scim.Object)
+	name, sub, _ := strings.Cut(path, ".")
+	if sub != "" {
+		return strings.ToLower(o.Complex(name).Text(sub))
+	}
+	return strings.ToLower(o.Text(name))
+}
