@@ -1,13 +1,18 @@
 package mgmtapi_test
 
 import (
+	"context"
 	"os"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
@@ -22,4 +27,45 @@ func TestTheDocumentIsValidAndTheSameEveryTime(t *testing.T) {
 		require.Equal(t, string(first), string(again))
 	}
 	require.Contains(t, string(first), `"/api/v1/users/{user}/lifecycle/suspend"`)
+}
+
+// recorder notes which operation a request reached, and refuses it.
+type recorder struct{ reached string }
+
+func (r *recorder) Authorize(_ context.Context, _ rest.Principal, op rest.Info) error {
+	r.reached = op.ID
+	return rest.Fail(rest.CodeForbidden)
+}
+
+func TestEveryOperationIsReachedByItsOwnPath(t *testing.T) {
+	r := &recorder{}
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Authorizer = r })
+	variable := regexp.MustCompile(`\{\w+\}`)
+	for _, route := range e.API.Operations() {
+		info := route.Info()
+		for _, value := range []string{"00u1", "a%2Fb", "me", "default"} {
+			if value == "default" && info.Tag != "Users" {
+				continue // a literal of other resources
+			}
+			path := variable.ReplaceAllString(info.Path, value)
+			r.reached = ""
+			e.Do(t, info.Method+" "+path, "", nil)
+			require.Equal(t, info.ID, r.reached, "%s %s", info.Method, path)
+		}
+	}
+}
+
+func TestSetup(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db)
+		require.NoError(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: apitest.Token}), "again")
+		require.ErrorContains(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: "short"}), "an API token is")
+		e.Run(t,
+			apitest.Step{Do: "GET /api/v1/users", Equal: map[string]any{"#": 1, "0.profile.login": mgmtapi.DefaultLogin, "0.status": "ACTIVE"}},
+			apitest.Step{Do: "GET /api/v1/groups", Equal: map[string]any{"#": 1, "0.profile.name": "Everyone", "0.type": "BUILT_IN"}},
+			apitest.Step{Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 1}},
+		)
+	})
+	_, err := mgmtapi.New(mgmtapi.Options{})
+	require.ErrorContains(t, err, "a store and a model are needed")
 }

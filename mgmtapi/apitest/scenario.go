@@ -132,7 +132,7 @@ func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answe
 	}
 	response, err := e.Server.Client().Do(r)
 	require.NoError(t, err)
-	defer response.Body.Close() //nolint:errcheck // read to its end
+	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	a := &Answer{Status: response.StatusCode, Header: response.Header, Body: data}

@@ -21,7 +21,7 @@ const (
 
 var secretPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// ErrBadSecret: the secret of an API token does not look like one.
+// ErrBadSecret says that the secret of an API token does not look like one.
 var ErrBadSecret = errors.New("an API token is 1 to 255 visible ASCII characters")
 
 // NewSecret makes the secret of an API token.

@@ -129,6 +129,7 @@ type GroupInput struct {
 
 func (g *GroupInput) check(causes *rest.Causes) { g.checked = checkProfile(g.Profile, causes) }
 
+// Check checks the profile.
 func (r *createRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (Group, error) {
@@ -205,6 +206,7 @@ func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
 	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
+// Check checks the profile.
 func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {

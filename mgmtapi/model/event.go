@@ -68,23 +68,46 @@ type MembershipChanged struct {
 	Member bool `json:"member"`
 }
 
-// Topic and Key make the types events.
+// Topic is EventUserChanged.
+func (UserChanged) Topic() string { return EventUserChanged }
 
-func (UserChanged) Topic() string       { return EventUserChanged }       //nolint:revive // see Event
-func (e UserChanged) Key() string       { return e.ID }                   //nolint:revive // see Event
-func (UserActivated) Topic() string     { return EventUserActivated }     //nolint:revive // see Event
-func (e UserActivated) Key() string     { return e.ID }                   //nolint:revive // see Event
-func (UserDeactivated) Topic() string   { return EventUserDeactivated }   //nolint:revive // see Event
-func (e UserDeactivated) Key() string   { return e.ID }                   //nolint:revive // see Event
-func (UserDeleted) Topic() string       { return EventUserDeleted }       //nolint:revive // see Event
-func (e UserDeleted) Key() string       { return e.ID }                   //nolint:revive // see Event
-func (GroupChanged) Topic() string      { return EventGroupChanged }      //nolint:revive // see Event
-func (e GroupChanged) Key() string      { return e.ID }                   //nolint:revive // see Event
-func (GroupDeleted) Topic() string      { return EventGroupDeleted }      //nolint:revive // see Event
-func (e GroupDeleted) Key() string      { return e.ID }                   //nolint:revive // see Event
-func (MembershipChanged) Topic() string { return EventMembershipChanged } //nolint:revive // see Event
+// Key is the id of the user.
+func (e UserChanged) Key() string { return e.ID }
 
-// Key joins the group and the user.
+// Topic is EventUserActivated.
+func (UserActivated) Topic() string { return EventUserActivated }
+
+// Key is the id of the user.
+func (e UserActivated) Key() string { return e.ID }
+
+// Topic is EventUserDeactivated.
+func (UserDeactivated) Topic() string { return EventUserDeactivated }
+
+// Key is the id of the user.
+func (e UserDeactivated) Key() string { return e.ID }
+
+// Topic is EventUserDeleted.
+func (UserDeleted) Topic() string { return EventUserDeleted }
+
+// Key is the id of the user.
+func (e UserDeleted) Key() string { return e.ID }
+
+// Topic is EventGroupChanged.
+func (GroupChanged) Topic() string { return EventGroupChanged }
+
+// Key is the id of the group.
+func (e GroupChanged) Key() string { return e.ID }
+
+// Topic is EventGroupDeleted.
+func (GroupDeleted) Topic() string { return EventGroupDeleted }
+
+// Key is the id of the group.
+func (e GroupDeleted) Key() string { return e.ID }
+
+// Topic is EventMembershipChanged.
+func (MembershipChanged) Topic() string { return EventMembershipChanged }
+
+// Key is the id of the membership.
 func (e MembershipChanged) Key() string { return MembershipID(e.Group, e.User) }
 
 // Feed is the way every event takes: first through the reactions, then into the outbox, all in the transaction of the

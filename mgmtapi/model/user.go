@@ -105,13 +105,15 @@ const (
 
 // LoginKey is what makes two logins the same: case and diacritical marks do not count.
 func LoginKey(login string) string {
+	// Lower case after folding, because Fold takes the letters of Cherokee to their capitals and back.
+	folded := strings.ToLower(cases.Fold().String(norm.NFD.String(login)))
 	bare := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
 		}
 		return r
-	}, norm.NFD.String(login))
-	return norm.NFC.String(cases.Fold().String(bare))
+	}, norm.NFD.String(folded))
+	return norm.NFC.String(bare)
 }
 
 // ShortLogin is the part of a login before its @, the whole login when there is none.

@@ -38,6 +38,7 @@ func (r *createRequest) provider() model.ProviderType {
 	return model.ProviderService
 }
 
+// Check checks profile and credentials.
 func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
 	checkProfile(profile, causes)

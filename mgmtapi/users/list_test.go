@@ -22,7 +22,7 @@ func crowd(t *testing.T, e *apitest.Env) {
 		e.Clock.Advance(time.Minute)
 		e.Do(t, "POST /api/v1/users", fmt.Sprintf(
 			`{"profile":{"login":"%c@example.com","email":"%s@example.org","firstName":%q,"lastName":"L%d","department":%q}}`,
-			'a'+i, strings.ToLower(string(name[:1])), name, i, []string{"x", "X", "y", "", "ß"}[i]), nil)
+			'a'+i, strings.ToLower(name[:1]), name, i, []string{"x", "X", "y", "", "ß"}[i]), nil)
 	}
 	e.Do(t, "POST /api/v1/users/a@example.com/lifecycle/deactivate", "", nil)
 }

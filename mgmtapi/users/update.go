@@ -43,6 +43,7 @@ func (r *updateRequest) profileOf(old map[string]any) map[string]any {
 	return merge(old, *r.Body.Profile)
 }
 
+// Check checks what the update makes of the user.
 func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
 	r.check(r.profileOf(r.found.Value.Profile), causes)
 	if t := r.Body.Type; t != nil && t.ID != "" && t.ID != r.found.Value.Type {
@@ -58,6 +59,7 @@ func (r *replaceRequest) profileOf(old map[string]any) map[string]any {
 	return merge(nil, *r.Body.Profile)
 }
 
+// Check checks what the replacement makes of the user.
 func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 	r.check(r.profileOf(r.found.Value.Profile), causes)
 }
