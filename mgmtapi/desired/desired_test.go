@@ -194,6 +194,30 @@ func TestResultsMoveTheStatusOfAnAppUser(t *testing.T) {
 	})
 }
 
+func TestSkippedAttemptsLeaveNothingDue(t *testing.T) {
+	w := apptest.New(t)
+	app, ada := w.SCIMApp("HR"), w.User("ada")
+	w.Connect(app, apptest.All)
+	w.Assign(app, ada)
+	path := "/apps/" + app + "/users/" + ada
+	report(t, w, app, ada, desired.Result{Outcome: desired.Skipped})
+	require.Equal(t, "DISABLED", w.Get(path).OK().Text("syncState"))
+	w.Post("/users/"+ada, `{"profile":{"lastName":"New"}}`).OK()
+	require.Equal(t, "OUT_OF_SYNC", w.Get(path).OK().Text("syncState"), "the next change is due again")
+
+	report(t, w, app, ada, desired.Result{Outcome: desired.Failed, Error: strings.Repeat("é", 5000)})
+	doc, err := w.Model.AppUsers.Get(t.Context(), w.Store.Reader(), model.AppUserID(app, ada))
+	require.NoError(t, err)
+	require.Less(t, len(doc.Value.ErrorSummary), 1100, "errors are kept short")
+
+	w.Delete(path).OK()
+	report(t, w, app, ada, desired.Result{Outcome: desired.Started})
+	report(t, w, app, ada, desired.Result{Outcome: desired.Failed, Error: "500"})
+	require.Equal(t, desired.Inactive, user(t, w, app, ada).Want, "a failed deactivation is still wanted")
+	report(t, w, app, ada, desired.Result{Outcome: desired.Skipped})
+	require.Equal(t, desired.Keep, user(t, w, app, ada).Want)
+}
+
 func TestATombstoneOutlivesItsUserUntilTheAccountIsDeactivated(t *testing.T) {
 	w := apptest.New(t)
 	app, ada := w.SCIMApp("HR"), w.User("ada")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -90,6 +91,9 @@ func On(t *testing.T, db *sqldb.DB) *World {
 	w.Events() // those of the setup are of no interest
 	return w
 }
+
+// Now is the clock of the API.
+func (w *World) Now() time.Time { return w.env.Clock.Now() }
 
 // Answer is an answer of the API.
 type Answer struct {
