@@ -27,15 +27,13 @@ func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
 		}
 		return remote.Active
 	})
-	var appUser struct {
-		Status, SyncState, ExternalID string
-	}
+	var assigned appUser
 	eventually(t, "the app user tells", func() bool {
-		do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users/"+user, "", &appUser)
-		return appUser.SyncState == "SYNCHRONIZED"
+		do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users/"+user, "", &assigned)
+		return assigned.SyncState == "SYNCHRONIZED"
 	})
-	require.Equal(t, "PROVISIONED", appUser.Status)
-	require.Equal(t, remote.ID, appUser.ExternalID)
+	require.Equal(t, "PROVISIONED", assigned.Status)
+	require.Equal(t, remote.ID, assigned.ExternalID)
 
 	log := attempts(t, api, app, user)
 	require.Len(t, log, 2)

@@ -72,6 +72,13 @@ func TestKilledInTheMiddleOfProvisioningNothingIsLostOrDoubled(t *testing.T) {
 	}
 	require.Len(t, seen, users, "nothing is lost")
 	t.Logf("%d users at the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users, tg.posts.Load())
+	told := 0
+	for _, u := range allAppUsers(t, api, app) {
+		if u.SyncState == "SYNCHRONIZED" && u.ExternalID != "" {
+			told++
+		}
+	}
+	require.Equal(t, users, told, "every app user tells where it is, also those whose result the kill cut off")
 	var tasks []any
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
 	require.Empty(t, tasks)

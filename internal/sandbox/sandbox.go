@@ -98,6 +98,11 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 		return err
 	}
 
+	if s.settings.Seeded {
+		if err := catchUp(ctx, p.engine, p.bridge, p.model, p.store); err != nil {
+			return err
+		}
+	}
 	s.server = serve(listener, p.handler, o.Logger)
 	s.onClose(s.server.Close)
 	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
@@ -144,7 +149,9 @@ type parts struct {
 	tokens  tokens
 	store   *docstore.Store
 	kept    *docstore.Collection[settings]
+	model   *model.Model
 	engine  *engine.Engine
+	bridge  *bridge
 	work    *work
 	relay   *relay
 	handler http.Handler
@@ -153,8 +160,8 @@ type parts struct {
 // assemble wires everything on one database. Nothing runs yet.
 func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base, owner string) (*parts, error) {
 	o := s.options
-	p := &parts{kept: settingsCollection()}
 	m, scim := model.New(), newSCIMTables()
+	p := &parts{kept: settingsCollection(), model: m}
 	tables := slices.Concat(m.Tables(), scim.tables(), []docstore.Table{p.kept})
 	var err error
 	if p.store, err = docstore.Open(ctx, db, time.Now, tables...); err != nil {
@@ -167,9 +174,9 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	bridge := &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, log: o.Logger}
+	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, log: o.Logger}
 	p.engine, err = engine.New(engine.Options{
-		Store: engineStore, Directory: bridge, Observer: bridge, Logger: o.Logger,
+		Store: engineStore, Directory: p.bridge, Observer: p.bridge, Logger: o.Logger,
 		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax,
 	})
 	if err != nil {

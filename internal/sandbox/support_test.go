@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -181,4 +182,38 @@ func attempts(t *testing.T, api *sandbox.APIClient, app, user string) []attempt 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, patience, 20*time.Millisecond, what)
+}
+
+type appUser struct {
+	Status     string `json:"status"`
+	SyncState  string `json:"syncState"`
+	ExternalID string `json:"externalId"`
+}
+
+// nextLink finds the address of the next page in a Link header.
+var nextLink = regexp.MustCompile(`<([^>]*)>; rel="next"`)
+
+// allAppUsers follows the pages of an app's users.
+func allAppUsers(t *testing.T, api *sandbox.APIClient, app string) []appUser {
+	t.Helper()
+	var all []appUser
+	for next := api.BaseURL + "/api/v1/apps/" + app + "/users?limit=500"; next != ""; {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, next, nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "SSWS "+api.Token)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		var page []appUser
+		err = json.NewDecoder(res.Body).Decode(&page)
+		res.Body.Close()
+		require.NoError(t, err)
+		all = append(all, page...)
+		next = ""
+		for _, link := range res.Header.Values("Link") {
+			if m := nextLink.FindStringSubmatch(link); m != nil {
+				next = m[1]
+			}
+		}
+	}
+	return all
 }

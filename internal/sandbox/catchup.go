@@ -1,0 +1,76 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// settled lists the statuses after which nothing more is done by itself, with the outcome they stand for.
+var settled = map[engine.Status]plan.Class{
+	engine.StatusClean: plan.Done, engine.StatusWaiting: plan.Done, engine.StatusSkipped: plan.Skipped,
+	engine.StatusFailed: plan.Rejected, engine.StatusHeld: plan.Held,
+}
+
+// catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its
+// results first and tells of them afterwards. It runs before the engine starts.
+func catchUp(ctx context.Context, eng *engine.Engine, b *bridge, m *model.Model, store *docstore.Store) error {
+	q := engine.StateQuery{Limit: statePage}
+	for {
+		states, err := eng.States(ctx, q)
+		if err != nil {
+			return fmt.Errorf("catch up: %w", err)
+		}
+		untold, err := notTold(ctx, m, store, states)
+		if err != nil {
+			return fmt.Errorf("catch up: %w", err)
+		}
+		for _, s := range untold {
+			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Outcome: settled[s.Status], Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError})
+		}
+		if len(states) < statePage {
+			return nil
+		}
+		q.After = &states[len(states)-1]
+	}
+}
+
+// notTold picks the settled principals whose documents still wait for a result.
+func notTold(ctx context.Context, m *model.Model, store *docstore.Store, states []engine.State) ([]engine.State, error) {
+	var ids []string
+	for _, s := range states {
+		if s.Kind == engine.User {
+			ids = append(ids, model.AppUserID(s.App, s.ID))
+		}
+	}
+	docs, err := m.AppUsers.GetMany(ctx, store.Reader(), ids)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]model.AppUser{}
+	for _, d := range docs {
+		known[d.ID] = d.Value
+	}
+	var untold []engine.State
+	for _, s := range states {
+		if _, ok := settled[s.Status]; !ok || s.Desired != s.Synced {
+			continue
+		}
+		u, ok := known[model.AppUserID(s.App, s.ID)]
+		if s.Kind == engine.Group || ok && !told(u, s) {
+			untold = append(untold, s)
+		}
+	}
+	return untold, nil
+}
+
+// told says whether the document of an assignment says what the engine knows.
+func told(u model.AppUser, s engine.State) bool {
+	wrong := u.SyncState == model.SyncError
+	waits := u.SyncState == model.SyncOutOfSync || u.SyncState == model.SyncSyncing
+	return !waits && wrong == (s.LastError != "" && s.Status != engine.StatusSkipped) && (s.RemoteID == "" || u.ExternalID == s.RemoteID)
+}
