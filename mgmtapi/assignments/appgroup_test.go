@@ -73,8 +73,9 @@ func TestScopesConvert(t *testing.T) {
 		require.Equal(t, "ada@example.com", got.Text("credentials", "userName"))
 	})
 	t.Run("to GROUP by removing a USER assignment", func(t *testing.T) {
-		w.Post(path, `{"id":"`+user+`","profile":{"givenName":"A."}}`).OK()
+		w.Post(path, `{"id":"`+user+`","credentials":{"userName":"mine"},"profile":{"givenName":"A."}}`).OK()
 		w.Delete(path + "/" + user).OK()
+		require.Equal(t, "ada@example.com", w.Get(path+"/"+user).OK().Text("credentials", "userName"))
 		got := w.Get(path + "/" + user).OK()
 		require.Equal(t, "GROUP", got.Text("scope"))
 		require.Equal(t, "ada", got.Text("profile", "givenName"))

@@ -345,7 +345,7 @@ func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, err
 			return s.remove(ctx, tx, t, doc)
 		}
 		c := change{doc: &doc, value: doc.Value}
-		c.value.Overrides, c.value.UserNameGiven, c.value.SealedPassword = nil, false, ""
+		c.value.Overrides, c.value.UserName, c.value.UserNameGiven, c.value.SealedPassword = nil, "", false, ""
 		return s.followGroup(ctx, tx, t, user, group, c)
 	})
 	return rest.Empty{}, err

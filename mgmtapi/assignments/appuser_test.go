@@ -92,8 +92,6 @@ func TestAssignmentsThatAreRefused(t *testing.T) {
 	require.Empty(t, w.Get(path).IDs())
 }
 
-// schemes says for each scheme whether users have a user name and a password of
-// their own.
 func TestCredentialsFollowTheScheme(t *testing.T) {
 	w := apptest.New(t)
 	user := w.User("ada")

@@ -103,8 +103,7 @@ func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app strin
 	return best, nil
 }
 
-// change is what a settlement starts from: an app user, which is fresh when
-// there was none, and whether it is to be provisioned anew.
+// change is an app user on its way from what is stored to what will be.
 type change struct {
 	doc   *docstore.Doc[model.AppUser] // nil when there is no document yet
 	value model.AppUser
@@ -122,8 +121,7 @@ func (s *Slice) load(ctx context.Context, q docstore.Reader, app, user string) (
 // begin turns a tombstone, or nothing, into a new assignment. Only the id that
 // the account had in the target is kept.
 func (s *Slice) begin(t *target, user docstore.Doc[model.User], c *change) {
-	fresh := model.AppUser{AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status}
-	c.value = fresh
+	c.value = model.AppUser{AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status}
 	if t.conn.Creates() {
 		c.value.Enter(model.AppUserStaged, s.Now())
 		c.value.SyncState = model.SyncOutOfSync
