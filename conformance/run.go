@@ -192,9 +192,9 @@ func (s *session) conclude(result *Result, interrupted string) {
 	case interrupted != "":
 		result.Verdict, result.Reason = Untested, interrupted+": the run is incomplete and proves nothing"
 	case errored > 0:
-		result.Verdict, result.Reason = Untested, fmt.Sprintf("%d checks ended without an answer: nothing was found, but not everything was tested; see their reasons", errored)
+		result.Verdict, result.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
 	case passed == 0:
-		result.Verdict, result.Reason = Untested, "every check was skipped: nothing was tested; see their reasons"
+		result.Verdict, result.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
 		result.Verdict, result.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
 	default:
@@ -221,7 +221,7 @@ func (s *session) caution(result *Result) {
 		}
 	}
 	if blocked > 0 {
-		result.Cautions = append(result.Cautions, fmt.Sprintf("%d checks that apply did not get as far as their question: see their reasons", blocked))
+		result.Cautions = append(result.Cautions, fmt.Sprintf("%s that would apply did not get as far as the question", plural(blocked, "check")))
 	}
 }
 
@@ -235,4 +235,11 @@ func (c Check) needs(n Need) bool {
 		}
 	}
 	return false
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -24,7 +24,7 @@ type TextOptions struct {
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: opts.Color}
 	p.line("SCIM conformance of %s", r.Target)
-	p.line("run %s, %d checks, %d requests, %s", r.Run, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
+	p.line("run %s, checks: %d, requests: %d, time: %s", r.Run, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
 	p.line("")
 	if len(r.Checks) > 0 {
 		p.summary(r)
@@ -171,9 +171,9 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 func (p *printer) verdict(r *conformance.Result) {
 	switch r.Verdict {
 	case conformance.Clean:
-		p.line("Verdict: clean. %d checks passed, %d were skipped.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip))
+		p.line("Verdict: clean. Passed: %d, skipped: %d.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip))
 	case conformance.Findings:
-		p.line("Verdict: findings. %d checks failed, %d warned, %d passed.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info))
+		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info))
 		if r.Reason != "" {
 			p.wrapped("", "Incomplete: "+r.Reason+".")
 		}

@@ -144,7 +144,7 @@ func (c *cleanupCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(in.stdout, "%s: %d objects removed, %d were not there any more, %d remain.\n", result.Target, result.Removed, result.Absent, len(result.Leftovers))
+	fmt.Fprintf(in.stdout, "%s: removed %d, absent already %d, remaining %d.\n", result.Target, result.Removed, result.Absent, len(result.Leftovers))
 	for _, l := range result.Leftovers {
 		fmt.Fprintf(in.stdout, "  %s (%s): %s\n", l.Path, l.Name, l.Reason)
 	}

@@ -1,0 +1,121 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/wirelog"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(string(want), string(got)), "run the test with -update when this is meant")
+}
+
+var started = time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)
+
+func check(id string, level conformance.Level, requirements ...string) conformance.Check {
+	return conformance.Check{
+		ID: id, Title: "A conforming target does what " + id + " says", Level: level, Requirements: requirements,
+		Fix: "Look at the place where the answer is built, and compare it with the clause that is cited above.",
+	}
+}
+
+// mixed is a result with every outcome in it.
+func mixed() *conformance.Result {
+	exchange := &wirelog.Exchange{
+		At: started, Method: "GET", URL: "https://scim.example.com/v2/Users?filter=userName%20eq%20%22ada%22", Status: 200, Duration: 12 * time.Millisecond,
+		RequestHeader:  http.Header{"Accept": {"application/scim+json"}, "Authorization": {"Bearer " + wirelog.Redacted}},
+		ResponseHeader: http.Header{"Content-Type": {"application/scim+json"}}, ResponseBody: `{"totalResults":2}`,
+	}
+	return &conformance.Result{
+		Target: "https://scim.example.com/v2", Run: "scimconf-abcdefgh", Started: started, Duration: 1234567 * time.Microsecond, Requests: 42, Verdict: conformance.Findings,
+		Checks: []conformance.CheckResult{
+			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2, Duration: 3 * time.Millisecond},
+			{Check: check("filter.eq", conformance.Must, "RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Outcome: conformance.Fail, Requests: 3, Duration: 40 * time.Millisecond, Findings: []conformance.Finding{
+				{Outcome: conformance.Fail, What: `users found by userName eq "ada"`, Want: `["ada"]`, Got: `["ada","ada.eve"]`, Exchange: exchange},
+				{Outcome: conformance.Warn, What: "a side remark", Want: "this", Got: "that"},
+			}},
+			{Check: check("filter.pr", conformance.Must, "RFC7644-3.4.2.2-16"), Outcome: conformance.Skip, Reason: "the target declines these filters with 400 or 501, as it may", Notes: []string{"declined with 400: title pr"}, Requests: 1},
+			{Check: check("read.media-type", conformance.May, "RFC7644-3.1-01"), Outcome: conformance.Info, Requests: 1, Findings: []conformance.Finding{
+				{Outcome: conformance.Info, What: "Content-Type of GET /Users", Want: "application/scim+json", Got: "application/json"},
+			}},
+			{Check: check("auth.wrong-token", conformance.Should, "RFC7644-3.12-08"), Outcome: conformance.Error, Reason: "GET /Users: no complete answer within 15s", Requests: 1},
+		},
+		Cautions:  []string{"1 check that would apply did not get as far as the question"},
+		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 answered 500 Internal Server Error"}},
+		Journal:   "/var/tmp/run.journal",
+	}
+}
+
+func TestReportsOfARunWithFindings(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, mixed(), report.TextOptions{Skipped: true}))
+	golden(t, "findings.txt", b.Bytes())
+	b.Reset()
+	require.NoError(t, report.JSON(&b, mixed(), "v1.2.3"))
+	golden(t, "findings.json", b.Bytes())
+}
+
+func TestReportsOfACleanRun(t *testing.T) {
+	r := &conformance.Result{
+		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Started: started, Duration: time.Second, Requests: 7, Verdict: conformance.Clean,
+		Checks: []conformance.CheckResult{{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2}},
+	}
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
+	golden(t, "clean.txt", b.Bytes())
+	b.Reset()
+	require.NoError(t, report.JSON(&b, r, ""))
+	golden(t, "clean.json", b.Bytes())
+}
+
+func TestReportsOfATargetThatCannotBeTested(t *testing.T) {
+	r := &conformance.Result{
+		Target: "http://127.0.0.1:1", Run: "scimconf-abcdefgh", Started: started, Requests: 1, Verdict: conformance.Untested,
+		Reason: "the target cannot be reached: GET /ServiceProviderConfig: connection refused; check that it runs and that the base URL is right",
+	}
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
+	golden(t, "untested.txt", b.Bytes())
+	b.Reset()
+	require.NoError(t, report.JSON(&b, r, ""))
+	golden(t, "untested.json", b.Bytes())
+}
+
+func TestColoursAreOnlyThereWhenAskedFor(t *testing.T) {
+	var plain, colored bytes.Buffer
+	require.NoError(t, report.Text(&plain, mixed(), report.TextOptions{}))
+	require.NoError(t, report.Text(&colored, mixed(), report.TextOptions{Color: true}))
+	require.NotContains(t, plain.String(), "\x1b")
+	require.Contains(t, colored.String(), "\x1b[31mFAIL")
+}
+
+func TestAWriterThatFailsIsReported(t *testing.T) {
+	require.Error(t, report.Text(broken{}, mixed(), report.TextOptions{}))
+	require.Error(t, report.JSON(broken{}, mixed(), ""))
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }

@@ -1,0 +1,302 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance/report"
+)
+
+// execute runs a command line and returns its exit code and what it printed.
+func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code = Run(t.Context(), args, &out, &errOut)
+	require.NotContains(t, out.String()+errOut.String(), "goroutine ", "a panic must not reach the user")
+	return code, out.String(), errOut.String()
+}
+
+func handler(status int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// A target that is no SCIM service provider is told from one that is wrong: exit 3 and one sentence that says what to do.
+func TestHostileTargetsCannotBeTested(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		says    string
+	}{
+		"answers HTML":          {handler(200, "text/html", "<!doctype html><title>Welcome</title>"), "web site"},
+		"answers HTML as JSON":  {handler(200, "application/json", "<html>login</html>"), "web site"},
+		"answers 401 to all":    {handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401"}`), "refuses the credentials"},
+		"answers 403 to all":    {handler(403, "text/plain", "no"), "refuses the credentials"},
+		"answers 404 to all":    {handler(404, "application/json", `{}`), "no SCIM endpoint"},
+		"answers 500 to all":    {handler(500, "text/plain", "boom"), "broken or not ready"},
+		"answers 400 to all":    {handler(400, "text/plain", "no"), "does not let itself be read"},
+		"answers no JSON":       {handler(200, "application/scim+json", `{"schemas":`), "without a JSON object"},
+		"answers an array":      {handler(200, "application/scim+json", `[]`), "without a JSON object"},
+		"answers another JSON":  {handler(200, "application/json", `{"hello":"world"}`), "not SCIM"},
+		"answers nothing":       {handler(200, "application/scim+json", ``), "without a JSON object"},
+		"answers invalid UTF-8": {handler(200, "application/scim+json", "{\"schemas\":[\"\xff\xfe\"]}"), "without a JSON object"},
+		"answers deep JSON":     {handler(200, "application/scim+json", strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)), "without a JSON object"},
+		"answers a deep array":  {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"), "without a JSON object"},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, 302)
+		}, "https://elsewhere.example.com/"},
+		"redirects in a circle": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 307) }, "redirects"},
+		"sends megabytes":       {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "larger than 8 MiB"},
+		"closes half-way": {func(w http.ResponseWriter, _ *http.Request) {
+			hangUp(w, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"sch")
+		}, "closed half-way"},
+		"closes at once":          {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }, "closed half-way"},
+		"speaks another protocol": {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "SSH-2.0-OpenSSH_9.9\r\n") }, "cannot be reached"},
+		"hangs":                   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no complete answer within"},
+		"hangs after the header":  {func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); <-r.Context().Done() }, "no complete answer within"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(c.handler)
+			defer server.Close()
+			start := time.Now()
+			code, stdout, stderr := execute(t, "run", server.URL, "--token", "t0ken-of-the-test", "--timeout", "20s", "--request-timeout", "500ms")
+			require.Equal(t, ExitUntested, code, stdout+stderr)
+			require.Contains(t, strings.Join(strings.Fields(stdout), " "), c.says)
+			require.Less(t, time.Since(start), 20*time.Second)
+			require.NotContains(t, stdout+stderr, "t0ken-of-the-test")
+
+			code, stdout, _ = execute(t, "plan", server.URL, "--timeout", "20s", "--request-timeout", "500ms")
+			require.Equal(t, ExitUntested, code, stdout)
+		})
+	}
+}
+
+func endless(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/scim+json")
+	block := bytes.Repeat([]byte(" "), 1<<20)
+	for range 64 {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+func hangUp(w http.ResponseWriter, text string) {
+	conn, buffer, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = buffer.WriteString(text)
+	_ = buffer.Flush()
+	_ = conn.Close()
+}
+
+func TestATargetThatIsDownCannotBeTested(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	code, stdout, _ := execute(t, "run", server.URL)
+	require.Equal(t, ExitUntested, code)
+	require.Contains(t, stdout, "cannot be reached")
+	code, stdout, _ = execute(t, "run", "http://no-such-host.localhost.invalid", "--read-only")
+	require.Equal(t, ExitUntested, code, stdout)
+}
+
+func TestATargetThatWantsATokenSaysSo(t *testing.T) {
+	server := httptest.NewServer(handler(401, "text/plain", "no"))
+	defer server.Close()
+	code, stdout, _ := execute(t, "run", server.URL)
+	require.Equal(t, ExitUntested, code)
+	require.Contains(t, stdout, "pass a token")
+}
+
+// A target that answers discovery and hangs afterwards ends the run long before every check has waited for it.
+func TestATargetThatHangsLaterEndsTheRunInTime(t *testing.T) {
+	config := `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`
+	seen := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen++; seen > 5 {
+			<-r.Context().Done()
+			return
+		}
+		handler(200, "application/scim+json", config)(w, r)
+	}))
+	defer server.Close()
+	start := time.Now()
+	code, stdout, _ := execute(t, "run", server.URL, "--timeout", "2s", "--request-timeout", "10s")
+	require.Equal(t, ExitUntested, code, stdout)
+	require.Less(t, time.Since(start), 5*time.Second)
+}
+
+func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
+	dir := t.TempDir()
+	noCertificate := filepath.Join(dir, "no.pem")
+	require.NoError(t, os.WriteFile(noCertificate, []byte("hello"), 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"an unknown command":           {[]string{"test"}, "unexpected argument"},
+		"no URL":                       {[]string{"run"}, "expected"},
+		"an unknown flag":              {[]string{"run", "http://localhost", "--fast"}, "unknown flag"},
+		"no URL but a word":            {[]string{"run", "localhost"}, "not an absolute http or https URL"},
+		"a URL with a query":           {[]string{"run", "http://localhost?x=1"}, "query"},
+		"an unknown check":             {[]string{"run", "http://localhost", "--only", "filter.equal"}, "no check and no area"},
+		"an unknown area to skip":      {[]string{"run", "http://localhost", "--skip", "filters"}, "no check and no area"},
+		"an unknown level":             {[]string{"run", "http://localhost", "--level", "severe"}, "no level"},
+		"nothing selected":             {[]string{"run", "http://localhost", "--only", "auth", "--skip", "auth"}, "no check to run"},
+		"writes without consent":       {[]string{"run", "https://scim.example.com/v2"}, "--yes-write"},
+		"a header without colon":       {[]string{"run", "http://localhost", "--header", "X-Tenant"}, "--header"},
+		"a CA file that is not there":  {[]string{"run", "http://localhost", "--ca-file", filepath.Join(dir, "none.pem")}, "--ca-file"},
+		"a CA file without any":        {[]string{"run", "http://localhost", "--ca-file", noCertificate}, "no certificate"},
+		"a JSON file without a place":  {[]string{"run", "http://localhost", "--json", filepath.Join(dir, "none", "r.json")}, "--json"},
+		"a timeout of nothing":         {[]string{"run", "http://localhost", "--timeout", "0s"}, "--timeout"},
+		"a timeout that is none":       {[]string{"run", "http://localhost", "--timeout", "soon"}, "--timeout"},
+		"no requests":                  {[]string{"run", "http://localhost", "--max-requests", "0"}, "--max-requests"},
+		"an unknown format":            {[]string{"run", "http://localhost", "--format", "xml"}, "--format"},
+		"an unknown check to explain":  {[]string{"explain", "nothing.at-all"}, "no check and no area"},
+		"a journal that is not there":  {[]string{"cleanup", filepath.Join(dir, "none.journal")}, "journal"},
+		"a token with a line break":    {[]string{"run", "http://localhost", "--token", "abc\n"}, "line break"},
+		"a journal that is not a file": {[]string{"cleanup", noCertificate}, "not a journal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := execute(t, c.args...)
+			require.Equal(t, ExitUsage, code, stdout+stderr)
+			require.Contains(t, stderr, c.says)
+		})
+	}
+}
+
+func TestHelpAndVersionAreClean(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"run", "--help"}, {"--version"}} {
+		code, stdout, _ := execute(t, args...)
+		require.Zero(t, code)
+		require.NotEmpty(t, stdout)
+	}
+}
+
+// openDirectory is a read-only directory without users that is right about everything it says.
+func openDirectory(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/ServiceProviderConfig" {
+		handler(404, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404"}`)(w, r)
+		return
+	}
+	handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+		"patch":{"supported":false},"bulk":{"supported":false,"maxOperations":0,"maxPayloadSize":0},"filter":{"supported":false,"maxResults":0},
+		"changePassword":{"supported":false},"sort":{"supported":false},"etag":{"supported":false},
+		"authenticationSchemes":[{"type":"oauthbearertoken","name":"Bearer","description":"A token."}]}`)(w, r)
+}
+
+func TestExitCodesOfRun(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(openDirectory))
+	defer server.Close()
+	code, stdout, _ := execute(t, "run", server.URL, "--only", "discovery.service-provider-config,discovery.limits")
+	require.Equal(t, ExitClean, code, stdout)
+	require.Contains(t, stdout, "Verdict: clean")
+
+	code, stdout, _ = execute(t, "run", server.URL, "--only", "discovery")
+	require.Equal(t, ExitFindings, code, stdout)
+	require.Contains(t, stdout, "Verdict: findings")
+	require.Contains(t, stdout, "curl ")
+
+	code, stdout, _ = execute(t, "run", server.URL, "--only", "list")
+	require.Equal(t, ExitUntested, code, stdout)
+	require.Contains(t, stdout, "Every check was skipped")
+}
+
+func TestReportsAreWrittenInBothFormatsAtOnce(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(openDirectory))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "report.json")
+	code, stdout, _ := execute(t, "run", server.URL, "--only", "discovery.limits", "--json", file, "--format", "json", "--read-only")
+	require.Zero(t, code)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.JSONEq(t, stdout, string(data))
+	var d report.Document
+	require.NoError(t, json.Unmarshal(data, &d))
+	require.Equal(t, report.Format, d.Format)
+	require.Equal(t, "discovery.limits", d.Checks[0].ID)
+}
+
+func TestTokenAndHeadersAreSentAndNeverShown(t *testing.T) {
+	var authorization, tenant string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		authorization, tenant = r.Header.Get("Authorization"), r.Header.Get("X-Tenant")
+		openDirectory(w, r)
+	}))
+	defer server.Close()
+	t.Setenv("SCIM_TOKEN", "from-the-environment")
+	_, stdout, stderr := execute(t, "run", server.URL, "--only", "discovery", "--header", "X-Tenant: acme, inc: 7", "--format", "json")
+	require.Equal(t, "Bearer from-the-environment", authorization)
+	require.Equal(t, "acme, inc: 7", tenant)
+	require.NotContains(t, stdout+stderr, "from-the-environment")
+	_, _, _ = execute(t, "run", server.URL, "--only", "discovery.limits", "--token", "from-the-flag")
+	require.Equal(t, "Bearer from-the-flag", authorization, "a flag wins over the environment")
+}
+
+func TestACAFileIsTrusted(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(openDirectory))
+	defer server.Close()
+	code, stdout, _ := execute(t, "run", server.URL, "--only", "discovery.limits")
+	require.Equal(t, ExitUntested, code)
+	require.Contains(t, stdout, "certificate")
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	code, stdout, _ = execute(t, "run", server.URL, "--only", "discovery.limits", "--ca-file", file)
+	require.Equal(t, ExitClean, code, stdout)
+}
+
+func TestPlanListsWhatWouldRunAndSendsNoWrites(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			panic(fmt.Sprint("a plan sent ", r.Method))
+		}
+		openDirectory(w, r)
+	}))
+	defer server.Close()
+	code, stdout, _ := execute(t, "plan", server.URL)
+	require.Zero(t, code)
+	require.Contains(t, stdout, "run   discovery.service-provider-config")
+	require.Contains(t, stdout, "the target does not serve users")
+	require.Regexp(t, `\d+ of \d+ checks apply`, stdout)
+}
+
+func TestListAndExplain(t *testing.T) {
+	code, stdout, _ := execute(t, "list", "--only", "auth", "--level", "must")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "auth.www-authenticate")
+	require.NotContains(t, stdout, "auth.wrong-token", "which is a should")
+	code, stdout, _ = execute(t, "explain", "patch.atomic")
+	require.Zero(t, code)
+	for _, part := range []string{"RFC7644-3.5.2-28", "Why it matters", "How to mend it", "patch.supported"} {
+		require.Contains(t, stdout, part)
+	}
+	code, stdout, _ = execute(t, "explain", "rfc7644-3.5.2-28")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "patch.atomic")
+}
+
+func TestAnInterruptedRunIsNotClean(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(openDirectory))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errOut bytes.Buffer
+	require.Equal(t, ExitUntested, Run(ctx, []string{"run", server.URL}, &out, &errOut), out.String())
+}
