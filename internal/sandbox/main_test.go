@@ -26,6 +26,7 @@ const childVariable = "SCIMWRIGHT_TEST_AS_COMMAND"
 const (
 	testCallTimeout = time.Second
 	testRetryMax    = 500 * time.Millisecond
+	testSeedTime    = 5 * time.Second
 )
 
 func TestMain(m *testing.M) {

@@ -38,6 +38,9 @@ type Options struct {
 
 	// ExternalTarget and ExternalToken connect the seeded applications to another SCIM server than the built-in one.
 	ExternalTarget, ExternalToken string
+	// SeedTime bounds creating and provisioning the seed, so that a target that does not answer cannot hold the start.
+	// Defaults to 60 s.
+	SeedTime time.Duration
 	// TargetTimeout bounds one call to a SCIM server. Defaults to 60 s.
 	TargetTimeout time.Duration
 	// RetryMax bounds the back-off after failures. Defaults to 30 s: in a sandbox somebody is watching.
@@ -51,6 +54,7 @@ type Options struct {
 
 const (
 	defaultListen        = "127.0.0.1:8080"
+	defaultSeedTime      = 60 * time.Second
 	defaultTargetTimeout = 60 * time.Second
 	defaultRetryMax      = 30 * time.Second
 	databaseName         = "scimwright.db"
@@ -65,6 +69,9 @@ func (o *Options) complete() (cleanup func() error, err error) {
 	}
 	if o.Listen == "" {
 		o.Listen = defaultListen
+	}
+	if o.SeedTime == 0 {
+		o.SeedTime = defaultSeedTime
 	}
 	if o.TargetTimeout == 0 {
 		o.TargetTimeout = defaultTargetTimeout

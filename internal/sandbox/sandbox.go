@@ -25,12 +25,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
-const (
-	// seedTime bounds creating and provisioning the seed, so that a target that does not answer cannot hold the start.
-	seedTime = 60 * time.Second
-	// leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
-	leaseMargin = 10 * time.Second
-)
+// leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
+const leaseMargin = 10 * time.Second
 
 // Sandbox is a running sandbox.
 type Sandbox struct {
@@ -213,7 +209,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 // seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at
 // where the SCIM servers answer now.
 func (s *Sandbox) seed(ctx context.Context, p *parts) error {
-	ctx, cancel := context.WithTimeout(ctx, seedTime)
+	ctx, cancel := context.WithTimeout(ctx, s.options.SeedTime)
 	defer cancel()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,7 +10,8 @@ import (
 	"github.com/scimwright/scimwright/fixtures"
 )
 
-// seeder creates an organisation through the management API.
+// seeder creates an organisation through the management API. What is there already stays, so that a start that was
+// cut off in the middle can be gone on with.
 type seeder struct {
 	api *APIClient
 	// target gives the SCIM base URL and token of a service provider named in the seed.
@@ -54,7 +56,7 @@ func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededAp
 		return nil, err
 	}
 	for _, login := range org.Leavers {
-		if err := s.api.Do(ctx, http.MethodPost, "/api/v1/users/"+url.PathEscape(login)+"/lifecycle/deactivate", nil, nil); err != nil {
+		if err := s.leave(ctx, login); err != nil {
 			return nil, err
 		}
 	}
@@ -71,24 +73,22 @@ func (s *seeder) user(ctx context.Context, p fixtures.Person) error {
 		"profile":     p.Profile,
 		"credentials": map[string]any{"provider": map[string]string{"type": "FEDERATION", "name": "FEDERATION"}},
 	}
-	var u created
 	path := fmt.Sprintf("/api/v1/users?provider=true&activate=%t", !p.Staged)
-	if err := s.api.Do(ctx, http.MethodPost, path, body, &u); err != nil {
-		return err
-	}
-	s.users[p.Login()] = u.ID
-	return nil
+	id, err := s.ensure(ctx, "/api/v1/users", url.Values{"search": {fmt.Sprintf("profile.login eq %q", p.Login())}}, path, body)
+	s.users[p.Login()] = id
+	return err
 }
 
 func (s *seeder) group(ctx context.Context, g fixtures.Group) error {
 	body := map[string]any{"profile": map[string]string{"name": g.Name, "description": g.Description}}
-	var out created
-	if err := s.api.Do(ctx, http.MethodPost, "/api/v1/groups", body, &out); err != nil {
+	search := url.Values{"search": {fmt.Sprintf(`profile.name eq %q and type eq "SVC_GROUP"`, g.Name)}}
+	id, err := s.ensure(ctx, "/api/v1/groups", search, "/api/v1/groups", body)
+	if err != nil {
 		return err
 	}
-	s.groups[g.Name] = out.ID
+	s.groups[g.Name] = id
 	for _, login := range g.Members {
-		if err := s.api.Do(ctx, http.MethodPut, "/api/v1/groups/"+out.ID+"/users/"+s.users[login], nil, nil); err != nil {
+		if err := s.api.Do(ctx, http.MethodPut, "/api/v1/groups/"+id+"/users/"+s.users[login], nil, nil); err != nil {
 			return err
 		}
 	}
@@ -96,12 +96,18 @@ func (s *seeder) group(ctx context.Context, g fixtures.Group) error {
 }
 
 func (s *seeder) app(ctx context.Context, a fixtures.App) (seededApp, error) {
-	var out created
-	if err := s.api.Do(ctx, http.MethodPost, "/api/v1/apps", a.App, &out); err != nil {
+	var head struct {
+		Label string `json:"label"`
+	}
+	if err := json.Unmarshal(a.App, &head); err != nil {
 		return seededApp{}, err
 	}
-	app := "/api/v1/apps/" + out.ID
-	if err := s.connect(ctx, out.ID, a.Target); err != nil {
+	id, err := s.ensure(ctx, "/api/v1/apps", url.Values{"q": {head.Label}}, "/api/v1/apps", a.App)
+	if err != nil {
+		return seededApp{}, err
+	}
+	app := "/api/v1/apps/" + id
+	if err := s.connect(ctx, id, a.Target); err != nil {
 		return seededApp{}, err
 	}
 	enabled := map[string]string{"status": "ENABLED"}
@@ -124,17 +130,38 @@ func (s *seeder) app(ctx context.Context, a fixtures.App) (seededApp, error) {
 	}
 	for _, name := range a.PushGroups {
 		mapping := map[string]string{"sourceGroupId": s.groups[name], "targetGroupName": name, "status": "ACTIVE"}
-		if err := s.api.Do(ctx, http.MethodPost, app+"/group-push/mappings", mapping, nil); err != nil {
+		pushed := url.Values{"sourceGroupId": {s.groups[name]}}
+		if _, err := s.ensure(ctx, app+"/group-push/mappings", pushed, app+"/group-push/mappings", mapping); err != nil {
 			return seededApp{}, err
 		}
 	}
-	var head struct {
-		Label string `json:"label"`
+	return seededApp{ID: id, Label: head.Label, Style: a.Style, Target: a.Target}, nil
+}
+
+// ensure returns the id of what the query finds in the list, or else of what the create makes.
+func (s *seeder) ensure(ctx context.Context, list string, query url.Values, create string, body any) (string, error) {
+	var found []created
+	if err := s.api.Do(ctx, http.MethodGet, list+"?"+query.Encode(), nil, &found); err != nil {
+		return "", err
 	}
-	if err := s.api.Do(ctx, http.MethodGet, app, nil, &head); err != nil {
-		return seededApp{}, err
+	if len(found) > 0 {
+		return found[0].ID, nil
 	}
-	return seededApp{ID: out.ID, Label: head.Label, Style: a.Style, Target: a.Target}, nil
+	var made created
+	err := s.api.Do(ctx, http.MethodPost, create, body, &made)
+	return made.ID, err
+}
+
+// leave deactivates a user who is not deactivated yet.
+func (s *seeder) leave(ctx context.Context, login string) error {
+	path := "/api/v1/users/" + url.PathEscape(login)
+	var user struct {
+		Status string `json:"status"`
+	}
+	if err := s.api.Do(ctx, http.MethodGet, path, nil, &user); err != nil || user.Status == "DEPROVISIONED" {
+		return err
+	}
+	return s.api.Do(ctx, http.MethodPost, path+"/lifecycle/deactivate", nil, nil)
 }
 
 // connect points the app at a service provider of the sandbox and activates the connection.
