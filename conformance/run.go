@@ -3,6 +3,7 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -135,7 +136,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 }
 
 func (s *session) overtime(ctx context.Context) string {
-	if ctx.Err() == context.DeadlineExceeded {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("the time limit of %s is used up", s.opts.Timeout)
 	}
 	return "the run was interrupted"

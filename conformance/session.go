@@ -148,15 +148,13 @@ func identify(res *Response) string {
 	return path.Base(location.Path)
 }
 
-// remove deletes what a ledger holds, newest first, and returns how many requests that took. It works on when the run's
-// context has ended: the caller gives it a context of its own.
-func (s *session) remove(ctx context.Context, ledger []*Created) int {
-	sent := 0
+// remove deletes what a ledger holds, newest first. What cannot be deleted becomes a leftover. A run that was interrupted
+// gives it a context of its own.
+func (s *session) remove(ctx context.Context, ledger []*Created) {
 	for _, c := range slices.Backward(ledger) {
 		if c.gone {
 			continue
 		}
-		sent++
 		res, err := s.call(ctx, Request{Method: http.MethodDelete, Path: c.Path()}, true)
 		switch {
 		case err != nil:
@@ -165,18 +163,13 @@ func (s *session) remove(ctx context.Context, ledger []*Created) int {
 			c.gone = true
 			s.note(s.journal.gone(c.entry))
 		default:
-			s.leave(c, deletionProblem(res))
+			s.leave(c, res.Name+" answered "+statusText(res.Status))
 		}
 	}
-	return sent
 }
 
 func (s *session) leave(c *Created, reason string) {
 	s.leftovers = append(s.leftovers, Leftover{Path: c.Path(), Name: c.name, Reason: reason})
-}
-
-func deletionProblem(res *Response) string {
-	return res.Name + " answered " + statusText(res.Status)
 }
 
 // fixture builds a fixture once and hands it to every check that names it.

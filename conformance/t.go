@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"runtime/debug"
@@ -34,7 +35,6 @@ type T struct {
 	reason   string
 	findings []Finding
 	notes    []string
-	requests int
 }
 
 // The ways a check ends early. They travel as panics up to run, which is the only place that recovers.
@@ -55,7 +55,7 @@ func (t *T) run(fn func()) {
 			}
 		case noAnswer:
 			t.outcome, t.reason = graver(t.outcome, Error), v.err.Error()
-			if call, ok := v.err.(*callError); ok && call.budget && len(t.findings) == 0 {
+			if call, ok := errors.AsType[*callError](v.err); ok && call.budget && len(t.findings) == 0 {
 				t.outcome = Skip
 			}
 		default:
@@ -70,7 +70,6 @@ func (t *T) run(fn func()) {
 // when the check ends. No answer at all ends the check with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	pending := t.session.expect(req)
-	t.requests++
 	res, err := t.session.call(ctx, req, false)
 	if err != nil {
 		panic(noAnswer{err})

@@ -128,7 +128,9 @@ func texts(o *scim.Object, name string) []string {
 
 // sorted returns the words in order, never nil, for comparing sets.
 func sorted(words ...string) []string {
-	return slices.Sorted(slices.Values(append([]string{}, words...)))
+	out := append([]string{}, words...)
+	slices.Sort(out)
+	return out
 }
 
 // labels translates ids into the labels of the check's own objects, sorted; strangers are left out.

@@ -161,7 +161,7 @@ var groups = []check{
 	},
 	{
 		ID: "groups.delete-user", Title: "Deleting a user takes it out of its groups",
-		Requirements: reqs("RFC7644-3.6-02", "RFC7643-4.2-05"), Level: should, Needs: writesGroups, Requests: 7,
+		Requirements: reqs("RFC7643-2.3.7-06", "RFC7643-4.2-05"), Level: may, Needs: writesGroups, Requests: 7,
 		Why: "A reference to somebody who is gone confuses every later synchronisation, and revives when ids are reused.", Fix: "Remove memberships together with the user.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben")

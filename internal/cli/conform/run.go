@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,7 +104,7 @@ func (c *runCommand) print(w io.Writer, r *conformance.Result) error {
 
 // consent names the flags in the refusal that the library words without them.
 func consent(err error) error {
-	if _, ok := err.(*conformance.ConsentError); ok {
+	if _, ok := errors.AsType[*conformance.ConsentError](err); ok {
 		return usage("%v: pass --yes-write, or --read-only", err)
 	}
 	return err
