@@ -83,9 +83,10 @@ func (s *Store) Reader() Reader { return s.db.Reader() }
 // View runs fn on one snapshot.
 func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { return s.db.View(ctx, fn) }
 
-// Update runs fn in a transaction that is durable when nil is returned. See sqldb.DB.Update: fn may run more than once.
+// Update runs fn in a transaction that is durable when nil is returned, as if no other update of the store ran at the same
+// time. See sqldb.DB.UpdateSerializable: fn may run more than once.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
-	return s.db.Update(ctx, func(tx *sqldb.Tx) error { return fn(&Tx{sql: tx, store: s}) })
+	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error { return fn(&Tx{sql: tx, store: s}) })
 }
 
 // Tx is a transaction of a store. It is a Reader, which sees its own writes.

@@ -138,11 +138,24 @@ func (db *DB) snapshotLevel() sql.IsolationLevel {
 //
 // PostgreSQL runs the transaction at READ COMMITTED; SQLite runs one update at a time.
 func (db *DB) Update(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.update(ctx, sql.LevelDefault, fn)
+}
+
+// UpdateSerializable is Update with the same promise on both databases: what fn read is still true when it commits, as if
+// no other such update had run at the same time. On PostgreSQL it runs at SERIALIZABLE, and more often again.
+func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.update(ctx, sql.LevelSerializable, fn)
+}
+
+func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
 		return db.group.update(ctx, db, fn)
 	}
+	if db.dialect == SQLite {
+		level = sql.LevelDefault // one update at a time
+	}
 	for attempt := 1; ; attempt++ {
-		err := db.updateOnce(ctx, fn)
+		err := db.updateOnce(ctx, level, fn)
 		if err == nil || attempt == maxAttempts || !retryable(err) {
 			return err
 		}
@@ -153,7 +166,7 @@ func (db *DB) Update(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 // maxAttempts is how often an update runs before its serialization failure is given to the caller.
-const maxAttempts = 10
+const maxAttempts = 25
 
 // pause waits a random time that grows with the attempts, so that the same transactions do not collide again. It returns
 // false when ctx is done first.
@@ -169,11 +182,11 @@ func pause(ctx context.Context, attempt int) bool {
 	}
 }
 
-func (db *DB) updateOnce(ctx context.Context, fn func(tx *Tx) error) error {
+func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.closed.Load() {
 		return ErrClosed
 	}
-	sqlTx, err := db.writer.BeginTx(ctx, nil)
+	sqlTx, err := db.writer.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return fmt.Errorf("sqldb: begin: %w", err)
 	}

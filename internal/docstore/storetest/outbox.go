@@ -55,6 +55,33 @@ func testConcurrency(t *testing.T, open Opener) {
 	require.Positive(t, conflicts.Load(), "nobody met anybody")
 }
 
+// testSkew lets two callers each look whether a group is empty and join it if it is, at the same time and without writing
+// to anything the other writes to: only one may find it empty.
+func testSkew(t *testing.T, open Opener) {
+	f := newFixture(t, open)
+	for round := range 20 {
+		group := fmt.Sprintf("group%d", round)
+		var calls errgroup.Group
+		for caller := range 2 {
+			calls.Go(func() error {
+				return f.store.Update(f.ctx(), func(tx *docstore.Tx) error {
+					n, err := f.people.Count(f.ctx(), tx, docstore.Eq("groups", group))
+					if err != nil || n > 0 {
+						return err
+					}
+					id := fmt.Sprintf("%s-%d", group, caller)
+					_, err = f.people.Insert(f.ctx(), tx, id, person{Login: id, Groups: []string{group}})
+					return err
+				})
+			})
+		}
+		require.NoError(t, calls.Wait())
+		n, err := f.people.Count(f.ctx(), f.store.Reader(), docstore.Eq("groups", group))
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "round %d", round)
+	}
+}
+
 // emit emits events with the keys in one transaction.
 func (f *fixture) emit(keys ...string) {
 	f.Helper()

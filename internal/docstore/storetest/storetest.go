@@ -34,6 +34,7 @@ func Run(t *testing.T, open Opener) {
 		{"cursors", testCursors},
 		{"schema", testSchema},
 		{"concurrency", testConcurrency},
+		{"what was read still holds at the commit", testSkew},
 		{"outbox", testOutbox},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })
