@@ -55,7 +55,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(200, map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"}, "patch": map[string]any{"supported": false}})
 	case collection != "Users" && collection != "Groups":
 		reply(404, nil)
-	case r.Method == "POST":
+	case r.Method == http.MethodPost:
 		var body map[string]any
 		if json.NewDecoder(r.Body).Decode(&body) != nil {
 			reply(400, nil)
@@ -76,7 +76,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(200, map[string]any{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:ListResponse"}, "totalResults": len(items), "Resources": items})
 	case s.objects[r.URL.Path] == nil:
 		reply(404, nil)
-	case r.Method == "DELETE":
+	case r.Method == http.MethodDelete:
 		delete(s.objects, r.URL.Path)
 		reply(204, nil)
 	default:
@@ -181,7 +181,7 @@ func TestWhatACheckCreatesIsRemovedAndNothingElse(t *testing.T) {
 func TestWhatCannotBeRemovedIsReportedAndStaysInTheJournal(t *testing.T) {
 	s, target := newShelf(t)
 	s.refuse = func(r *http.Request) int {
-		if r.Method == "DELETE" {
+		if r.Method == http.MethodDelete {
 			return 500
 		}
 		return 0
@@ -235,6 +235,18 @@ func TestCleanupFindsWhatACrashLeftBehindAndTouchesNothingElse(t *testing.T) {
 	names := s.names()
 	slices.Sort(names)
 	require.Equal(t, []string{"now-somebody-else@example.com", "somebody@example.com"}, names)
+}
+
+// A name that was sent in another letter case is announced as well: the target may know it.
+func TestTheJournalAnnouncesNamesInAnyLetterCase(t *testing.T) {
+	_, target := newShelf(t)
+	journal := filepath.Join(t.TempDir(), "run.journal")
+	var announced []byte
+	runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+		t.Post(ctx, "/Users", conformance.Doc{"USERNAME": t.UserName("loud")})
+		announced, _ = os.ReadFile(journal)
+	})}})
+	require.Regexp(t, `"op":"intent".*"name":"scimconf-[a-z0-9]+-1-loud@example.com"`, string(announced))
 }
 
 func TestCleanupRefusesAFileThatIsNoJournal(t *testing.T) {
@@ -315,7 +327,7 @@ func TestAReadOnlyRunSendsOnlyReadingRequests(t *testing.T) {
 func TestARunThatCouldCreateNothingIsNotClean(t *testing.T) {
 	s, target := newShelf(t)
 	s.refuse = func(r *http.Request) int {
-		if r.Method == "POST" {
+		if r.Method == http.MethodPost {
 			return 403
 		}
 		return 0
@@ -363,7 +375,7 @@ func TestAFixtureIsBuiltOnceAndItsFailureBlocksItsChecks(t *testing.T) {
 	require.Equal(t, []string{"somebody@example.com"}, s.names())
 
 	s.refuse = func(r *http.Request) int {
-		if r.Method == "POST" {
+		if r.Method == http.MethodPost {
 			return 500
 		}
 		return 0

@@ -81,16 +81,23 @@ func (s *session) expect(req Request) int {
 		return 0
 	}
 	attribute := naming[where]
-	name := ""
-	if doc, ok := req.Body.(Doc); ok {
-		name, _ = doc[attribute].(string)
-	}
-	entry, err := s.journal.next(where, attribute, name)
+	doc, _ := req.Body.(Doc)
+	entry, err := s.journal.next(where, attribute, nameOf(doc, attribute))
 	if err != nil {
 		// A write that could not be found again is not made.
 		panic(noAnswer{err})
 	}
 	return entry
+}
+
+// nameOf returns a text of a document by its name, in whatever letter case the check has written it.
+func nameOf(doc Doc, attribute string) string {
+	for key, value := range doc {
+		if name, ok := value.(string); ok && strings.EqualFold(key, attribute) {
+			return name
+		}
+	}
+	return ""
 }
 
 // settle puts what an answer says was created, or is gone, into the ledger and the journal.
@@ -128,7 +135,7 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 }
 
 func (s *session) own(ledger *[]*Created, c *Created) {
-	c.name, _ = c.Sent[naming[c.Collection]].(string)
+	c.name = nameOf(c.Sent, naming[c.Collection])
 	s.note(s.journal.created(c.entry, c.Collection, c.ID))
 	*ledger = append(*ledger, c)
 }

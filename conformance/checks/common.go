@@ -14,7 +14,9 @@ import (
 type (
 	check = conformance.Check
 	doc   = conformance.Doc
-	T     = conformance.T
+
+	// T is what a check works with.
+	T = conformance.T
 )
 
 const (

@@ -116,6 +116,7 @@ var read = []check{
 			t.SkipIf(!has(first.Complex("meta"), "lastModified"), "the target does not return meta.lastModified")
 			again := t.Read(ctx, u.Path()).Object()
 			t.Expect("meta.lastModified after reading", value(first, "meta.lastModified"), value(again, "meta.lastModified"))
+			t.Wait(ctx, 5*time.Millisecond) // milliseconds are fine enough
 			res := t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "After"}))
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
 			before, changed := first.Complex("meta").Text("lastModified"), res.Object().Complex("meta").Text("lastModified")

@@ -21,12 +21,17 @@ type reply struct {
 	body   []byte
 }
 
+// Header makes a reply, with WriteHeader and Write, an http.ResponseWriter.
 func (r *reply) Header() http.Header { return r.header }
+
+// WriteHeader keeps the first status.
 func (r *reply) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
 	}
 }
+
+// Write appends to the body.
 func (r *reply) Write(p []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	r.body = append(r.body, p...)

@@ -17,6 +17,7 @@ type planCommand struct {
 	ReadOnly bool `help:"Plan a run that creates nothing."`
 }
 
+// Run discovers what the target offers and prints the plan.
 func (c *planCommand) Run(in *invocation) error {
 	selected, err := c.checks()
 	if err != nil {
@@ -59,6 +60,7 @@ func (c *planCommand) Run(in *invocation) error {
 
 type listCommand struct{ selection }
 
+// Run prints the selected checks.
 func (c *listCommand) Run(in *invocation) error {
 	selected, err := c.checks()
 	if err != nil {
@@ -75,6 +77,7 @@ type explainCommand struct {
 	ID string `arg:"" help:"Id of a check, or of a clause such as RFC7644-3.5.2-28."`
 }
 
+// Run explains a check, an area or a clause.
 func (c *explainCommand) Run(in *invocation) error {
 	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
 		return explainClause(in, r)
@@ -135,6 +138,7 @@ type cleanupCommand struct {
 	connection
 }
 
+// Run finishes what the journal leaves open.
 func (c *cleanupCommand) Run(in *invocation) error {
 	target, err := c.target("")
 	if err != nil {

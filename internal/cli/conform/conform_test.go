@@ -58,10 +58,12 @@ func TestHostileTargetsCannotBeTested(t *testing.T) {
 		"answers deep JSON":     {handler(200, "application/scim+json", strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)), "without a JSON object"},
 		"answers a deep array":  {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"), "without a JSON object"},
 		"redirects": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, 302)
+			http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
 		}, "https://elsewhere.example.com/"},
-		"redirects in a circle": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 307) }, "redirects"},
-		"sends megabytes":       {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "larger than 8 MiB"},
+		"redirects in a circle": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		}, "redirects"},
+		"sends megabytes": {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "larger than 8 MiB"},
 		"closes half-way": {func(w http.ResponseWriter, _ *http.Request) {
 			hangUp(w, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"sch")
 		}, "closed half-way"},

@@ -26,6 +26,7 @@ type runCommand struct {
 	Color       string `help:"Colours in the text report: auto, always or never." enum:"auto,always,never" default:"auto"`
 }
 
+// Run tests the target and prints the report.
 func (c *runCommand) Run(in *invocation) error {
 	selected, err := c.checks()
 	if err != nil {
