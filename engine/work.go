@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,8 @@ type work struct {
 	e      *Engine
 	tenure *lane.Tenure
 	idle   bool
+	// first holds the tasks whose users are worked towards Active for the first time: no account of ours can exist yet.
+	first sync.Map
 	// connection is replaced as a whole: a sequence keeps the one it began with.
 	connection atomic.Pointer[connection]
 }
@@ -118,6 +121,9 @@ func (w *work) Due(ctx context.Context, limit int) ([]lane.Task, error) {
 			continue // Do asks again, and records the failure
 		}
 		wants[t] = want
+		if want == Active && !r.Tried {
+			w.first.Store(t, true)
+		}
 		if news(r, want) {
 			intents = append(intents, Intent{Kind: r.Kind, ID: r.ID, Want: want, Name: name})
 		}
@@ -160,7 +166,8 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	if err != nil {
 		return lane.Signal{}, err
 	}
-	r := &run{w: w, connection: w.connection.Load(), row: row, id: rand.Text()}
+	_, first := w.first.LoadAndDelete(t)
+	r := &run{w: w, connection: w.connection.Load(), row: row, id: rand.Text(), first: first}
 	return r.do(ctx)
 }
 
@@ -170,6 +177,7 @@ type run struct {
 	w       *work
 	row     State
 	id      string
+	first   bool // nobody has worked towards Active before
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
@@ -226,6 +234,7 @@ func (r *run) begin(ctx context.Context, want Want, name string) error {
 	if !news(r.row, want) {
 		return nil
 	}
+	r.first = r.first || want == Active && !r.row.Tried
 	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}}); err != nil {
 		return err
 	}
@@ -259,7 +268,7 @@ func (r *run) user(ctx context.Context) error {
 	}
 	r.exchange(ctx, plan.User(plan.UserInput{
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried, EarlierName: r.earlierName(want.UserName),
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: t.Style, Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
 	}), password)

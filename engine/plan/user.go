@@ -36,6 +36,8 @@ type UserInput struct {
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
 //	keep:             nothing
 //
+// A lookup that finds nothing although an account may exist goes on by externalId, and then by the earlier name.
+//
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
 	if in.LookupAttribute == "" {
@@ -96,16 +98,37 @@ func (u *user) beginActive() Step {
 	return u.refresh()
 }
 
-// lookup finds the account by name and hands the hits to then.
+// lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account whose id
+// we never learned, it is also looked for by our own identifier, which no rename changes, and where the target cannot filter
+// by that, by the name of that time.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
-		if earlier := u.in.EarlierName; len(found) == 0 && earlier != "" {
-			u.in.EarlierName = ""
-			return u.lookupBy(u.in.LookupAttribute, earlier, func(r Response, found []*scim.Resource) Step {
-				return then(r, slices.DeleteFunc(found, func(hit *scim.Resource) bool { return !u.ours(hit) }))
+		switch ours := u.externalID(); {
+		case len(found) > 0 || !u.in.Known || u.in.RemoteID != "":
+			return then(r, found)
+		case ours == "":
+			return u.lookupEarlier(r, then)
+		default:
+			return u.ask("externalId", ours, func(r Response, found []*scim.Resource, f *failure) Step {
+				switch {
+				case f != nil && f.class != Rejected:
+					return u.fail(f.in("lookup by externalId"))
+				case f != nil || len(found) == 0:
+					return u.lookupEarlier(r, then)
+				}
+				return u.single("externalId", ours, r, found, then)
 			})
 		}
-		return then(r, found)
+	})
+}
+
+// lookupEarlier finds an account that was created under an earlier name.
+func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Resource) Step) Step {
+	if u.in.EarlierName == "" {
+		return then(r, nil)
+	}
+	return u.lookupBy(u.in.LookupAttribute, u.in.EarlierName, func(r Response, found []*scim.Resource) Step {
+		return then(r, slices.DeleteFunc(found, func(hit *scim.Resource) bool { return !u.ours(hit) }))
 	})
 }
 
@@ -118,7 +141,27 @@ func (u *user) ours(hit *scim.Resource) bool {
 	return u.in.Origin == Unconfirmed
 }
 
+// lookupBy asks for the accounts with that value and hands none or one to then.
 func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Resource) Step) Step {
+	return u.ask(attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
+		if f != nil {
+			return u.fail(f.in("lookup by " + attribute))
+		}
+		return u.single(attribute, value, r, found, then)
+	})
+}
+
+// single holds the user when several accounts were found: which one is meant is for a person to say.
+func (u *user) single(attribute, value string, r Response, found []*scim.Resource, then func(Response, []*scim.Resource) Step) Step {
+	if len(found) > 1 {
+		u.out.Status = r.Status
+		return u.end(Held, fmt.Sprintf("%d accounts match %s %q: %s", len(found), attribute, value, ids(found)))
+	}
+	return then(r, found)
+}
+
+// ask sends a lookup and hands its hits, or why there are none to be had, to then.
+func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource, *failure) Step) Step {
 	if value == "" {
 		return u.fail(rejected(Response{}, "the user has no "+attribute+" to look it up by"))
 	}
@@ -127,14 +170,7 @@ func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Res
 	}
 	return u.send(Request{Method: http.MethodGet, Path: lookupPath(users, attribute, value)}, func(r Response) Step {
 		found, f := hits(r, attribute, value)
-		switch {
-		case f != nil:
-			return u.fail(f.in("lookup by " + attribute))
-		case len(found) > 1:
-			u.out.Status = r.Status
-			return u.end(Held, fmt.Sprintf("%d accounts match %s %q: %s", len(found), attribute, value, ids(found)))
-		}
-		return then(r, found)
+		return then(r, found, f)
 	})
 }
 
