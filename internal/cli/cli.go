@@ -95,7 +95,7 @@ func (e *usageError) Error() string { return e.text }
 // newLogger logs for people on a terminal and for machines elsewhere.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -35,7 +35,6 @@ type Sandbox struct {
 	took     time.Duration // how long Start took
 	settings settings
 	summary  []appSummary // what was provisioned when the sandbox became ready
-	firstApp string       // the app of the example lines
 
 	server *httpServer
 	closing
