@@ -34,12 +34,11 @@ func ConnectionBinding(app string) string { return "connection:" + app }
 
 // UserProvisioning are the options of the feature USER_PROVISIONING.
 type UserProvisioning struct {
-	Create       bool           `json:"create"`
-	Update       bool           `json:"update"`
-	Deactivate   bool           `json:"deactivate"`
-	SyncPassword bool           `json:"syncPassword"`
-	Seed         PasswordSeed   `json:"seed"`
-	Change       PasswordChange `json:"change"`
+	Create     bool           `json:"create"`
+	Update     bool           `json:"update"`
+	Deactivate bool           `json:"deactivate"`
+	Seed       PasswordSeed   `json:"seed"`
+	Change     PasswordChange `json:"change"`
 }
 
 // PasswordSeed says which password Sync Password sends.
@@ -96,7 +95,6 @@ func (c *Connection) Features() []string {
 	add(c.Creates(), "PUSH_NEW_USERS")
 	add(c.Updates(), "PUSH_PROFILE_UPDATES")
 	add(c.Deactivates(), "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS")
-	add(c != nil && c.Enabled && c.UserProvisioning.SyncPassword, "PUSH_PASSWORD_UPDATES")
 	add(c.PushesGroups(), "GROUP_PUSH")
 	return features
 }

@@ -34,7 +34,7 @@ type CreateCapability struct {
 type UpdateCapability struct {
 	Profile             *Switch         `json:"profile,omitempty" doc:"Changed profiles are sent to the target."`
 	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Users are deactivated in the target when they are deactivated here or lose their assignment."`
-	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target."`
+	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target. Not supported yet: it cannot be enabled."`
 }
 
 // Switch turns a capability on or off.
@@ -70,7 +70,7 @@ var features = []feature{
 					Profile:             &Switch{onOff(u.Update)},
 					LifecycleDeactivate: &Switch{onOff(u.Deactivate)},
 					Password: &PasswordSwitch{
-						Status: onOff(u.SyncPassword),
+						Status: disabled,
 						Seed:   orDefault(u.Seed, model.SeedRandom), Change: orDefault(u.Change, model.KeepExisting),
 					},
 				},
@@ -87,7 +87,6 @@ var features = []feature{
 			sent.Update.Profile.set(&u.Update)
 			sent.Update.LifecycleDeactivate.set(&u.Deactivate)
 			if p := sent.Update.Password; p != nil {
-				(&Switch{p.Status}).set(&u.SyncPassword)
 				u.Seed, u.Change = orDefault(p.Seed, u.Seed), orDefault(p.Change, u.Change)
 			}
 		},
@@ -201,6 +200,10 @@ func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) er
 }
 
 func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {
+	if u := req.Body.Update; u != nil && u.Password != nil && u.Password.Status == enabled {
+		// An option that is accepted and does nothing would be believed.
+		return Feature{}, rest.Fail(rest.CodeUnsupported, "update.password.status: Passwords cannot be sent to targets yet")
+	}
 	var out Feature
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.enabledConnection(ctx, tx, req.AppID)

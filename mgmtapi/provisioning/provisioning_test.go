@@ -189,27 +189,28 @@ func TestFeatures(t *testing.T) {
 		w.Events()
 		w.Put(path+"/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`).OK()
 		w.Expect(model.AppChanged{App: app})
-		got := w.Put(path+"/USER_PROVISIONING", `{"update":{"lifecycleDeactivate":{"status":"ENABLED"},"password":{"status":"ENABLED","seed":"SVC"}}}`).OK()
+		got := w.Put(path+"/USER_PROVISIONING", `{"update":{"lifecycleDeactivate":{"status":"ENABLED"},"password":{"seed":"SVC"}}}`).OK()
 		require.Empty(t, cmp.Diff(map[string]any{
 			"create": map[string]any{"lifecycleCreate": on},
 			"update": map[string]any{
 				"profile": off, "lifecycleDeactivate": on,
-				"password": map[string]any{"status": "ENABLED", "seed": "SVC", "change": "KEEP_EXISTING"},
+				"password": map[string]any{"status": "DISABLED", "seed": "SVC", "change": "KEEP_EXISTING"},
 			},
 		}, got.Value("capabilities")), "only what is sent changes")
 		require.Equal(t, got.Body, w.Get(path+"/USER_PROVISIONING").OK().Body)
-		require.Equal(t, []any{"PUSH_NEW_USERS", "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS", "PUSH_PASSWORD_UPDATES", "GROUP_PUSH"},
+		require.Equal(t, []any{"PUSH_NEW_USERS", "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS", "GROUP_PUSH"},
 			w.Get("/apps/"+app).OK().Value("features"))
 		var apps []map[string]any
 		w.Get("/apps").OK().Into(&apps)
-		require.Len(t, apps[0]["features"], 5, "lists show the features too")
+		require.Len(t, apps[0]["features"], 4, "lists show the features too")
 
+		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED"}}}`).Fails(501, "E0000060", "update.password.status")
 		w.Put(path+"/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"MAYBE"}}}`).Fails(400, "E0000001", "create.lifecycleCreate.status")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, []any{}, w.Get("/apps/"+app).OK().Value("features"))
 		w.Get(path).Fails(400, "E0000001")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/activate", nil).OK(204)
-		require.Len(t, w.Get("/apps/"+app).OK().Value("features"), 5, "the options outlive a deactivation")
+		require.Len(t, w.Get("/apps/"+app).OK().Value("features"), 4, "the options outlive a deactivation")
 	})
 }
 
