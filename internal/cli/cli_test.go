@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/scimwright/scimwright/internal/cli"
+	"github.com/scimwright/scimwright/internal/sandbox"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = cli.Run(ctx, args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestExitCodesAndTexts(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing.json")
+	tests := []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"without arguments there is help", nil, cli.ExitOK, "sandbox", ""},
+		{"help lists the commands", []string{"--help"}, cli.ExitOK, "serve scim", ""},
+		{"the version", []string{"version"}, cli.ExitOK, "scimwright ", ""},
+		{"an unknown command", []string{"frobnicate"}, cli.ExitUsage, "", "frobnicate"},
+		{"an unknown flag", []string{"sandbox", "--bogus"}, cli.ExitUsage, "", "--bogus"},
+		{"data and database at once", []string{"sandbox", "--data", "x", "--db", "sqlite:y"}, cli.ExitUsage, "", "exclude each other"},
+		{"an address that cannot be taken", []string{"sandbox", "--listen", "127.0.0.1:notaport"}, cli.ExitFailure, "", "listen on"},
+		{"PostgreSQL without a key", []string{"sandbox", "--listen", "127.0.0.1:0", "--db", "postgres://u@127.0.0.1:1/x"}, cli.ExitFailure, "", "secret key"},
+		{"a secret key of the wrong length", []string{"sandbox", "--listen", "127.0.0.1:0", "--secret-key", "c2hvcnQ="}, cli.ExitFailure, "", "32 bytes"},
+		{"a token that no header can carry", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "", "visible ASCII"},
+		{"a token without credentials", []string{"token", "create"}, cli.ExitUsage, "", "--api-token"},
+		{"a ready file that is not there", []string{"token", "create", "--ready-file", missing}, cli.ExitFailure, "", "missing.json"},
+		{"the conformance commands are mounted", []string{"conform", "list"}, cli.ExitOK, "discovery.", ""},
+		{"the conformance commands keep their exit codes", []string{"conform", "run"}, cli.ExitUsage, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := run(t.Context(), tt.args...)
+			require.Equal(t, tt.code, code, "stdout: %s\nstderr: %s", stdout, stderr)
+			require.Contains(t, stdout, tt.stdout)
+			require.Contains(t, stderr, tt.stderr)
+		})
+	}
+}
+
+func TestOpenAPIPrintsTheDocument(t *testing.T) {
+	code, stdout, stderr := run(t.Context(), "openapi")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	var doc struct {
+		OpenAPI string         `json:"openapi"`
+		Paths   map[string]any `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	require.NotEmpty(t, doc.OpenAPI)
+	for _, path := range []string{"/api/v1/users", "/api/v1/apps/{appId}/users", "/sandbox/v1/jobs/drain"} {
+		require.Contains(t, doc.Paths, path)
+	}
+}
+
+// start runs a command that serves until it is stopped, and waits for its ready file.
+func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() string, stop func() int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ready.json")
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	exit := make(chan int, 1)
+	go func() { exit <- cli.Run(ctx, append(args, "--ready-file", file), &stdout, &stderr) }()
+	require.Eventually(t, func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && json.Unmarshal(data, &ready) == nil
+	}, 30*time.Second, 10*time.Millisecond)
+	stopped := false
+	stop = func() int {
+		stopped = true
+		cancel()
+		return <-exit
+	}
+	t.Cleanup(func() {
+		if !stopped {
+			stop()
+		}
+	})
+	return ready, func() string { return stdout.String() + stderr.String() }, stop
+}
+
+func TestTheSandboxRunsUntilItIsInterrupted(t *testing.T) {
+	ready, output, stop := start(t, "sandbox", "--listen", "127.0.0.1:0", "--empty", "--api-token", "secret", "--scim-token", "other")
+	require.Equal(t, "secret", ready.APIToken)
+	require.Equal(t, "other", ready.SCIMToken)
+	require.Equal(t, os.Getpid(), ready.PID)
+
+	code, stdout, stderr := run(t.Context(), "token", "create", "--url", ready.BaseURL, "--api-token", "secret", "--name", "second")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	token := strings.TrimSpace(stdout)
+	require.Regexp(t, `^00[\w-]{40}$`, token)
+	api := &sandbox.APIClient{BaseURL: ready.BaseURL, Token: token}
+	require.NoError(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil))
+	http.DefaultClient.CloseIdleConnections()
+
+	require.Equal(t, cli.ExitOK, stop(), output())
+	require.Contains(t, output(), "scimwright sandbox is ready")
+	require.Error(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil), "nobody answers any more")
+}
