@@ -34,8 +34,7 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	if idle, err := w.refresh(ctx); err != nil || idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	concurrency := cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
-	err := lane.Loop(ctx, t, gate, concurrency, e.o.Now, w)
+	err := lane.Loop(ctx, t, gate, w.concurrency, e.o.Now, w)
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
@@ -61,6 +60,11 @@ type connection struct {
 	target Target
 	client *connect.Client
 	broken error // why there is no client
+}
+
+// concurrency follows the target while the lane runs.
+func (w *work) concurrency() int {
+	return cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
 }
 
 func (w *work) app() string { return w.tenure.Lease.App }

@@ -199,7 +199,7 @@ func loop(t *testing.T, w *work, g *lane.Gate) {
 	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Tenure) (lane.Hold, time.Time) {
 		if !ran {
 			ran = true
-			require.NoError(t, lane.Loop(ctx, tenure, g, 3, time.Now, w))
+			require.NoError(t, lane.Loop(ctx, tenure, g, func() int { return 3 }, time.Now, w))
 		}
 		return lane.Hold{}, time.Now().Add(time.Hour)
 	})

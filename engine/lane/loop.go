@@ -23,9 +23,9 @@ type Work interface {
 // batch is how many tasks are queued at a time. It is small, so that a deactivation does not wait long behind it.
 const batch = 32
 
-// Loop works until nothing is due, the gate is closed, the tenure ends or is to be drained. It returns when no task is running
-// any more.
-func Loop(ctx context.Context, t *Tenure, g *Gate, concurrency int, now func() time.Time, w Work) error {
+// Loop works until nothing is due, the gate is closed, the tenure ends or is to be drained, on as many tasks at once as
+// concurrency says at the moment. It returns when no task is running any more.
+func Loop(ctx context.Context, t *Tenure, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
 	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
 	return l.run(ctx)
 }
@@ -33,7 +33,7 @@ func Loop(ctx context.Context, t *Tenure, g *Gate, concurrency int, now func() t
 type loop struct {
 	t           *Tenure
 	gate        *Gate
-	concurrency int
+	concurrency func() int
 	now         func() time.Time
 	work        Work
 
@@ -61,7 +61,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		l.begin(ctx)
 		if len(l.running) == 0 {
-			if len(l.queue) == 0 || l.gate.Slots(l.now(), l.concurrency) == 0 {
+			if len(l.queue) == 0 || l.gate.Slots(l.now(), l.concurrency()) == 0 {
 				return l.err
 			}
 			continue
@@ -104,7 +104,7 @@ func (l *loop) fill(ctx context.Context) {
 }
 
 func (l *loop) begin(ctx context.Context) {
-	for len(l.queue) > 0 && len(l.running) < l.gate.Slots(l.now(), l.concurrency) {
+	for len(l.queue) > 0 && len(l.running) < l.gate.Slots(l.now(), l.concurrency()) {
 		t := l.queue[0]
 		for r := range l.running {
 			if r.Stage < t.Stage {
