@@ -112,7 +112,7 @@ func (t *target) checkGroupProfile(profile map[string]any) error {
 // priorities.
 func (s *Slice) storeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRequest) (docstore.Doc[model.AppGroup], error) {
 	id := model.AppGroupID(req.AppID, req.GroupID)
-	old, err := optionally(ctx, tx, s.AppGroups, id)
+	old, err := model.Optional(ctx, tx, s.AppGroups, id)
 	if err != nil {
 		return docstore.Doc[model.AppGroup]{}, err
 	}

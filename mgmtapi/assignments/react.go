@@ -44,7 +44,7 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	u := doc.Value
 	var group *model.AppGroup
 	if u.Scope == model.ScopeGroup {
-		found, err := optionally(ctx, tx, s.AppGroups, model.AppGroupID(t.id, u.Group))
+		found, err := model.Optional(ctx, tx, s.AppGroups, model.AppGroupID(t.id, u.Group))
 		if err != nil || found == nil {
 			return err
 		}

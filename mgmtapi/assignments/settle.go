@@ -22,12 +22,12 @@ type target struct {
 // target reads what governs the assignments of an application. It returns nil
 // when there is no such application.
 func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*target, error) {
-	doc, err := optionally(ctx, q, s.Apps, app)
+	doc, err := model.Optional(ctx, q, s.Apps, app)
 	if err != nil || doc == nil {
 		return nil, err
 	}
 	t := &target{id: app, app: doc.Value}
-	conn, err := optionally(ctx, q, s.Connections, app)
+	conn, err := model.Optional(ctx, q, s.Connections, app)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ type change struct {
 
 // load reads the assignment of a user, tombstones too.
 func (s *Slice) load(ctx context.Context, q docstore.Reader, app, user string) (change, error) {
-	doc, err := optionally(ctx, q, s.AppUsers, model.AppUserID(app, user))
+	doc, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil || doc == nil {
 		return change{value: model.AppUser{AppID: app, UserID: user, Status: model.AppUserDeprovisioned}}, err
 	}

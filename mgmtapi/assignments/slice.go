@@ -82,18 +82,6 @@ func (s *Slice) Routes() []rest.Route {
 	}
 }
 
-// optionally reads a document that may be missing; it then returns nil.
-func optionally[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], id string) (*docstore.Doc[T], error) {
-	doc, err := c.Get(ctx, q, id)
-	switch {
-	case errors.Is(err, docstore.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return &doc, nil
-}
-
 // findApp reads an application, or answers that there is none.
 func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)

@@ -87,26 +87,14 @@ func New(m *model.Model, store *docstore.Store, secrets seal.Secrets, now func()
 	return &State{Deps: model.Deps{Model: m, Store: store, Now: now}, secrets: secrets}
 }
 
-// optionally reads a document that may be missing; it then returns nil.
-func optionally[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], id string) (*docstore.Doc[T], error) {
-	doc, err := c.Get(ctx, q, id)
-	switch {
-	case errors.Is(err, docstore.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return &doc, nil
-}
-
 // Target returns where an application is provisioned, or ErrUnknownApp.
 func (s *State) Target(ctx context.Context, app string) (Target, error) {
 	q := s.Store.Reader()
-	a, err := optionally(ctx, q, s.Apps, app)
+	a, err := model.Optional(ctx, q, s.Apps, app)
 	if err != nil {
 		return Target{}, err
 	}
-	c, err := optionally(ctx, q, s.Connections, app)
+	c, err := model.Optional(ctx, q, s.Connections, app)
 	if err != nil {
 		return Target{}, err
 	}
@@ -129,7 +117,7 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 // User returns what a user should look like in the target of an application.
 func (s *State) User(ctx context.Context, app, user string) (User, error) {
 	q := s.Store.Reader()
-	assignment, err := optionally(ctx, q, s.AppUsers, model.AppUserID(app, user))
+	assignment, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil {
 		return User{}, err
 	}
@@ -157,7 +145,7 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 	case !u.Provisioned() || u.Blocked:
 		return Keep, nil // assigned while Create Users was off, or without a user name that can be used
 	}
-	user, err := optionally(ctx, q, s.Users, u.UserID)
+	user, err := model.Optional(ctx, q, s.Users, u.UserID)
 	if err != nil {
 		return "", err
 	}

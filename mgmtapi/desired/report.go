@@ -45,7 +45,7 @@ func (r Result) summary() string {
 // user that is not assigned is dropped.
 func (s *State) ReportUser(ctx context.Context, app, user string, r Result) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := optionally(ctx, tx, s.AppUsers, model.AppUserID(app, user))
+		doc, err := model.Optional(ctx, tx, s.AppUsers, model.AppUserID(app, user))
 		if err != nil || doc == nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 			s.assigned(&u, r)
 		}
 		if !u.Listed() && !u.Pending() {
-			gone, err := optionally(ctx, tx, s.Users, user)
+			gone, err := model.Optional(ctx, tx, s.Users, user)
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 )
@@ -28,4 +29,16 @@ func Each[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[
 			return nil
 		}
 	}
+}
+
+// Optional reads a document that may be missing: nil without an error then.
+func Optional[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], id string) (*docstore.Doc[T], error) {
+	doc, err := c.Get(ctx, q, id)
+	switch {
+	case errors.Is(err, docstore.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &doc, nil
 }
