@@ -172,6 +172,13 @@ func (e *Engine) Mark(ctx context.Context, tx Execer, marks ...Mark) error {
 	return e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
 }
 
+// Forget removes, inside the caller's transaction, whatever is known about an app that is no more: its principals, members,
+// recorded exchanges and lane. Nothing is sent to its target; a sequence that is on its way comes to its end, and what it
+// brought about is not kept.
+func (e *Engine) Forget(ctx context.Context, tx Execer, app string) error {
+	return e.o.Store.Forget(ctx, tx, app)
+}
+
 // Wake says that the apps may have something to do; without names, that any may.
 func (e *Engine) Wake(apps ...string) { e.dispatcher.Wake(apps...) }
 
@@ -217,7 +224,8 @@ func (e *Engine) Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error
 // Lane returns the state of an app, or ErrNotFound.
 func (e *Engine) Lane(ctx context.Context, app string) (Lane, error) { return e.o.Store.Lane(ctx, app) }
 
-// Pending counts the principals of all apps that are due now or later.
+// Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
+// the pause ends.
 func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
 
 // Counts counts the principals of an app by status.

@@ -500,3 +500,21 @@ func TestTheConnectionTest(t *testing.T) {
 	wrong.BaseURL = other.URL
 	require.ErrorContains(t, w.engine.Test(t.Context(), wrong), "not a ListResponse")
 }
+
+func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, engine.Options{})
+		hang := make(chan struct{})
+		w.fake.Inject(enginetest.Fault{Method: "POST", Hang: hang})
+		w.set("u-1", user("u-1", "ann"))
+		w.poll("the create", func() bool { return len(w.fake.Requests()) > 0 && w.state(engine.User, "u-1").Tried })
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return w.engine.Forget(t.Context(), tx.Execer(), app) }))
+		close(hang)
+		w.wait()
+		_, err := w.engine.State(t.Context(), app, engine.User, "u-1")
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		w.mark(userMark("u-1"))
+		w.wait()
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "the same name may be used again")
+	})
+}

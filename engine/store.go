@@ -213,6 +213,9 @@ type Store interface {
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.
 	Mark(ctx context.Context, tx Execer, now time.Time, marks []Mark) error
+	// Forget removes what is known about an app within the caller's transaction: principals, members, exchanges and the lane,
+	// so that nothing of it is pending any more. An owner that works on it loses its lease. An unknown app is ignored.
+	Forget(ctx context.Context, tx Execer, app string) error
 	// Kick ends the holds of the apps and makes them due. Unknown apps are ignored.
 	Kick(ctx context.Context, now time.Time, apps []string) error
 
@@ -236,7 +239,7 @@ type Store interface {
 	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error
 
 	// States, Attempts and Lane read; Lane returns ErrNotFound for an app that was never marked. Pending counts principals
-	// that are due now or later, of one app or (empty) of all.
+	// that are due now or later, of one app or (empty) of all; those of paused apps count.
 	States(ctx context.Context, q StateQuery) ([]State, error)
 	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
 	Lane(ctx context.Context, app string) (Lane, error)

@@ -71,8 +71,8 @@ func (w *work) app() string { return w.tenure.Lease.App }
 
 func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
-	case ctx.Err() != nil:
-		return time.Time{}
+	case ctx.Err() != nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrLeaseLost):
+		return time.Time{} // somebody else owns the lane by now, or nobody: the app was forgotten
 	case err == nil:
 		return w.e.o.Now().Add(idleRest)
 	default:

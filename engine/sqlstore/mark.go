@@ -32,10 +32,11 @@ const ask = `
 INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = member_state.asked + 1`
 
-// touch makes a lane due, when its hold ends if there is one. Parameters: app, now, now, retry.
+// touch makes a lane due, when its hold ends if there is one. The epochs of a new lane begin with the instant, so that they are
+// later than those of a forgotten lane of the same name. Parameters: app, now, now, retry, retry.
 const touch = `
 INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, hold, hold_until, hold_reason, hold_streak)
-VALUES (?, 0, '', 0, ?, '', 0, '', 0)
+VALUES (?, ?, '', 0, ?, '', 0, '', 0)
 ON CONFLICT (app_id) DO UPDATE SET
 	hold_until = CASE WHEN ? = 1 AND app_lane.hold_until > excluded.next_at THEN excluded.next_at ELSE app_lane.hold_until END,
 	next_at = CASE
@@ -93,7 +94,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	}
 	for _, app := range slices.Sorted(maps.Keys(lanes)) {
 		retry := bit(lanes[app])
-		if _, err := t.Exec(ctx, touch, app, ms(now), retry, retry); err != nil {
+		if _, err := t.Exec(ctx, touch, app, ms(now), ms(now), retry, retry); err != nil {
 			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
 		}
 	}

@@ -42,6 +42,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a user that loses its id has left all groups":         testLostUser,
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
+		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -459,6 +460,45 @@ func testStates(t *testing.T, s *suite) {
 	failed, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, Status: engine.StatusFailed})
 	require.NoError(t, err)
 	require.Len(t, failed, 1)
+}
+
+func testForget(t *testing.T, s *suite) {
+	seed := func() lane.Lease {
+		s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a"}})
+		return s.claim()
+	}
+	forget := func() {
+		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
+	}
+	forget()
+	other := s.app
+	s.app += " of somebody else"
+	s.mark(engine.Mark{ID: "a"})
+	s.app = other
+
+	old := seed()
+	s.finish(old, engine.Finish{ID: "a", RemoteID: "r1", Exchanges: []engine.Attempt{{At: s.now}}})
+	forget()
+	_, err := s.store.Lane(t.Context(), s.app)
+	require.ErrorIs(t, err, engine.ErrNotFound)
+	states, err := s.store.States(t.Context(), engine.StateQuery{App: s.app})
+	require.NoError(t, err)
+	require.Empty(t, states)
+	attempts, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app})
+	require.NoError(t, err)
+	require.Empty(t, attempts)
+	require.Empty(t, s.members(engine.MembersAsked))
+	n, err := s.store.Pending(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.ErrorIs(t, s.store.Release(t.Context(), old, lane.Hold{}, time.Time{}), engine.ErrLeaseLost)
+
+	s.now = s.now.Add(time.Second)
+	l := seed()
+	require.Greater(t, l.Epoch, old.Epoch, "a lease from before does not hold for an app of the same name")
+	s.app += " of somebody else"
+	require.True(t, s.claimable(), "other apps stay")
+	require.Equal(t, []string{"user a"}, s.due())
 }
 
 func testConcurrent(t *testing.T, s *suite) {

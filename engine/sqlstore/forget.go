@@ -1,0 +1,33 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more.
+var forget = []string{
+	`DELETE FROM sync_state WHERE app_id = ?`,
+	`DELETE FROM member_state WHERE app_id = ?`,
+	`DELETE FROM sync_attempt WHERE app_id = ?`,
+	`DELETE FROM app_lane WHERE app_id = ?`,
+}
+
+// Forget implements engine.Store.
+func (s *Store) Forget(ctx context.Context, tx engine.Execer, app string) error {
+	t := sqldb.WrapTx(tx, s.db.Dialect())
+	statements := forget
+	if s.db.Dialect() == Postgres { // where a DELETE takes its rows in any order
+		lock := `SELECT 1 FROM sync_state WHERE app_id = ? ORDER BY kind DESC, principal_id FOR UPDATE`
+		statements = append([]string{lock}, forget...)
+	}
+	for _, statement := range statements {
+		if _, err := t.Exec(ctx, statement, app); err != nil {
+			return fmt.Errorf("sqlstore: forget %s: %w", app, err)
+		}
+	}
+	return nil
+}
