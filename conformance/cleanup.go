@@ -44,6 +44,7 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	for _, entry := range open {
 		s.finish(ctx, header.Run, entry, result)
 	}
+	result.Removed -= s.confirm(ctx, true)
 	result.Leftovers = s.leftovers
 	if len(result.Leftovers) > 0 {
 		return result, nil

@@ -30,6 +30,7 @@ type shelf struct {
 	next     int
 	requests []string
 	refuse   func(r *http.Request) int // a status to answer instead, 0 for none
+	reads    int                       // GET requests of single objects
 }
 
 func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -50,6 +51,9 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	collection, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if r.Method == http.MethodGet && id != "" {
+		s.reads++
+	}
 	switch {
 	case collection == "ServiceProviderConfig":
 		reply(200, map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"}, "patch": map[string]any{"supported": false}})
@@ -204,6 +208,69 @@ func TestWhatCannotBeRemovedIsReportedAndStaysInTheJournal(t *testing.T) {
 	require.NoFileExists(t, journal)
 }
 
+// A DELETE that is answered with success is not believed as long as a GET finds the object.
+func TestWhatATargetOnlyClaimsToDeleteIsLeftBehind(t *testing.T) {
+	for _, status := range []int{200, 204, 404} {
+		t.Run(fmt.Sprint("DELETE answers ", status, " and keeps the object"), func(t *testing.T) {
+			s, target := newShelf(t)
+			s.refuse = func(r *http.Request) int {
+				if r.Method == http.MethodDelete {
+					return status
+				}
+				return 0
+			}
+			journal := filepath.Join(t.TempDir(), "run.journal")
+			opts := conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+				t.CreateUser(ctx, "ann", nil)
+				t.Delete(ctx, t.CreateUser(ctx, "ben", nil).Path())
+				t.CreateGroup(ctx, "team", nil)
+			})}}
+			r := runChecks(t, target, opts)
+			require.Len(t, r.Leftovers, 3)
+			require.Contains(t, r.Leftovers[0].Reason, "still finds it")
+			require.Equal(t, journal, r.Journal)
+
+			cleaned, err := conformance.Cleanup(t.Context(), journal, target, conformance.Options{})
+			require.NoError(t, err)
+			require.Zero(t, cleaned.Removed)
+			require.Len(t, cleaned.Leftovers, 3, "cleaning up does not believe it either")
+			require.FileExists(t, journal)
+
+			s.refuse = nil
+			cleaned, err = conformance.Cleanup(t.Context(), journal, target, conformance.Options{})
+			require.NoError(t, err)
+			require.Equal(t, 3, cleaned.Removed)
+			require.Equal(t, []string{"somebody@example.com"}, s.names())
+			require.NoFileExists(t, journal)
+		})
+	}
+}
+
+func TestATargetThatDeletesIsAskedNoMoreThanNeeded(t *testing.T) {
+	const users = 10
+	for status, reads := range map[int]int{204: 1, 200: users} {
+		t.Run(fmt.Sprint("DELETE answers ", status), func(t *testing.T) {
+			s, target := newShelf(t)
+			s.refuse = func(r *http.Request) int {
+				if r.Method != http.MethodDelete || status == 204 {
+					return 0
+				}
+				delete(s.objects, r.URL.Path)
+				return status
+			}
+			journal := filepath.Join(t.TempDir(), "run.journal")
+			r := runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+				for i := range users {
+					t.CreateUser(ctx, fmt.Sprint("u", i), nil)
+				}
+			})}})
+			require.Empty(t, r.Leftovers)
+			require.NoFileExists(t, journal)
+			require.Equal(t, reads, s.reads)
+		})
+	}
+}
+
 func TestCleanupFindsWhatACrashLeftBehindAndTouchesNothingElse(t *testing.T) {
 	s, target := newShelf(t)
 	const run = "scimconf-abcdefgh"
@@ -289,7 +356,7 @@ func TestTheBudgetOfRequestsIsKept(t *testing.T) {
 	r := runChecks(t, target, conformance.Options{Checks: checks, MaxRequests: 12})
 	require.Equal(t, conformance.Untested, r.Verdict)
 	require.Contains(t, r.Reason, "budget")
-	require.LessOrEqual(t, r.Requests, 13, "cleaning up is allowed on top")
+	require.LessOrEqual(t, r.Requests, 14, "cleaning up and looking after it are allowed on top")
 	require.Equal(t, []string{"somebody@example.com"}, s.names())
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -82,6 +83,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted := s.runChecks(deadline, result)
 		cleanup, done := s.cleanupContext(ctx)
 		s.remove(cleanup, s.shared)
+		s.confirm(cleanup, deletesFail(result))
 		done()
 		s.conclude(result, interrupted)
 	}
@@ -94,6 +96,11 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	result.Journal = journal
 	result.Duration = opts.Now().Sub(result.Started)
 	return result, err
+}
+
+// deletesFail tells whether the checks of DELETE have shown that its answers are not to be believed.
+func deletesFail(r *Result) bool {
+	return slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Check.Area() == "delete" && c.Outcome == Fail })
 }
 
 // cleanupContext outlives an interrupted run, but not by much.

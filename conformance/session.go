@@ -24,7 +24,8 @@ type session struct {
 	shared   []*Created // what fixtures made; removed at the end of the run
 
 	requests   int
-	unanswered int // calls in a row that got no answer
+	unanswered int        // calls in a row that got no answer
+	departed   []farewell // what the target says is gone
 	leftovers  []Leftover
 	broken     error // the journal cannot be written: no further writes
 }
@@ -126,9 +127,8 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 		}
 	case req.Method == http.MethodDelete && (res.OK() || res.Status == http.StatusNotFound):
 		for _, c := range *ledger {
-			if c.Path() == req.Path {
-				c.gone = true
-				s.note(s.journal.gone(c.entry))
+			if c.Path() == req.Path && !c.gone {
+				s.depart(c, res.Status)
 			}
 		}
 	}
@@ -167,8 +167,7 @@ func (s *session) remove(ctx context.Context, ledger []*Created) {
 		case err != nil:
 			s.leave(c, err.Error())
 		case res.OK(), res.Status == http.StatusNotFound:
-			c.gone = true
-			s.note(s.journal.gone(c.entry))
+			s.depart(c, res.Status)
 		default:
 			s.leave(c, res.Name+" answered "+statusText(res.Status))
 		}
