@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ func mixed() *conformance.Result {
 			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2, Duration: 3 * time.Millisecond},
 			{Check: check("filter.eq", conformance.Must, "RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Outcome: conformance.Fail, Requests: 3, Duration: 40 * time.Millisecond, Findings: []conformance.Finding{
 				{Outcome: conformance.Fail, What: `users found by userName eq "ada"`, Want: `["ada"]`, Got: `["ada","ada.eve"]`, Exchange: exchange},
+				{Outcome: conformance.Fail, What: "totalResults of the same answer", Want: "1", Got: "2", Exchange: exchange},
 				{Outcome: conformance.Warn, What: "a side remark", Want: "this", Got: "that"},
 			}},
 			{Check: check("filter.pr", conformance.Must, "RFC7644-3.4.2.2-16"), Outcome: conformance.Skip, Reason: "the target declines these filters with 400 or 501, as it may", Notes: []string{"declined with 400: title pr"}, Requests: 1},
@@ -70,7 +72,7 @@ func mixed() *conformance.Result {
 
 func TestReportsOfARunWithFindings(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, mixed(), report.TextOptions{Skipped: true}))
+	require.NoError(t, report.Text(&b, mixed(), report.TextOptions{Skipped: true, Cleanup: func(journal string) string { return "scim-conformance cleanup " + journal }}))
 	golden(t, "findings.txt", b.Bytes())
 	b.Reset()
 	require.NoError(t, report.JSON(&b, mixed(), "v1.2.3"))
@@ -101,6 +103,21 @@ func TestReportsOfATargetThatCannotBeTested(t *testing.T) {
 	b.Reset()
 	require.NoError(t, report.JSON(&b, r, ""))
 	golden(t, "untested.json", b.Bytes())
+}
+
+func TestManyLeftoversAreCountedInTheTextAndListedInTheJSON(t *testing.T) {
+	r := mixed()
+	for range 20 {
+		r.Leftovers = append(r.Leftovers, r.Leftovers[0])
+	}
+	var b bytes.Buffer
+	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
+	require.Contains(t, b.String(), "left behind: 11 more\n")
+	require.Contains(t, b.String(), "The journal of what was left behind: /var/tmp/run.journal\n")
+	require.Equal(t, 10, strings.Count(b.String(), "answered 500"))
+	b.Reset()
+	require.NoError(t, report.JSON(&b, r, ""))
+	require.Equal(t, 21, strings.Count(b.String(), "answered 500"))
 }
 
 func TestColoursAreOnlyThereWhenAskedFor(t *testing.T) {

@@ -17,6 +17,8 @@ type TextOptions struct {
 	Color bool
 	// Skipped lists every skipped check with its reason. Defaults to counting them.
 	Skipped bool
+	// Cleanup returns the command line that removes what a journal lists. Defaults to naming the journal alone.
+	Cleanup func(journal string) string
 }
 
 // Text writes the report for people: the verdict, a summary by area and by level, then every finding with its clause, what
@@ -41,12 +43,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 			p.line("")
 		}
 	}
-	for _, l := range r.Leftovers {
-		p.wrapped("left behind: ", fmt.Sprintf("%s (%s): %s", l.Path, l.Name, l.Reason))
-	}
-	if r.Journal != "" {
-		p.wrapped("", "Remove what was left behind with: cleanup "+r.Journal)
-	}
+	p.leftovers(r, opts)
 	for _, caution := range r.Cautions {
 		p.wrapped("note: ", caution)
 	}
@@ -144,6 +141,7 @@ func (p *printer) summary(r *conformance.Result) {
 // findings writes what one check found of one weight, and once the check's clause and hint.
 func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcome) {
 	headed := false
+	var shown *wirelog.Exchange
 	for _, f := range c.Findings {
 		if f.Outcome != outcome {
 			continue
@@ -158,13 +156,39 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		p.wrapped("  looked at ", f.What)
 		p.wrapped("  expected  ", f.Want)
 		p.wrapped("  got       ", f.Got)
-		if f.Exchange != nil {
+		switch {
+		case f.Exchange == nil:
+		case f.Exchange == shown:
+			p.line("  shown by  the same request")
+		default:
+			shown = f.Exchange
 			p.line("  shown by  %s", wirelog.Curl(*f.Exchange))
 		}
 	}
 	if headed {
 		p.wrapped("  mend it   ", c.Check.Fix)
 		p.line("")
+	}
+}
+
+// maxLeftovers is how many objects that were left behind are listed; the JSON report and the journal have all.
+const maxLeftovers = 10
+
+func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
+	for i, l := range r.Leftovers {
+		if i == maxLeftovers {
+			p.line("left behind: %d more", len(r.Leftovers)-i)
+			break
+		}
+		p.wrapped("left behind: ", fmt.Sprintf("%s (%s): %s", l.Path, l.Name, l.Reason))
+	}
+	switch {
+	case r.Journal == "":
+	case opts.Cleanup == nil:
+		p.line("The journal of what was left behind: %s", r.Journal)
+	default:
+		// On one line, however long: it is there to be pasted.
+		p.line("Remove what was left behind with: %s", opts.Cleanup(r.Journal))
 	}
 }
 

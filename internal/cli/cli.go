@@ -13,6 +13,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/internal/cli/conform"
+	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 // Exit codes of all commands. The conformance commands use 1 for findings.
@@ -21,6 +22,8 @@ const (
 	ExitFailure = 1
 	ExitUsage   = 2
 )
+
+const program = "scimwright"
 
 const description = `Provisioning with SCIM 2.0, right on both sides of the wire.
 
@@ -38,6 +41,8 @@ type commands struct {
 	} `cmd:"" help:"Handle API tokens."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
+
 	LogLevel slog.Level `help:"Least severe level that is logged: debug, info, warn or error." default:"warn" env:"SCIMWRIGHT_LOG_LEVEL"`
 }
 
@@ -50,38 +55,36 @@ type invocation struct {
 
 // Run runs the command that args name and returns the exit code. It ends when ctx does.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	args = frame.Arguments(args)
 	// The conformance commands parse their own arguments: their flags belong to them, in any order.
-	if len(args) > 0 && args[0] == "conform" {
-		return conform.Run(ctx, args[1:], stdout, stderr)
+	if args[0] == "conform" {
+		return conform.Run(ctx, program+" conform", args[1:], stdout, stderr)
 	}
 	var cmds commands
 	var exit *int // set when kong answers by itself, as for --help
-	parser, err := kong.New(&cmds, kong.Name("scimwright"), kong.Description(description),
-		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)},
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = &code }))
 	if err != nil {
-		fmt.Fprintln(stderr, "scimwright:", err)
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return ExitFailure
-	}
-	if len(args) == 0 {
-		args = []string{"--help"}
 	}
 	parsed, err := parser.Parse(args)
 	if exit != nil {
 		return *exit
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "scimwright: %v\nTry \"scimwright --help\".\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
 	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, log: newLogger(stderr, cmds.LogLevel)})
 	var usage *usageError
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "scimwright:", err)
+		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
 		return ExitUsage
 	case err != nil:
-		fmt.Fprintln(stderr, "scimwright:", err)
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return ExitFailure
 	}
 	return ExitOK
@@ -106,7 +109,7 @@ type conformCommand struct {
 
 // Run is reached only through a global flag before the word conform.
 func (c *conformCommand) Run(in *invocation) error {
-	if code := conform.Run(in.ctx, c.Args, in.stdout, in.stderr); code != ExitOK {
+	if code := conform.Run(in.ctx, program+" conform", c.Args, in.stdout, in.stderr); code != ExitOK {
 		return fmt.Errorf("conform ended with exit code %d", code)
 	}
 	return nil

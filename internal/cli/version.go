@@ -2,25 +2,14 @@ package cli
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
+
+	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 type versionCommand struct{}
 
 // Run prints the module version and the revision it was built from, as far as the build recorded them.
 func (versionCommand) Run(in *invocation) error {
-	version, revision := "(devel)", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = " " + s.Value
-			}
-		}
-	}
-	fmt.Fprintf(in.stdout, "scimwright %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return nil
+	_, err := fmt.Fprintln(in.stdout, frame.Build(program))
+	return err
 }

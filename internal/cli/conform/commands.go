@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 type planCommand struct {
@@ -54,7 +55,7 @@ func (c *planCommand) Run(in *invocation) error {
 	if plan.Writes {
 		creates = "creates test objects and removes them again"
 	}
-	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %d requests and %s.\n", run, len(plan.Checks), plan.Target, plan.Requests, creates)
+	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n", run, len(plan.Checks), plan.Target, plural(plan.Requests, "request"), creates)
 	return err
 }
 
@@ -74,7 +75,7 @@ func (c *listCommand) Run(in *invocation) error {
 }
 
 type explainCommand struct {
-	ID string `arg:"" help:"Id of a check, or of a clause such as RFC7644-3.5.2-28."`
+	ID string `arg:"" help:"Id of a check, an area, or a clause such as RFC7644-3.5.2-28."`
 }
 
 // Run explains a check, an area or a clause.
@@ -84,7 +85,7 @@ func (c *explainCommand) Run(in *invocation) error {
 	}
 	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(checks.All())
 	if err != nil {
-		return err
+		return usage("%v; no clause is called so either. \"%s list\" lists the checks", err, in.program)
 	}
 	for i, check := range selected {
 		if i > 0 {
@@ -100,7 +101,7 @@ func (c *explainCommand) Run(in *invocation) error {
 		for _, n := range check.Needs {
 			needs = append(needs, string(n))
 		}
-		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %d requests.\n", orNothing(strings.Join(needs, ", ")), check.Requests)
+		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", orNothing(strings.Join(needs, ", ")), plural(check.Requests, "request"))
 	}
 	return nil
 }
@@ -124,6 +125,13 @@ func explainClause(in *invocation, r requirements.Requirement) error {
 		fmt.Fprintln(in.stdout, "  none")
 	}
 	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func orNothing(s string) string {
@@ -156,4 +164,12 @@ func (c *cleanupCommand) Run(in *invocation) error {
 		return exitCode(ExitUntested)
 	}
 	return nil
+}
+
+type versionCommand struct{}
+
+// Run prints the module version and the revision it was built from, as far as the build recorded them.
+func (versionCommand) Run(in *invocation) error {
+	_, err := fmt.Fprintln(in.stdout, frame.Build(in.program))
+	return err
 }

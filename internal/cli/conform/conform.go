@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 // The exit codes.
@@ -30,17 +30,20 @@ const description = `Tests a SCIM 2.0 server against RFC 7643, RFC 7644 and what
 The objects it creates carry a marker in their names and are removed again. Exit codes: 0 clean, 1 findings, 2 usage or configuration, 3 could not test.`
 
 type commands struct {
-	Run     runCommand       `cmd:"" help:"Test the SCIM server with this base URL."`
-	Plan    planCommand      `cmd:"" help:"Say what a run would do, without writing anything to the server."`
-	List    listCommand      `cmd:"" help:"List the checks."`
-	Explain explainCommand   `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
-	Cleanup cleanupCommand   `cmd:"" help:"Remove what a run that was killed left behind."`
-	Version kong.VersionFlag `help:"Print the version."`
+	Run     runCommand     `cmd:"" help:"Test the SCIM server with this base URL."`
+	Plan    planCommand    `cmd:"" help:"Say what a run would do, without writing anything to the server."`
+	List    listCommand    `cmd:"" help:"List the checks."`
+	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
+	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // invocation is what every command gets besides its own flags.
 type invocation struct {
 	ctx            context.Context
+	program        string // as a user calls it
 	stdout, stderr io.Writer
 }
 
@@ -49,33 +52,30 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Run runs the command that args name and returns the exit code. When ctx ends, a run stops, cleans up and reports how far
-// it came.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run runs the command that args name and returns the exit code. Program is what a user types before the arguments. When ctx
+// ends, a run stops, cleans up and reports how far it came.
+func Run(ctx context.Context, program string, args []string, stdout, stderr io.Writer) int {
 	var cmds commands
 	var exit *int // set when kong answers by itself, as for --help
-	parser, err := kong.New(&cmds, kong.Name("scim-conformance"), kong.Description(description), kong.Vars{"version": version()},
+	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if exit == nil {
 				exit = &code
 			}
 		}))
 	if err != nil {
-		fmt.Fprintln(stderr, "scim-conformance:", err)
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return ExitUsage
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(frame.Arguments(args))
 	if exit != nil {
 		return *exit
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "scim-conformance: %v\nTry \"scim-conformance --help\".\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr})
+	err = parsed.Run(&invocation{ctx: ctx, program: program, stdout: stdout, stderr: stderr})
 	var code exitCode
 	var usage *conformance.UsageError
 	switch {
@@ -84,20 +84,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "scim-conformance: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
 		return ExitUsage
 	default:
-		fmt.Fprintf(stderr, "scim-conformance: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return ExitUntested
 	}
-}
-
-// version is the version the program was built from.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // isTerminal tells whether a person is looking.

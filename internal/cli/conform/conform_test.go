@@ -24,7 +24,7 @@ import (
 func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code = Run(t.Context(), args, &out, &errOut)
+	code = Run(t.Context(), "scim-conformance", args, &out, &errOut)
 	require.NotContains(t, out.String()+errOut.String(), "goroutine ", "a panic must not reach the user")
 	return code, out.String(), errOut.String()
 }
@@ -171,6 +171,8 @@ func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
 		"a timeout that is none":       {[]string{"run", "http://localhost", "--timeout", "soon"}, "--timeout"},
 		"no requests":                  {[]string{"run", "http://localhost", "--max-requests", "0"}, "--max-requests"},
 		"an unknown format":            {[]string{"run", "http://localhost", "--format", "xml"}, "--format"},
+		"a command without its URL":    {[]string{"run"}, `Try "scim-conformance run --help".`},
+		"a clause that is not there":   {[]string{"explain", "RFC9999-1"}, "no clause is called so either"},
 		"an unknown check to explain":  {[]string{"explain", "nothing.at-all"}, "no check and no area"},
 		"a journal that is not there":  {[]string{"cleanup", filepath.Join(dir, "none.journal")}, "journal"},
 		"a token with a line break":    {[]string{"run", "http://localhost", "--token", "abc\n"}, "line break"},
@@ -185,7 +187,7 @@ func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
 }
 
 func TestHelpAndVersionAreClean(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"run", "--help"}, {"--version"}} {
+	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"help", "run"}, {"run", "--help"}, {"--version"}, {"version"}} {
 		code, stdout, _ := execute(t, args...)
 		require.Zero(t, code)
 		require.NotEmpty(t, stdout)
@@ -202,6 +204,24 @@ func openDirectory(w http.ResponseWriter, r *http.Request) {
 		"patch":{"supported":false},"bulk":{"supported":false,"maxOperations":0,"maxPayloadSize":0},"filter":{"supported":false,"maxResults":0},
 		"changePassword":{"supported":false},"sort":{"supported":false},"etag":{"supported":false},
 		"authenticationSchemes":[{"type":"oauthbearertoken","name":"Bearer","description":"A token."}]}`)(w, r)
+}
+
+func TestTheCleanupLineCanBePasted(t *testing.T) {
+	tests := []struct {
+		name string
+		run  runCommand
+		want string
+	}{
+		{"a plain path", runCommand{}, "scimwright conform cleanup /tmp/a.journal"},
+		{"a token", runCommand{connection: connection{Token: "secret"}}, `scimwright conform cleanup /tmp/a.journal --token "$SCIM_TOKEN"`},
+		{"a header keeps its value", runCommand{connection: connection{Header: []string{"X-Key: secret"}}}, "scimwright conform cleanup /tmp/a.journal --header 'X-Key: ...'"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, tt.run.cleanup("scimwright conform", "/tmp/a.journal"))
+		})
+	}
+	require.Equal(t, `'/tmp/it'\''s mine'`, quote("/tmp/it's mine"))
 }
 
 func TestExitCodesOfRun(t *testing.T) {
@@ -300,5 +320,5 @@ func TestAnInterruptedRunIsNotClean(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errOut bytes.Buffer
-	require.Equal(t, ExitUntested, Run(ctx, []string{"run", server.URL}, &out, &errOut), out.String())
+	require.Equal(t, ExitUntested, Run(ctx, "scim-conformance", []string{"run", server.URL}, &out, &errOut), out.String())
 }

@@ -6,10 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 type runCommand struct {
@@ -52,7 +55,7 @@ func (c *runCommand) Run(in *invocation) error {
 		defer jsonFile.Close()
 	}
 	opts.JournalStarted = func(path string) {
-		fmt.Fprintf(in.stderr, "Should this run be killed, remove what it created with: cleanup %s\n", path)
+		fmt.Fprintf(in.stderr, "Should this run be killed, remove what it created with: %s\n", c.cleanup(in.program, path))
 	}
 	if isTerminal(in.stderr) {
 		opts.Progress = progress(in.stderr)
@@ -65,11 +68,11 @@ func (c *runCommand) Run(in *invocation) error {
 		fmt.Fprint(in.stderr, clearLine)
 	}
 	if jsonFile != nil {
-		if err := report.JSON(jsonFile, result, version()); err != nil {
+		if err := report.JSON(jsonFile, result, frame.Version()); err != nil {
 			return fmt.Errorf("the JSON report could not be written: %w", err)
 		}
 	}
-	if reportErr := c.print(in.stdout, result); reportErr != nil {
+	if reportErr := c.print(in, result); reportErr != nil {
 		return fmt.Errorf("the report could not be written: %w", reportErr)
 	}
 	if err != nil {
@@ -96,11 +99,42 @@ func (c *runCommand) journal() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("scim-conformance-%s-%d.journal", time.Now().Format("20060102-150405"), os.Getpid()))
 }
 
-func (c *runCommand) print(w io.Writer, r *conformance.Result) error {
-	if c.Format == "json" {
-		return report.JSON(w, r, version())
+// cleanup is the command line that removes what a journal lists, to be pasted into a shell. It names the variable that the
+// token is read from, never the token.
+func (c *runCommand) cleanup(program, journal string) string {
+	words := []string{program, "cleanup", quote(journal)}
+	if c.Token != "" {
+		words = append(words, `--token "$SCIM_TOKEN"`)
 	}
-	return report.Text(w, r, report.TextOptions{Color: c.Color == "always" || c.Color == "auto" && isTerminal(w), Skipped: c.Skipped})
+	for _, h := range c.Header {
+		name, _, _ := strings.Cut(h, ":")
+		words = append(words, "--header "+quote(name+": ..."))
+	}
+	if c.CAFile != "" {
+		words = append(words, "--ca-file "+quote(c.CAFile))
+	}
+	return strings.Join(words, " ")
+}
+
+// plain matches what a shell takes as one word without quotes.
+var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+func quote(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func (c *runCommand) print(in *invocation, r *conformance.Result) error {
+	w := in.stdout
+	if c.Format == "json" {
+		return report.JSON(w, r, frame.Version())
+	}
+	return report.Text(w, r, report.TextOptions{
+		Color: c.Color == "always" || c.Color == "auto" && isTerminal(w), Skipped: c.Skipped,
+		Cleanup: func(journal string) string { return c.cleanup(in.program, journal) },
+	})
 }
 
 // consent names the flags in the refusal that the library words without them.
