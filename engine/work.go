@@ -315,6 +315,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		step = s.Feed(answer)
 	}
 	r.outcome = *step.Outcome
+	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
 }
 
 // conclude turns the outcome into what is stored.

@@ -41,6 +41,18 @@ func (a Auth) scheme() Scheme {
 	return a.Scheme
 }
 
+// secrets are the values that must not be told to anybody but the target.
+func (a Auth) secrets() []string {
+	if a.Secret == "" {
+		return nil
+	}
+	secrets := []string{a.Secret}
+	if _, password, ok := strings.Cut(a.Secret, ":"); ok && a.scheme() == Basic {
+		secrets = append(secrets, password)
+	}
+	return secrets
+}
+
 // header returns the value of the Authorization header, "" for none.
 func (a Auth) header() (string, error) {
 	if a.Secret == "" {

@@ -45,6 +45,7 @@ type Client struct {
 	authorization string
 	c             Config
 	http          *http.Client
+	redact        *wirelog.Redactor
 }
 
 // New checks the configuration. The error may be shown to an administrator: it does not contain the secret.
@@ -65,7 +66,9 @@ func New(c Config) (*Client, error) {
 	if c.Transport == nil {
 		c.Transport = http.DefaultTransport
 	}
-	client := &Client{base: strings.TrimRight(c.BaseURL, "/"), authorization: authorization, c: c}
+	client := &Client{
+		base: strings.TrimRight(c.BaseURL, "/"), authorization: authorization, c: c, redact: wirelog.NewRedactor(c.Auth.secrets()...),
+	}
 	client.http = client.over(c.Transport)
 	return client, nil
 }
@@ -101,15 +104,17 @@ func (c *Client) over(t http.RoundTripper) *http.Client {
 // Record returns a client that hands each exchange to sink, redacted; secrets are further values to be redacted.
 func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client {
 	d := *c
-	secrets = append(secrets, c.c.Auth.Secret)
-	if _, password, ok := strings.Cut(c.c.Auth.Secret, ":"); ok && c.c.Auth.Scheme == Basic {
-		secrets = append(secrets, password)
-	}
+	secrets = append(c.c.Auth.secrets(), secrets...)
+	d.redact = wirelog.NewRedactor(secrets...)
 	d.http = d.over(wirelog.Transport(c.c.Transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
 	return &d
 }
 
-// Do sends a request once. What went wrong is in Response.Err, a *Error; a complete answer with an error status is none.
+// Redact replaces the secrets of the client in a text that quotes the target.
+func (c *Client) Redact(text string) string { return c.redact.Text(text) }
+
+// Do sends a request once. What went wrong is in Response.Err, a *Error; a complete answer with an error status is none. The
+// body is as it came: whoever quotes it calls Redact.
 func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.c.Timeout, errTimeout)
 	defer cancel()
@@ -128,7 +133,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fail(0, err, "%s", noAnswer(err))
+		return fail(0, err, "%s", c.Redact(noAnswer(err)))
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
@@ -138,7 +143,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	case len(data) > MaxBody:
 		return fail(resp.StatusCode, nil, "the answer is longer than %d bytes", MaxBody)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return fail(resp.StatusCode, nil, "the target redirects to %q; redirects are not followed", resp.Header.Get("Location"))
+		return fail(resp.StatusCode, nil, "the target redirects to %q; redirects are not followed", c.Redact(resp.Header.Get("Location")))
 	}
 
 	out := plan.Response{Status: resp.StatusCode, ETag: resp.Header.Get("ETag"), RetryAfter: resp.Header.Get("Retry-After")}
@@ -155,9 +160,9 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if !json(mediaType) {
-		return fail(resp.StatusCode, err, "the answer is %s, not SCIM: %s", cmp.Or(mediaType, "of no declared type"), excerpt(data))
+		return fail(resp.StatusCode, err, "the answer is %s, not SCIM: %s", cmp.Or(c.Redact(mediaType), "of no declared type"), excerpt(c.Redact(string(data))))
 	}
-	return fail(resp.StatusCode, err, "the answer is not a JSON object (%v): %s", err, excerpt(data))
+	return fail(resp.StatusCode, err, "the answer is not a JSON object (%s): %s", c.Redact(err.Error()), excerpt(c.Redact(string(data))))
 }
 
 func (c *Client) request(ctx context.Context, r plan.Request) (*http.Request, error) {
@@ -199,7 +204,7 @@ func (c *Client) Test(ctx context.Context) error {
 	case got.Status != http.StatusOK:
 		problem = "expected 200"
 		if got.Body.Text("detail") != "" {
-			problem += "; the target says: " + got.Body.Text("detail")
+			problem += "; the target says: " + c.Redact(got.Body.Text("detail"))
 		}
 	case got.Body == nil:
 		problem = "the answer is empty"
@@ -260,10 +265,11 @@ func json(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-func excerpt(data []byte) string {
-	s := strings.ToValidUTF8(string(data[:min(len(data), errorExcerpt)]), "\uFFFD")
+// excerpt quotes the beginning of a redacted answer. It is redacted as a whole before it is cut: half a secret is not found.
+func excerpt(text string) string {
+	s := strings.ToValidUTF8(text[:min(len(text), errorExcerpt)], "\uFFFD")
 	s = strings.Join(strings.Fields(s), " ")
-	if len(data) > errorExcerpt {
+	if len(text) > errorExcerpt {
 		s += "…"
 	}
 	return fmt.Sprintf("%q", s)

@@ -1,7 +1,6 @@
 package wirelog
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -13,9 +12,6 @@ import (
 
 // Redacted stands where a secret was.
 const Redacted = "[redacted]"
-
-// minSecret is the shortest value that Options.Secrets replaces.
-const minSecret = 6
 
 // secretHeaders carry credentials, in canonical spelling.
 var secretHeaders = []string{
@@ -40,25 +36,7 @@ func secretName(name string) bool {
 	return slices.Contains(secretNames, name)
 }
 
-type redactor struct{ secrets *strings.Replacer }
-
-func newRedactor(secrets []string) *redactor {
-	var pairs []string
-	for _, s := range secrets {
-		if len(s) < minSecret {
-			continue
-		}
-		quoted, _ := json.Marshal(s) //nolint:errchkjson // a string always has a JSON form
-		for _, form := range []string{s, string(quoted[1 : len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s))} {
-			pairs = append(pairs, form, Redacted)
-		}
-	}
-	return &redactor{secrets: strings.NewReplacer(pairs...)}
-}
-
-func (r *redactor) text(s string) string { return r.secrets.Replace(s) }
-
-func (r *redactor) header(h http.Header) http.Header {
+func (r *Redactor) header(h http.Header) http.Header {
 	out := make(http.Header, len(h))
 	for name, values := range h {
 		secret := slices.Contains(secretHeaders, http.CanonicalHeaderKey(name))
@@ -67,7 +45,7 @@ func (r *redactor) header(h http.Header) http.Header {
 			if secret {
 				kept[i] = credentials(v)
 			} else {
-				kept[i] = r.text(v)
+				kept[i] = r.Text(v)
 			}
 		}
 		out[name] = kept
@@ -84,11 +62,11 @@ func credentials(v string) string {
 	return Redacted
 }
 
-func (r *redactor) url(u *url.URL) string {
+func (r *Redactor) url(u *url.URL) string {
 	out := *u
 	out.User = nil
 	out.RawQuery = form(u.RawQuery)
-	return r.text(out.String())
+	return r.Text(out.String())
 }
 
 // form redacts a query or form body and leaves the rest byte for byte.
@@ -104,16 +82,16 @@ func form(s string) string {
 }
 
 // body redacts whatever looks like JSON, also when it is cut off or embedded in something else.
-func (r *redactor) body(b []byte, contentType string) string {
+func (r *Redactor) body(b []byte, contentType string) string {
 	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	if t, _, _ := mime.ParseMediaType(contentType); t == "application/x-www-form-urlencoded" {
-		return r.text(form(s))
+		return r.whole(form(s))
 	}
 	out, secretPath := members(s, false)
 	if secretPath {
 		out, _ = members(s, true)
 	}
-	return r.text(out)
+	return r.whole(out)
 }
 
 // members replaces the values of secret members. It works on the text, token by token, so that spelling and order stay and a

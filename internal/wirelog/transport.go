@@ -26,14 +26,14 @@ func Transport(next http.RoundTripper, sink func(Exchange), o Options) http.Roun
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &transport{next: next, sink: sink, o: o, redact: newRedactor(o.Secrets)}
+	return &transport{next: next, sink: sink, o: o, redact: NewRedactor(o.Secrets...)}
 }
 
 type transport struct {
 	next   http.RoundTripper
 	sink   func(Exchange)
 	o      Options
-	redact *redactor
+	redact *Redactor
 }
 
 // recording is an exchange on its way. The transport below may still read the request body after it has returned the answer,
@@ -106,7 +106,7 @@ func (r *recording) finish(req *http.Request, resp *http.Response, err error) {
 		e.ResponseBody = cut(t.redact.body(response, resp.Header.Get("Content-Type")), t.o.MaxBody)
 	}
 	if err != nil {
-		e.Err = t.redact.text(err.Error())
+		e.Err = t.redact.Text(err.Error())
 	}
 	t.sink(e)
 }

@@ -1,9 +1,11 @@
 package wirelog_test
 
 import (
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -103,11 +105,45 @@ func TestTheTargetSeesWhatWasSent(t *testing.T) {
 }
 
 func TestAnEchoedTokenIsRedactedInEveryForm(t *testing.T) {
-	const token = `tok/en "with" quotes`
-	e := exchange(t, wirelog.Options{Secrets: []string{token, "a"}}, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"detail":"bad tok/en \"with\" quotes and tok/en "with" quotes, a pity"}`)
+	const token = `tok/en "with" <quotes>+`
+	for name, echo := range map[string]string{
+		"plain text":       token,
+		"JSON":             `tok/en \"with\" <quotes>+`,
+		"JSON for HTML":    `tok/en \"with\" \u003cquotes\u003e+`,
+		"JSON from PHP":    `tok\/en \"with\" <quotes>+`,
+		"a form":           url.QueryEscape(token),
+		"a query":          strings.ReplaceAll(url.QueryEscape(token), "+", "%20"),
+		"a path":           url.PathEscape(token),
+		"HTML":             "tok/en &#34;with&#34; &lt;quotes&gt;+",
+		"Base64":           base64.StdEncoding.EncodeToString([]byte(token)),
+		"Base64 for URLs":  base64.RawURLEncoding.EncodeToString([]byte(token)),
+		"Base64 in a form": url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(token))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "bad " + echo + " and " + echo + ", a pity"
+			require.Equal(t, "bad [redacted] and [redacted], a pity", wirelog.NewRedactor(token, "a").Text(text))
+			e := exchange(t, wirelog.Options{Secrets: []string{token, "a"}}, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", text)
+				_, _ = io.WriteString(w, text)
+			}, func(*http.Request) {})
+			require.Equal(t, "bad [redacted] and [redacted], a pity", e.ResponseBody)
+			require.Equal(t, "bad [redacted] and [redacted], a pity", e.ResponseHeader.Get("Location"))
+		})
+	}
+	require.Equal(t, "anything", new(wirelog.Redactor).Text("anything"))
+}
+
+func TestTheLongerOfTwoSecretsIsRedactedWhole(t *testing.T) {
+	r := wirelog.NewRedactor("password", "user:password", "password-of-user")
+	require.Equal(t, "[redacted], [redacted], [redacted]", r.Text("user:password, password-of-user, password"))
+}
+
+func TestASecretThatIsCutOffIsRedacted(t *testing.T) {
+	const token = "s3cr3t-token-of-the-target"
+	e := exchange(t, wirelog.Options{MaxBody: 100_000, Secrets: []string{token}}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat(" "+token, 10_000))
 	}, func(*http.Request) {})
-	require.Equal(t, `{"detail":"bad [redacted] and [redacted], a pity"}`, e.ResponseBody)
+	require.NotContains(t, e.ResponseBody, "s3cr3t")
 }
 
 func TestLongBodiesAreCut(t *testing.T) {

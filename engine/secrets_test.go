@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// lockedBuffer is what a logger writes to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// echoes are the ways in which a target tells what it was sent.
+var echoes = map[string]func(w http.ResponseWriter, secret string){
+	"in a JSON detail": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Content-Type", scim.MediaType)
+		w.WriteHeader(http.StatusUnauthorized)
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"schemas": []string{scim.ErrorMessage}, "status": "401", "scimType": secret, "detail": "«" + secret + "» is not valid",
+		})
+	},
+	"in a JSON detail of a refusal": func(w http.ResponseWriter, secret string) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]any{"detail": "«" + secret + "» is not valid"})
+	},
+	"on an HTML page": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, "<p>%s", strings.Repeat(secret+" ", 100))
+	},
+	"on an HTML page of an error": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, "<p>"+secret)
+	},
+	"at the border of an excerpt": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, strings.Repeat("x", 190)+secret)
+	},
+	"in a Location": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Location", "/login?was="+secret)
+		w.WriteHeader(http.StatusFound)
+	},
+	"in plain text": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, "who is "+secret+"?")
+	},
+	"in text that says it is JSON": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, secret)
+	},
+	"in any header": func(w http.ResponseWriter, secret string) {
+		w.Header().Set("WWW-Authenticate", `Bearer error="`+secret+`"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	},
+}
+
+func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
+	const token, password = "s3cr3t-token/1", "passw0rd-of-ann/2"
+	for what, c := range map[string]struct {
+		auth   engine.Auth
+		onPost bool // the password is echoed, by the create
+		forms  []string
+	}{
+		"bearer token": {auth: engine.Auth{Secret: token}},
+		"raw token":    {auth: engine.Auth{Scheme: engine.Raw, Secret: token}},
+		"user and password": {
+			auth:  engine.Auth{Scheme: engine.Basic, Secret: "me:" + token},
+			forms: []string{base64.StdEncoding.EncodeToString([]byte("me:" + token))},
+		},
+		"password of a user": {auth: engine.Auth{Secret: token}, onPost: true, forms: []string{password}},
+	} {
+		for how, echo := range echoes {
+			t.Run(what+" "+how, func(t *testing.T) {
+				log := &lockedBuffer{}
+				w := newWorld(t, sqldbtest.SQLite(t), engine.Options{
+					BreakerAfter: 1, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				})
+				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					switch {
+					case !c.onPost:
+						echo(rw, r.Header.Get("Authorization"))
+					case r.Method == http.MethodPost:
+						require.Contains(t, string(body), password)
+						echo(rw, password)
+					default:
+						_, _ = io.WriteString(rw, `{"totalResults":0}`)
+					}
+				}))
+				t.Cleanup(server.Close)
+				w.target.BaseURL, w.target.Auth = server.URL, c.auth
+				w.dir.SetTarget(app, w.target)
+				u := user("u-1", "ann")
+				u.Password = password
+				w.set("u-1", u)
+				w.poll("a result", func() bool { return len(w.told()) > 0 })
+				testErr := w.engine.Test(t.Context(), w.target)
+				w.stop(w.engine)
+
+				lane, err := w.engine.Lane(t.Context(), app)
+				require.NoError(t, err)
+				attempts, err := w.engine.Attempts(t.Context(), engine.AttemptQuery{App: app})
+				require.NoError(t, err)
+				require.NotEmpty(t, attempts)
+				state := w.state(engine.User, "u-1")
+				require.NotEmpty(t, state.LastError)
+				for place, text := range map[string]string{
+					"state": state.LastError, "hold": lane.Hold.Reason, "results": fmt.Sprintf("%+v", w.told()),
+					"exchanges": fmt.Sprintf("%+v", attempts), "log": log.String(), "test of the connection": fmt.Sprint(testErr),
+				} {
+					for _, secret := range append(c.forms, token[:8], password[:8]) {
+						require.NotContains(t, text, secret, place)
+					}
+				}
+			})
+		}
+	}
+}
+
+// told are the results so far.
+func (w *world) told() []engine.Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]engine.Result(nil), w.results...)
+}

@@ -1,0 +1,90 @@
+package wirelog
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// minSecret is the shortest value that a Redactor replaces.
+const minSecret = 6
+
+// Redactor replaces known secrets in what somebody else wrote: targets quote tokens and passwords in the details of their
+// errors, in pages and in redirects. The zero value replaces nothing. It may be used by several goroutines.
+type Redactor struct {
+	forms    []string // the spellings of the secrets, the longest first
+	replacer *strings.Replacer
+}
+
+// NewRedactor returns a Redactor for the secrets, in plain text and in Base64, each as it is spelled in text, JSON, URLs and
+// HTML. Values shorter than 6 bytes are ignored: replacing them would shred the text without protecting anything.
+func NewRedactor(secrets ...string) *Redactor {
+	r := &Redactor{}
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		for _, value := range []string{
+			s, base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)),
+			base64.RawURLEncoding.EncodeToString([]byte(s)),
+		} {
+			r.forms = append(r.forms, spellings(value)...)
+		}
+	}
+	slices.SortFunc(r.forms, func(a, b string) int { return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	r.forms = slices.Compact(r.forms)
+	pairs := make([]string, 0, 2*len(r.forms))
+	for _, form := range r.forms {
+		pairs = append(pairs, form, Redacted)
+	}
+	r.replacer = strings.NewReplacer(pairs...)
+	return r
+}
+
+// spellings are the ways in which a value is written into text, JSON, URLs and HTML.
+func spellings(value string) []string {
+	quoted := jsonString(value, false)
+	query := url.QueryEscape(value)
+	return []string{
+		value, quoted, jsonString(value, true), strings.ReplaceAll(quoted, "/", `\/`),
+		query, strings.ReplaceAll(query, "+", "%20"), url.PathEscape(value), html.EscapeString(value),
+	}
+}
+
+// jsonString is the value within the quotes of a JSON string.
+func jsonString(value string, escapeHTML bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(escapeHTML)
+	_ = e.Encode(value) // a string always has a JSON form
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}
+
+// Text returns s with [Redacted] wherever a secret was.
+func (r *Redactor) Text(s string) string {
+	if r.replacer == nil {
+		return s
+	}
+	return r.replacer.Replace(s)
+}
+
+// whole is Text for what may have been cut off anywhere: the beginning of a secret at the end is replaced too.
+func (r *Redactor) whole(s string) string {
+	s = r.Text(s)
+	longest := 0
+	for _, form := range r.forms {
+		for n := min(len(form)-1, len(s)); n > longest; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				longest = n
+			}
+		}
+	}
+	if longest < minSecret {
+		return s // less than that is as good as a coincidence
+	}
+	return s[:len(s)-longest] + Redacted
+}
