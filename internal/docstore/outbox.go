@@ -75,6 +75,9 @@ func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 // Relay hands the oldest events, at most batch of them, to fn in one transaction that also removes them, and returns how many
 // there were. When fn returns an error, everything is rolled back, the events stay, and the error is returned: what fn does in
 // tx happens exactly once. One relay runs at a time on a database; others wait. fn may run more than once, see sqldb.DB.Update.
+//
+// Unlike Update it runs at READ COMMITTED on PostgreSQL: the lock keeps relays apart, and whom fn tells may write its own rows
+// all the time, which would fail a serializable batch again and again.
 func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []Event) error) (n int, err error) {
 	// Most calls find nothing, and that needs no writing transaction.
 	var some int
@@ -85,7 +88,8 @@ func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []E
 	if err != nil {
 		return 0, fmt.Errorf("docstore: relay: %w", err)
 	}
-	err = s.Update(ctx, func(tx *Tx) error {
+	err = s.db.Update(ctx, func(sqlTx *sqldb.Tx) error {
+		tx := &Tx{sql: sqlTx, store: s}
 		if err := tx.sql.Lock(ctx, relayLock); err != nil {
 			return fmt.Errorf("docstore: relay: %w", err)
 		}

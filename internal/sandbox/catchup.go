@@ -55,13 +55,23 @@ func notTold(ctx context.Context, m *model.Model, store *docstore.Store, states 
 	for _, d := range docs {
 		known[d.ID] = d.Value
 	}
+	mappings, err := pushed(ctx, m, store, states)
+	if err != nil {
+		return nil, err
+	}
 	var untold []engine.State
 	for _, s := range states {
-		if _, ok := settled[s.Status]; !ok || s.Desired != s.Synced {
+		if _, ok := settled[s.Status]; !ok {
+			continue // a mark makes it dirty, and then a result will follow
+		}
+		if s.Kind == engine.Group {
+			mapping, ok := mappings[docstore.JoinID(s.App, s.ID)]
+			if ok && !groupTold(mapping, s) {
+				untold = append(untold, s)
+			}
 			continue
 		}
-		u, ok := known[model.AppUserID(s.App, s.ID)]
-		if s.Kind == engine.Group || ok && !told(u, s) {
+		if u, ok := known[model.AppUserID(s.App, s.ID)]; ok && !told(u, s) {
 			untold = append(untold, s)
 		}
 	}
@@ -73,4 +83,29 @@ func told(u model.AppUser, s engine.State) bool {
 	wrong := u.SyncState == model.SyncError
 	waits := u.SyncState == model.SyncOutOfSync || u.SyncState == model.SyncSyncing
 	return !waits && wrong == (s.LastError != "" && s.Status != engine.StatusSkipped) && (s.RemoteID == "" || u.ExternalID == s.RemoteID)
+}
+
+// pushed reads the push mappings of the groups among the states, tombstones too, by application and source group.
+func pushed(ctx context.Context, m *model.Model, store *docstore.Store, states []engine.State) (map[string]model.PushMapping, error) {
+	var pairs []any
+	for _, s := range states {
+		if s.Kind == engine.Group {
+			pairs = append(pairs, docstore.JoinID(s.App, s.ID))
+		}
+	}
+	found := map[string]model.PushMapping{}
+	if len(pairs) == 0 {
+		return found, nil
+	}
+	err := model.Each(ctx, store.Reader(), m.PushMappings, docstore.In(model.PushMappingByPair, pairs...), func(d docstore.Doc[model.PushMapping]) error {
+		found[docstore.JoinID(d.Value.AppID, d.Value.SourceGroupID)] = d.Value
+		return nil
+	})
+	return found, err
+}
+
+// groupTold says whether a push mapping says what the engine knows. A tombstone waits to be told that the target was.
+func groupTold(m model.PushMapping, s engine.State) bool {
+	failed := s.LastError != "" && s.Status != engine.StatusSkipped
+	return !m.Deleted && failed == (m.ErrorSummary != "") && (s.RemoteID == "" || m.RemoteID == s.RemoteID)
 }

@@ -66,15 +66,35 @@ func (r *relay) run(ctx context.Context) {
 	}
 }
 
+// drain relays what is waiting. It is for the start, before run.
+func (r *relay) drain(ctx context.Context) error {
+	for {
+		if n, err := r.step(ctx); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
 // step takes one batch of events and wakes the lanes they concern.
 func (r *relay) step(ctx context.Context) (int, error) {
 	var c concerned
 	n, err := r.store.Relay(ctx, relayBatch, func(tx *docstore.Tx, events []docstore.Event) error {
 		var err error
-		if c, err = concern(events); err != nil || len(c.marks) == 0 {
+		if c, err = concern(events); err != nil {
 			return err
 		}
-		return r.engine.Mark(ctx, tx.SQL().Execer(), c.marks...)
+		if len(c.marks) > 0 {
+			if err := r.engine.Mark(ctx, tx.SQL().Execer(), c.marks...); err != nil {
+				return err
+			}
+		}
+		// After the marks: those of a deleted app would wait for ever.
+		for _, app := range c.deleted {
+			if err := r.engine.Forget(ctx, tx.SQL().Execer(), app); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil || n == 0 {
 		return n, err
@@ -93,6 +113,8 @@ func (r *relay) step(ctx context.Context) (int, error) {
 type concerned struct {
 	marks []engine.Mark
 	kick  []string // apps whose connection or options may have changed: whatever held the lane deserves another look
+	// deleted are apps that are no more.
+	deleted []string
 }
 
 func (c concerned) apps() []string {
@@ -114,7 +136,7 @@ func concern(events []docstore.Event) (concerned, error) {
 				return concerned{}, err
 			}
 			if c.Provision {
-				all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.User, ID: c.User, Retry: c.Retry})
+				all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.User, ID: c.User})
 			}
 		case model.EventPushMappingChanged:
 			var c model.PushMappingChanged
@@ -127,7 +149,11 @@ func concern(events []docstore.Event) (concerned, error) {
 			if err := decode(e, &c); err != nil {
 				return concerned{}, err
 			}
-			all.kick = append(all.kick, c.App)
+			if c.Deleted {
+				all.deleted = append(all.deleted, c.App)
+			} else {
+				all.kick = append(all.kick, c.App)
+			}
 		}
 	}
 	return all, nil

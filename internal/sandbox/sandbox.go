@@ -94,6 +94,10 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	}
 
 	if s.settings.Seeded {
+		// Changes that were not relayed yet first: what they concern is not settled, whatever the engine last reached.
+		if err := p.relay.drain(ctx); err != nil {
+			return err
+		}
 		if err := catchUp(ctx, p.engine, p.bridge, p.model, p.store); err != nil {
 			return err
 		}

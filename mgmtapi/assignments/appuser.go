@@ -208,11 +208,10 @@ func (s *Slice) apply(
 		}
 		c.value.PasswordChanged = s.Now()
 	}
-	retry := false
 	if begun || differs(&before, &c.value) || c.value.SyncState == model.SyncError {
-		retry = t.touch(&c.value)
+		t.touch(&c.value)
 	}
-	return s.store(ctx, tx, c, retry)
+	return s.store(ctx, tx, c)
 }
 
 // checkCredentials checks the credentials against the scheme of the

@@ -64,14 +64,13 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	if u.Blocked = problem != ""; u.Blocked {
 		u.SyncState, u.ErrorSummary = model.SyncError, problem
 	}
-	retry := false
 	if differs(&doc.Value, &u) || u.SyncState == model.SyncError && !u.Blocked {
-		retry = t.touch(&u)
+		t.touch(&u)
 	}
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
 		u.SyncState = model.SyncOutOfSync // the user was activated: what waited for that is due
 	}
-	_, err = s.store(ctx, tx, change{doc: &doc, value: u}, retry)
+	_, err = s.store(ctx, tx, change{doc: &doc, value: u})
 	return err
 }
 

@@ -177,22 +177,16 @@ func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUs
 }
 
 // touch moves the sync state of an app user whose wanted state may have
-// changed, and says whether a failed attempt is to be repeated.
-func (t *target) touch(u *model.AppUser) (retry bool) {
-	switch {
-	case u.Status == model.AppUserStaged && u.SyncState == model.SyncError:
-		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
-		return true
-	case u.Status == model.AppUserProvisioned && t.conn.Updates():
-		retry = u.SyncState == model.SyncError
+// changed. What failed for good is tried again with it.
+func (t *target) touch(u *model.AppUser) {
+	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.Status == model.AppUserProvisioned && t.conn.Updates() {
 		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
 	}
-	return retry
 }
 
 // store writes the app user and emits the event. The engine is concerned when
 // it looked after the app user before or does so now.
-func (s *Slice) store(ctx context.Context, tx *docstore.Tx, c change, retry bool) (doc docstore.Doc[model.AppUser], err error) {
+func (s *Slice) store(ctx context.Context, tx *docstore.Tx, c change) (doc docstore.Doc[model.AppUser], err error) {
 	id := model.AppUserID(c.value.AppID, c.value.UserID)
 	concerned := c.value.Provisioned()
 	if c.doc != nil {
@@ -215,7 +209,7 @@ func (s *Slice) store(ctx context.Context, tx *docstore.Tx, c change, retry bool
 		return doc, err
 	}
 	return doc, s.Feed.Emit(ctx, tx, model.AppUserChanged{
-		App: c.value.AppID, User: c.value.UserID, Provision: concerned, Retry: retry,
+		App: c.value.AppID, User: c.value.UserID, Provision: concerned,
 	})
 }
 
@@ -237,7 +231,7 @@ func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, t *target, doc docs
 	if deactivate {
 		u.SyncState = model.SyncOutOfSync
 	}
-	_, err := s.store(ctx, tx, change{doc: &doc, value: u}, false)
+	_, err := s.store(ctx, tx, change{doc: &doc, value: u})
 	return err
 }
 
@@ -282,7 +276,7 @@ func (s *Slice) followGroup(
 	// Nobody waits for an answer about this user: a user name that cannot be
 	// used becomes the error of the app user instead of refusing the change of
 	// a group.
-	retry := t.touch(&c.value)
+	t.touch(&c.value)
 	problem, err := s.nameProblem(ctx, tx, t, &c.value)
 	if err != nil {
 		return err
@@ -290,7 +284,7 @@ func (s *Slice) followGroup(
 	if c.value.Blocked = problem != ""; c.value.Blocked {
 		c.value.SyncState, c.value.ErrorSummary = model.SyncError, problem
 	}
-	_, err = s.store(ctx, tx, c, retry)
+	_, err = s.store(ctx, tx, c)
 	return err
 }
 

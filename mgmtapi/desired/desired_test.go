@@ -167,7 +167,7 @@ func TestResultsMoveTheStatusOfAnAppUser(t *testing.T) {
 		// The next update of the assignment tries again.
 		w.Post("/apps/"+app+"/users/"+ada, `{"profile":{}}`).OK()
 		shows("STAGED", "OUT_OF_SYNC")
-		w.Expect(model.AppUserChanged{App: app, User: ada, Provision: true, Retry: true})
+		w.Expect(model.AppUserChanged{App: app, User: ada, Provision: true})
 
 		report(t, w, app, ada, desired.Result{Outcome: desired.Done, RemoteID: "r1"})
 		got := shows("PROVISIONED", "SYNCHRONIZED")

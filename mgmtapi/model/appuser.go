@@ -126,8 +126,6 @@ type AppUserChanged struct {
 	// Provision says that the provisioning engine is concerned: the user is,
 	// or is meant to be, in the target.
 	Provision bool `json:"provision,omitempty"`
-	// Retry says that an earlier permanent failure is to be tried again.
-	Retry bool `json:"retry,omitempty"`
 }
 
 // Topic implements Event.

@@ -320,9 +320,13 @@ func (s *Slice) dropGroup(ctx context.Context, tx *docstore.Tx, id string) error
 	return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: id})
 }
 
-// pushAll has the whole membership of every pushed group pushed.
+// pushAll has the whole membership of every pushed group pushed, and the
+// target told of the mappings that were deleted while pushes were off.
 func (s *Slice) pushAll(ctx context.Context, tx *docstore.Tx, app string) error {
-	return model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByLiveApp, app), func(m docstore.Doc[model.PushMapping]) error {
+	return model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByApp, app), func(m docstore.Doc[model.PushMapping]) error {
+		if m.Value.Deleted {
+			return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: app, Group: m.Value.SourceGroupID})
+		}
 		if m.Value.Status == model.PushInactive {
 			return nil
 		}

@@ -25,6 +25,7 @@ type call struct {
 	requestID string
 	base      string
 	principal Principal
+	route     string // the template that matched, empty while none has
 }
 
 type callKey struct{}

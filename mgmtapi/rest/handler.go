@@ -54,7 +54,7 @@ type Options struct {
 	MaxBody int64
 	// Now tells the time of the Date header. Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets one line for each internal error, with its id. Defaults to none.
+	// Logger gets one line for each internal error, with its id, and at level debug one for each request. Defaults to none.
 	Logger *slog.Logger
 }
 
@@ -110,6 +110,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set(HeaderRequestID, c.requestID)
 	header.Set("Date", h.options.Now().UTC().Format(http.TimeFormat))
 	header.Set("Cache-Control", "no-cache, no-store")
+	if h.options.Logger.Enabled(ctx, slog.LevelDebug) {
+		answer := &statusWriter{ResponseWriter: w}
+		w = answer
+		defer func(began time.Time) {
+			// The template and not the path: ids and logins in addresses are nobody's business.
+			h.options.Logger.DebugContext(ctx, "request", "method", r.Method, "route", c.route, "status", answer.status,
+				"duration", time.Since(began), "request_id", c.requestID)
+		}(time.Now())
+	}
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -124,6 +133,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error {
 	if err := h.takeQuota(w.Header(), r); err != nil {
 		return err
@@ -137,6 +159,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	if !ok {
 		return Fail(CodeNoPath)
 	}
+	c.route = e.template
 	op, ok := e.byMethod[r.Method]
 	if !ok {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}

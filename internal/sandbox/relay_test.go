@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// bench is the bridge and the relay over an engine that does not run: the test plays the lane's owner.
+type bench struct {
+	*testing.T
+	model  *model.Model
+	store  *docstore.Store
+	states *enginestore.Store
+	engine *engine.Engine
+	bridge *bridge
+	relay  *relay
+}
+
+func newBench(t *testing.T, db *sqldb.DB) *bench {
+	b := &bench{T: t, model: model.New()}
+	var err error
+	b.store, err = docstore.Open(t.Context(), db, time.Now, b.model.Tables()...)
+	require.NoError(t, err)
+	b.states, err = enginestore.NewOn(t.Context(), db)
+	require.NoError(t, err)
+	b.bridge = &bridge{desired: desired.New(b.model, b.store, nil, time.Now), log: slog.New(slog.DiscardHandler)}
+	b.engine, err = engine.New(engine.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
+	require.NoError(t, err)
+	b.relay = newRelay(b.store, b.engine, slog.New(slog.DiscardHandler))
+	return b
+}
+
+// own marks a principal and takes the app's lane.
+func (b *bench) own(kind engine.Kind, ids ...string) lane.Lease {
+	b.Helper()
+	require.NoError(b, b.store.Update(b.Context(), func(tx *docstore.Tx) error {
+		var marks []engine.Mark
+		for _, id := range ids {
+			marks = append(marks, engine.Mark{App: "a", Kind: kind, ID: id})
+		}
+		return b.engine.Mark(b.Context(), tx.SQL().Execer(), marks...)
+	}))
+	leases, _, err := b.states.Claim(b.Context(), "owner", time.Now(), time.Now().Add(time.Minute), 1)
+	require.NoError(b, err)
+	require.Len(b, leases, 1)
+	return leases[0]
+}
+
+func (b *bench) finish(l lane.Lease, f engine.Finish) {
+	b.Helper()
+	f.Gen, f.At = 1, time.Now()
+	err := b.states.Finish(b.Context(), l, f)
+	require.NoError(b, err)
+}
+
+func (b *bench) emit(events ...model.Event) {
+	b.Helper()
+	require.NoError(b, b.store.Update(b.Context(), func(tx *docstore.Tx) error {
+		for _, e := range events {
+			data, err := json.Marshal(e)
+			if err != nil {
+				return err
+			}
+			if err := b.store.Emit(b.Context(), tx, docstore.Event{Topic: e.Topic(), Key: e.Key(), Data: data}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// catchUp is what a start does before the engine runs.
+func (b *bench) catchUp() {
+	b.Helper()
+	require.NoError(b, b.relay.drain(b.Context()))
+	require.NoError(b, catchUp(b.Context(), b.engine, b.bridge, b.model, b.store))
+}
+
+func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
+	b := newBench(t, sqldbtest.SQLite(t))
+	l := b.own(engine.Group, "g")
+	b.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: plan.Created})
+	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
+		_, err := b.model.PushMappings.Insert(t.Context(), tx, "m1", model.PushMapping{
+			AppID: "a", SourceGroupID: "g", Status: model.PushInactive, RemoteID: "g1", Deleted: true, DeleteTarget: true, TargetName: "Staff",
+		})
+		return err
+	}))
+	b.emit(model.PushMappingChanged{App: "a", Group: "g"})
+
+	b.catchUp()
+	g, err := b.bridge.desired.Group(t.Context(), "a", "g")
+	require.NoError(t, err)
+	require.True(t, g.DeleteRemote, "the target was not told yet")
+}
+
+func TestAFailureThatWasNotToldIsToldAfterARestart(t *testing.T) {
+	b := newBench(t, sqldbtest.SQLite(t))
+	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
+		_, err := b.model.AppUsers.Insert(t.Context(), tx, model.AppUserID("a", "u"), model.AppUser{AppID: "a", UserID: "u", Status: model.AppUserStaged, SyncState: model.SyncOutOfSync})
+		return err
+	}))
+	l := b.own(engine.User, "u")
+	b.finish(l, engine.Finish{Kind: engine.User, ID: "u", Status: engine.StatusFailed, Attempts: 1, Error: "create: 400"})
+
+	b.catchUp()
+	doc, err := b.model.AppUsers.Get(t.Context(), b.store.Reader(), model.AppUserID("a", "u"))
+	require.NoError(t, err)
+	require.Equal(t, model.SyncError, doc.Value.SyncState)
+	require.Equal(t, "create: 400", doc.Value.ErrorSummary)
+}
+
+// The owner of a lane writes all the time while it works. That must not keep the relay from marking.
+func TestABusyLaneDoesNotHoldUpTheRelay(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		b := newBench(t, db)
+		var ids []string
+		for i := range 40 {
+			ids = append(ids, fmt.Sprint("x", i))
+		}
+		l := b.own(engine.User, ids...)
+		var events []model.Event
+		for i := range relayBatch {
+			events = append(events, model.AppUserChanged{App: "a", User: fmt.Sprint("y", i), Provision: true})
+		}
+		b.emit(events...)
+
+		var busy atomic.Bool
+		busy.Store(true)
+		var owners sync.WaitGroup
+		for c := range 4 {
+			owners.Go(func() {
+				for i := 0; busy.Load(); i++ {
+					_ = b.states.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
+				}
+			})
+		}
+		n, err := b.relay.step(t.Context())
+		busy.Store(false)
+		owners.Wait()
+		require.NoError(t, err)
+		require.Equal(t, relayBatch, n)
+	})
+}
