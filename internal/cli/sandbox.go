@@ -37,7 +37,8 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	s.Greet(in.stdout)
+	s.LogStart(in.ctx)
+	s.Greet(in.ctx, in.stdout)
 	return waitAndClose(in, s)
 }
 
@@ -54,6 +55,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
+	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL())
 	fmt.Fprintf(in.stdout, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.Token())
 	return waitAndClose(in, s)
 }
@@ -71,11 +73,13 @@ func waitAndClose(in *invocation, s server) error {
 	case <-in.ctx.Done():
 		fmt.Fprintln(in.stderr, "shutting down")
 	case <-s.Done():
+		in.log.ErrorContext(in.ctx, "serving ended by itself", "error", s.Err())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(in.ctx), shutdownTime)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
 		return fmt.Errorf("shut down: %w", err)
 	}
+	in.log.InfoContext(ctx, "stopped")
 	return s.Err()
 }

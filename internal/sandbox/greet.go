@@ -1,15 +1,20 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// Greet prints where everything answers, what was provisioned, and what to try next.
-func (s *Sandbox) Greet(w io.Writer) {
+// Greet prints where everything answers, what was provisioned, and what to try next. It asks the sandbox for a login that is
+// free.
+func (s *Sandbox) Greet(ctx context.Context, w io.Writer) {
 	r := s.ready
 	fmt.Fprintf(w, "scimwright sandbox is ready (%s)\n\n", s.took.Round(10*time.Millisecond))
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
@@ -32,7 +37,7 @@ func (s *Sandbox) Greet(w io.Writer) {
 	if len(s.settings.Apps) > 0 {
 		app := s.settings.Apps[0]
 		fmt.Fprintf(w, "\nTry it: create a user, assign it to %s, find it in the SCIM server\n", app.Label)
-		for _, line := range s.lines(app.ID) {
+		for _, line := range s.lines(app.ID, s.freeLogin(ctx)) {
 			fmt.Fprintln(w, "  "+line)
 		}
 		fmt.Fprintf(w, "\nEvery request that was sent, with its answer:\n  %s/apps/%s   (or GET %s/sandbox/v1/apps/%s/attempts)\n", r.BaseURL, app.ID, r.BaseURL, app.ID)
@@ -44,16 +49,60 @@ func (s *Sandbox) Greet(w io.Writer) {
 	}
 }
 
-// lines are the three command lines to paste.
-func (s *Sandbox) lines(app string) []string {
-	const login = "robin.example@northwind.example"
+// LogStart tells the log what Greet tells a person, without the tokens.
+func (s *Sandbox) LogStart(ctx context.Context) {
+	log := s.options.Logger
+	log.InfoContext(ctx, "sandbox started", "url", s.ready.BaseURL, "scim_url", s.ready.SCIMURL, "pid", s.ready.PID, "took", s.took)
+	for _, app := range s.summary {
+		log.InfoContext(ctx, "seeded", "app", app.label, "active_users", app.active, "inactive_users", app.inactive, "groups", app.groups, "not_in_sync", app.incomplete)
+	}
+}
+
+const (
+	// maxLogins is how many logins are tried before the first one has to do, whoever has it.
+	maxLogins = 50
+	// loginTime bounds asking for them.
+	loginTime = 5 * time.Second
+)
+
+// freeLogin returns a login for the user to try with that nobody has, so that the lines work on kept data a second time.
+func (s *Sandbox) freeLogin(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	api := &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}}
+	login := func(n int) string {
+		number := ""
+		if n > 1 {
+			number = strconv.Itoa(n)
+		}
+		return "robin.example" + number + "@northwind.example"
+	}
+	for n := 1; n <= maxLogins; n++ {
+		var found []created
+		search := url.Values{"search": {fmt.Sprintf("profile.login eq %q", login(n))}}
+		if err := api.Do(ctx, http.MethodGet, "/api/v1/users?"+search.Encode(), nil, &found); err != nil {
+			s.options.Logger.WarnContext(ctx, "no free login was found for the greeting", "error", err)
+			break
+		}
+		if len(found) == 0 {
+			return login(n)
+		}
+	}
+	return login(1)
+}
+
+// lines are the three command lines to paste. The first shows what the API answered, so that a refusal is seen where it
+// happens.
+func (s *Sandbox) lines(app, login string) []string {
 	r := s.ready
 	api := func(path, body string) string {
 		return fmt.Sprintf(`curl -sS -H "Authorization: SSWS %s" -H "Content-Type: application/json" -d %s %s%s`, r.APIToken, body, r.BaseURL, path)
 	}
 	return []string{
 		`NEW=$(` + api("/api/v1/users", `'{"profile":{"login":"`+login+`","email":"`+login+`","firstName":"Robin","lastName":"Example"}}'`) +
-			` | grep -o '00u[0-9A-Za-z]*' | head -1); echo "created user $NEW"`,
+			`); echo "$NEW"; NEW=$(echo "$NEW" | grep -o '00u[0-9A-Za-z]*' | head -1)`,
 		api("/api/v1/apps/"+app+"/users", `"{\"id\":\"$NEW\"}"`) + "; echo",
 		fmt.Sprintf(`sleep 1; curl -sS -G -H "Authorization: Bearer %s" --data-urlencode 'filter=userName eq "%s"' %s/Users; echo`, r.SCIMToken, login, r.SCIMURL),
 	}

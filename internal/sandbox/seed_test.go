@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,7 +34,7 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 	require.Equal(t, 1, inactive, "the leaver was provisioned and deactivated")
 
 	var greeting bytes.Buffer
-	s.Greet(&greeting)
+	s.Greet(t.Context(), &greeting)
 	text := greeting.String()
 	for _, part := range []string{r.BaseURL + "/api/v1", r.APIToken, r.SCIMURL, r.SCIMToken, "19 active users, 2 groups", "10 active users, 1 deactivated, 1 group"} {
 		require.Contains(t, text, part)
@@ -44,6 +46,35 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, lines, "three lines to paste:\n%s", text)
+}
+
+func TestTheGreetingNamesALoginThatIsFree(t *testing.T) {
+	s, api := startSandbox(t, sandbox.Options{})
+	for _, login := range []string{"robin.example@northwind.example", "robin.example2@northwind.example", "robin.example3@northwind.example"} {
+		var greeting bytes.Buffer
+		s.Greet(t.Context(), &greeting)
+		require.Contains(t, greeting.String(), `"login":"`+login+`"`)
+		require.Contains(t, greeting.String(), `userName eq "`+login+`"`)
+		newUser(t, api, login)
+	}
+}
+
+// Pasted a second time, the first line shows why nothing was created.
+func TestThePastedLineShowsARefusal(t *testing.T) {
+	s, _ := startSandbox(t, sandbox.Options{})
+	var greeting bytes.Buffer
+	s.Greet(t.Context(), &greeting)
+	line := regexp.MustCompile(`(?m)^  NEW=.*$`).FindString(greeting.String())
+	require.NotEmpty(t, line)
+	paste := func() string {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", line+`; echo "NEW is <$NEW>"`).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	require.Regexp(t, `NEW is <00u[0-9A-Za-z]{17}>`, paste())
+	second := paste()
+	require.Contains(t, second, "NEW is <>")
+	require.Contains(t, second, "E0000001", "the answer of the API is shown")
 }
 
 func TestARestartKeepsTokensAndOrganisationAndFollowsTheAddress(t *testing.T) {
