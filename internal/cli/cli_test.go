@@ -105,7 +105,7 @@ func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() str
 }
 
 func TestTheSandboxRunsUntilItIsInterrupted(t *testing.T) {
-	ready, output, stop := start(t, "sandbox", "--listen", "127.0.0.1:0", "--empty", "--api-token", "secret", "--scim-token", "other")
+	ready, output, stop := start(t, "--log-level", "debug", "sandbox", "--listen", "127.0.0.1:0", "--empty", "--api-token", "secret", "--scim-token", "other")
 	require.Equal(t, "secret", ready.APIToken)
 	require.Equal(t, "other", ready.SCIMToken)
 	require.Equal(t, os.Getpid(), ready.PID)
@@ -120,5 +120,9 @@ func TestTheSandboxRunsUntilItIsInterrupted(t *testing.T) {
 
 	require.Equal(t, cli.ExitOK, stop(), output())
 	require.Contains(t, output(), "scimwright sandbox is ready")
+	for _, logged := range []string{`"msg":"sandbox started"`, `"route":"/sandbox/v1/api-tokens","status":201`, `"msg":"stopped"`} {
+		require.Contains(t, output(), logged)
+	}
+	require.NotRegexp(t, `"msg".*`+token, output(), "no line of the log holds a token")
 	require.Error(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil), "nobody answers any more")
 }

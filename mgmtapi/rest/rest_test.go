@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -269,6 +270,27 @@ func TestInternalErrorsAreLoggedUnderTheIDTheCallerSees(t *testing.T) {
 			require.Contains(t, log.String(), body.ErrorID)
 			require.Contains(t, log.String(), w.Header().Get(rest.HeaderRequestID))
 			require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+		})
+	}
+}
+
+func TestAtLevelDebugEveryRequestIsOneLineWithoutItsSecrets(t *testing.T) {
+	for do, want := range map[string]string{
+		"GET /api/v1/breaks/id-of-somebody?q=who": "method=GET route=/api/v1/breaks/{id} status=500",
+		"GET /nowhere/id-of-somebody":             `method=GET route="" status=404`,
+	} {
+		t.Run(do, func(t *testing.T) {
+			var log bytes.Buffer
+			h, err := rest.NewHandler(routes(), rest.Options{Guard: guard{}, Limiter: noLimits{}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+			require.NoError(t, err)
+			w := send(h, do, "", "Authorization", "top-secret")
+			line := regexp.MustCompile(`(?m)^.*level=DEBUG msg=request.*$`).FindAllString(log.String(), -1)
+			require.Len(t, line, 1)
+			require.Contains(t, line[0], want)
+			require.Contains(t, line[0], "request_id="+w.Header().Get(rest.HeaderRequestID))
+			require.Contains(t, line[0], "duration=")
+			require.NotContains(t, log.String(), "top-secret")
+			require.NotContains(t, log.String(), "id-of-somebody")
 		})
 	}
 }
