@@ -402,6 +402,29 @@ func TestABurstOfChangesCollapses(t *testing.T) {
 	require.Equal(t, s.Desired, s.Synced)
 }
 
+func TestAResultSaysThatAMarkCameMeanwhile(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	marked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.mark(userMark("u-1"))
+			close(marked)
+		}
+		w.fake.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	w.target.BaseURL = server.URL
+	w.dir.SetTarget(app, w.target)
+	w.set("u-1", user("u-1", "ann"))
+	<-marked
+	w.wait()
+	var got []engine.Status
+	for _, r := range w.told() {
+		got = append(got, r.Status)
+	}
+	require.Equal(t, []engine.Status{engine.StatusDirty, engine.StatusClean}, got)
+}
+
 func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	w.set("old", user("old", "old"))
@@ -480,7 +503,7 @@ func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
 		w.engine = w.start(engine.Options{Sweep: 10 * time.Millisecond})
 		w.wait()
 		require.Len(t, w.fake.Users(), 1)
-		err = w.store.Finish(t.Context(), leases[0], engine.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
+		_, err = w.store.Finish(t.Context(), leases[0], engine.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
 		require.ErrorIs(t, err, engine.ErrLeaseLost)
 		require.Equal(t, "u1", w.state(engine.User, "u-1").RemoteID)
 	})

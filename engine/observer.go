@@ -13,7 +13,7 @@ type Result struct {
 	ID        string
 	Operation plan.Operation
 	Outcome   plan.Class
-	Status    Status
+	Status    Status // as stored: StatusDirty when a mark came meanwhile, so that another result follows
 	RemoteID  string // id at the target, empty when not known
 	HTTP      int    // status that decided, 0 for none
 	Error     string // empty unless something is wrong

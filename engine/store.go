@@ -227,8 +227,9 @@ type Store interface {
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that
-	// changes or loses it is no longer in any group of the target.
-	Finish(ctx context.Context, l lane.Lease, f Finish) error
+	// changes or loses it is no longer in any group of the target. The status is the stored one: StatusDirty instead of f.Status
+	// when the principal is due again at once.
+	Finish(ctx context.Context, l lane.Lease, f Finish) (Status, error)
 
 	// Members reads members of a pushed group.
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)

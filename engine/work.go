@@ -210,7 +210,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 	r.conclude(interrupted)
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	if err := r.w.e.o.Store.Finish(store, r.w.tenure.Lease, r.finish); err != nil {
+	if r.finish.Status, err = r.w.e.o.Store.Finish(store, r.w.tenure.Lease, r.finish); err != nil {
 		return lane.Signal{}, err
 	}
 	if interrupted {

@@ -76,8 +76,8 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 const keptExchanges = 100
 
 // Finish implements engine.Store.
-func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) error {
-	return s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
+func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (status engine.Status, err error) {
+	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		var before string
 		err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 			l.App, string(f.Kind), f.ID).Scan(&before)
@@ -86,7 +86,7 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) error
 		} else if err != nil {
 			return err
 		}
-		if err := finishState(ctx, tx, l.App, f); err != nil {
+		if status, err = finishState(ctx, tx, l.App, f); err != nil {
 			return err
 		}
 		switch {
@@ -100,21 +100,22 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) error
 		}
 		return keepExchanges(ctx, tx, l.App, f)
 	})
+	return status, err
 }
 
-func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) error {
+func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
 	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
 	// waits with the principal.
-	_, err := tx.Exec(ctx, `UPDATE sync_state SET
+	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET
 		synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END,
 		status   = CASE WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END,
 		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
 		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?
-		WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		parked, f.Gen, string(f.Status),
 		parked, f.Gen, ms(f.At), due(f.NextAt),
@@ -122,7 +123,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		string(f.Status),
 		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
 		app, string(f.Kind), f.ID)
-	return err
+	return status, err
 }
 
 // moveMember is called when the id of a user at the target changed: groups that wait for the user, or that had it under its

@@ -118,7 +118,7 @@ func (s *suite) state(kind engine.Kind, id string) engine.State {
 	return found[0]
 }
 
-func (s *suite) finish(l lane.Lease, f engine.Finish) {
+func (s *suite) finish(l lane.Lease, f engine.Finish) engine.Status {
 	s.t.Helper()
 	if f.Kind == "" {
 		f.Kind = engine.User
@@ -130,7 +130,9 @@ func (s *suite) finish(l lane.Lease, f engine.Finish) {
 		f.Gen = s.state(f.Kind, f.ID).Desired
 	}
 	f.At = s.now
-	require.NoError(s.t, s.store.Finish(s.t.Context(), l, f))
+	stored, err := s.store.Finish(s.t.Context(), l, f)
+	require.NoError(s.t, err)
+	return stored
 }
 
 func testMark(t *testing.T, s *suite) {
@@ -189,12 +191,16 @@ func testMarkMeanwhile(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
 	s.mark(engine.Mark{ID: "a"})
-	s.finish(l, engine.Finish{ID: "a", Gen: 1, RemoteID: "r1"})
+	require.Equal(t, engine.StatusDirty, s.finish(l, engine.Finish{ID: "a", Gen: 1, RemoteID: "r1"}), "the caller learns that there is more")
 	got := s.state(engine.User, "a")
 	require.Equal(t, []int64{2, 1}, []int64{got.Desired, got.Synced})
 	require.Equal(t, []string{"user a"}, s.due())
 	s.finish(l, engine.Finish{ID: "a", Gen: 1, Status: engine.StatusFailed})
 	require.Equal(t, []string{"user a"}, s.due(), "a refusal of an older state does not park the newer one")
+	later := engine.Finish{ID: "a", Gen: 1, Status: engine.StatusRetrying, Attempts: 1, NextAt: s.now.Add(time.Hour)}
+	require.Equal(t, engine.StatusRetrying, s.finish(l, later), "a back-off stays")
+	s.mark(engine.Mark{ID: "a", Retry: true})
+	require.Equal(t, engine.StatusClean, s.finish(l, engine.Finish{ID: "a"}))
 }
 
 func testBackoff(t *testing.T, s *suite) {
@@ -237,7 +243,8 @@ func testEpoch(t *testing.T, s *suite) {
 	require.ErrorIs(t, s.store.Extend(ctx, old, s.now.Add(time.Hour)), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.Release(ctx, old, lane.Hold{}, time.Time{}), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.Begin(ctx, old, []engine.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}), engine.ErrLeaseLost)
-	require.ErrorIs(t, s.store.Finish(ctx, old, engine.Finish{Kind: engine.User, ID: "a", Gen: 1, Status: engine.StatusClean, RemoteID: "stale"}), engine.ErrLeaseLost)
+	_, err := s.store.Finish(ctx, old, engine.Finish{Kind: engine.User, ID: "a", Gen: 1, Status: engine.StatusClean, RemoteID: "stale"})
+	require.ErrorIs(t, err, engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.SaveMembers(ctx, old, "g", 0, []engine.MemberAnswer{{User: "a", Want: true}}), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.EndWalk(ctx, old, "g", 1), engine.ErrLeaseLost)
 	got := s.state(engine.User, "a")
@@ -524,7 +531,7 @@ func testConcurrent(t *testing.T, s *suite) {
 		}
 		all.Go(func() {
 			for n := range rounds {
-				err := s.store.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, n), At: s.now})
+				_, err := s.store.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, n), At: s.now})
 				if err != nil && !errors.Is(err, engine.ErrNotFound) {
 					t.Error(err)
 				}

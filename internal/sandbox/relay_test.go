@@ -66,7 +66,7 @@ func (b *bench) own(kind engine.Kind, ids ...string) lane.Lease {
 func (b *bench) finish(l lane.Lease, f engine.Finish) {
 	b.Helper()
 	f.Gen, f.At = 1, time.Now()
-	err := b.states.Finish(b.Context(), l, f)
+	_, err := b.states.Finish(b.Context(), l, f)
 	require.NoError(b, err)
 }
 
@@ -148,7 +148,7 @@ func TestABusyLaneDoesNotHoldUpTheRelay(t *testing.T) {
 		for c := range 4 {
 			owners.Go(func() {
 				for i := 0; busy.Load(); i++ {
-					_ = b.states.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
+					_, _ = b.states.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
 				}
 			})
 		}
