@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -189,4 +190,25 @@ func TestManyMembersAreSentInBatches(t *testing.T) {
 		t.Error(diff)
 	}
 	require.Len(t, w.members(), 35)
+}
+
+func TestAPushWhoseAnswerIsLostIsMadeGoodWhenItsChangeIsTakenBack(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
+	w.dir.SetUser(app, "a", user("a", "name-a"))
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(groupMark("g"), userMark("a"))
+	w.wait()
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", DropAfter: true})
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Coffee"})
+	w.join("g", "a", true)
+	w.poll("the lost answer", func() bool { return w.state(engine.Group, "g").Status == engine.StatusRetrying })
+	require.Equal(t, "Coffee", w.fake.Groups()[0].Text("displayName"))
+	require.Equal(t, []string{"name-a"}, w.members())
+
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.dir.SetMember(app, "g", "a", false)
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{"a"}, Retry: true})
+	w.wait()
+	require.Equal(t, "Tea", w.fake.Groups()[0].Text("displayName"))
+	require.Empty(t, w.members())
 }

@@ -125,8 +125,10 @@ type Finish struct {
 	RemoteName string
 	Origin     plan.Origin
 
-	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows.
+	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
+	// makes the whole membership due: what the target has is not known.
 	Replaced bool
+	Unsure   bool
 	Forget   bool
 	Added    []RemoteMember
 	Removed  []RemoteMember

@@ -325,7 +325,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Replaced, f.Added, f.Removed = o.Replaced, o.Added, o.Removed
+	f.Replaced, f.Added, f.Removed, f.Unsure = o.Replaced, o.Added, o.Removed, o.Unsure
 	failures := r.row.Attempts + 1
 	switch {
 	case interrupted:

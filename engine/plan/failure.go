@@ -66,6 +66,11 @@ func classOf(r Response) Class {
 // ok says whether the answer is a readable success.
 func ok(r Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }
 
+// unsure says whether a request that failed may have been carried out all the same.
+func unsure(r Response) bool {
+	return r.Err != nil || r.Status == http.StatusRequestTimeout || r.Status >= 500 && classOf(r) != Throttled
+}
+
 // conflict says whether a create was refused because the resource exists. Not every server answers 409.
 func conflict(r Response) bool {
 	return r.Status == http.StatusConflict ||

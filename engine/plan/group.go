@@ -46,7 +46,8 @@ func (in GroupInput) NeedsMembers() bool {
 //	inactive:        nothing
 //	absent:          DELETE if asked for, otherwise forget the link
 //
-// More members than fit in one request follow in further ones.
+// More members than fit in one request follow in further ones. After a change whose answer was lost the whole list and the name
+// are sent again: the caller sets Full, and the name counts as not known.
 func Group(in GroupInput) *Sequence {
 	if in.Batch <= 0 {
 		in.Batch = DefaultBatch
@@ -290,6 +291,9 @@ func (g *group) patch(operations []*scim.Object, then func() Step) Step {
 		case r.Err == nil && r.Status == http.StatusNotFound:
 			return g.gone(r)
 		case !ok(r):
+			if unsure(r) { // deltas and a comparison of names would start from what the target may not have any more
+				g.out.Unsure, g.out.Name = true, ""
+			}
 			return g.fail(fail(r).in("push"))
 		}
 		g.out.Status, g.out.Name = r.Status, g.in.DisplayName

@@ -85,6 +85,9 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	if o.Replaced || o.Added != nil || o.Removed != nil {
 		fmt.Fprintf(&b, " replaced=%v added=%v removed=%v", o.Replaced, o.Added, o.Removed)
 	}
+	if o.Unsure {
+		b.WriteString(" unsure")
+	}
 	if o.Message != "" {
 		fmt.Fprintf(&b, "\n  %s", o.Message)
 	}

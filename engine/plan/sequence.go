@@ -112,6 +112,8 @@ type Outcome struct {
 	Replaced bool
 	Added    []Member
 	Removed  []Member
+	// Unsure says that a change of the group was sent and its answer was lost: which members it has is not known.
+	Unsure bool
 }
 
 // Step is what a sequence wants next: exactly one of the two is set.

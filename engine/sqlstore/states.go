@@ -110,6 +110,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 	// waits with the principal.
 	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET
 		synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END,
+		full_gen = CASE WHEN ? = 1 THEN desired_gen ELSE full_gen END,
 		status   = CASE WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END,
 		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
@@ -117,6 +118,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
+		bit(f.Unsure),
 		parked, f.Gen, string(f.Status),
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,

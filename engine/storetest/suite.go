@@ -393,6 +393,13 @@ func testMembers(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Pushed: true, PushedID: "r1", RemoteID: "r1", RemoteName: "ann"}, {User: "c", Want: true}}, pending))
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Removed: []plan.Member{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersPending)))
+	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusRetrying, NextAt: s.now, Unsure: true})
+	got := s.state(engine.Group, "g")
+	require.Greater(t, got.Full, got.Synced, "after a lost answer the whole membership is due")
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g"})
+	got = s.state(engine.Group, "g")
+	require.LessOrEqual(t, got.Full, got.Synced)
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Forget: true})
 	require.Empty(t, s.members(engine.MembersWanted))
 }
