@@ -46,7 +46,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	funcs := template.FuncMap{"style": func() string { return style }, "clock": clock, "tone": tone, "statusTone": statusTone}
 	for _, name := range []string{"overview", "app", "history", "error"} {
-		t, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/"+name+".html")
+		t, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/exchanges.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("console: page %s: %w", name, err)
 		}

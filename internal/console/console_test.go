@@ -26,7 +26,8 @@ func (fixed) App(_ context.Context, app string) (AppPage, error) {
 	if app != "0oa1" {
 		return AppPage{}, ErrNotFound
 	}
-	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running"}, Principals: []Principal{{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Error: `409 "taken"`, Updated: time.UnixMilli(0)}}}, nil
+	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running"}, Principals: []Principal{{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Attempts: 1, Error: `409 "taken"`, Updated: time.UnixMilli(0)}},
+		Exchanges: []Exchange{{Of: &Principal{Kind: "user", ID: "00u1", Name: "ada@x.example"}, At: time.UnixMilli(0), Method: "POST", Path: "/Users", Status: 409, Duration: time.Millisecond, Request: `{"userName":"<script>"}`}}}, nil
 }
 
 func (fixed) History(context.Context, string, string, string) (HistoryPage, error) {

@@ -37,12 +37,15 @@ type App struct {
 	InSync, Waiting, Wrong int    // principals by state
 }
 
-// AppPage is an application with its principals.
+// AppPage is an application with its principals and the latest exchanges of all of them.
 type AppPage struct {
 	App
+	// Principals come with those first that are wrong, then those that wait, and by name.
 	Principals []Principal
 	// More says that there are principals beyond those shown.
 	More bool
+	// Exchanges are the latest, newest first.
+	Exchanges []Exchange
 }
 
 // Principal is a user or group at one application.
@@ -64,6 +67,8 @@ type HistoryPage struct {
 
 // Exchange is one request to the target, redacted.
 type Exchange struct {
+	// Of is whom the exchange was about, nil where the page is about nobody else.
+	Of           *Principal
 	At           time.Time
 	Method, Path string
 	Status       int // 0 when no answer came

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -14,9 +16,11 @@ import (
 )
 
 const (
-	// consolePrincipals and consoleExchanges bound what one page shows.
+	// consolePrincipals, consoleExchanges and consoleLatest bound what one page shows: the principals of an application, the
+	// exchanges of a principal, and those of an application.
 	consolePrincipals = 200
 	consoleExchanges  = 100
+	consoleLatest     = 30
 )
 
 // consoleSource gives the console what the management API's documents and the engine's state say.
@@ -59,13 +63,11 @@ func (c *consoleSource) App(ctx context.Context, id string) (console.AppPage, er
 		return console.AppPage{}, err
 	}
 	page := console.AppPage{App: app}
-	states, err := c.engine.States(ctx, engine.StateQuery{App: id, Limit: consolePrincipals + 1})
+	states, more, err := c.principals(ctx, id)
 	if err != nil {
 		return page, err
 	}
-	if len(states) > consolePrincipals {
-		states, page.More = states[:consolePrincipals], true
-	}
+	page.More = more
 	names, err := c.names(ctx, states)
 	if err != nil {
 		return page, err
@@ -73,7 +75,68 @@ func (c *consoleSource) App(ctx context.Context, id string) (console.AppPage, er
 	for _, s := range states {
 		page.Principals = append(page.Principals, principal(s, names[s.ID]))
 	}
-	return page, nil
+	slices.SortStableFunc(page.Principals, func(a, b console.Principal) int {
+		return cmp.Or(cmp.Compare(urgency(a.Status), urgency(b.Status)), cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
+	})
+	page.Exchanges, err = c.latest(ctx, id)
+	return page, err
+}
+
+// principals returns the states that the page of an app shows: those that are wrong before others, where there are more than
+// it has room for.
+func (c *consoleSource) principals(ctx context.Context, app string) (states []engine.State, more bool, err error) {
+	seen := map[string]bool{}
+	for _, status := range []engine.Status{engine.StatusFailed, engine.StatusHeld, ""} {
+		found, err := c.engine.States(ctx, engine.StateQuery{App: app, Status: status, Limit: consolePrincipals + 1})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, s := range found {
+			if key := string(s.Kind) + " " + s.ID; !seen[key] {
+				seen[key] = true
+				states = append(states, s)
+			}
+		}
+	}
+	if len(states) > consolePrincipals {
+		return states[:consolePrincipals], true, nil
+	}
+	return states, false, nil
+}
+
+// urgency orders principals: first what somebody has to look at.
+func urgency(status string) int { return slices.Index([]string{failed, waiting, inSync}, status) }
+
+// latest returns the latest exchanges of an app with whom they were about.
+func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchange, error) {
+	attempts, err := c.engine.Attempts(ctx, engine.AttemptQuery{App: id, Limit: consoleLatest})
+	if err != nil {
+		return nil, err
+	}
+	var about []engine.State
+	for _, a := range attempts {
+		about = append(about, engine.State{Kind: a.Kind, ID: a.Principal})
+	}
+	names, err := c.names(ctx, about)
+	if err != nil {
+		return nil, err
+	}
+	var all []console.Exchange
+	for _, a := range attempts {
+		e := exchange(a)
+		if a.Principal != "" {
+			e.Of = &console.Principal{Kind: string(a.Kind), ID: a.Principal, Name: cmp.Or(names[a.Principal], a.Principal)}
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func exchange(a engine.Attempt) console.Exchange {
+	return console.Exchange{
+		At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration.Round(10 * time.Microsecond),
+		Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a),
+	}
 }
 
 // History implements console.Source.
@@ -99,10 +162,7 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 	}
 	page := console.HistoryPage{App: app, Principal: principal(state, names[who])}
 	for _, a := range attempts {
-		page.Exchanges = append(page.Exchanges, console.Exchange{
-			At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration.Round(10 * time.Microsecond),
-			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a),
-		})
+		page.Exchanges = append(page.Exchanges, exchange(a))
 	}
 	return page, nil
 }
