@@ -425,6 +425,53 @@ func TestAResultSaysThatAMarkCameMeanwhile(t *testing.T) {
 	require.Equal(t, []engine.Status{engine.StatusDirty, engine.StatusClean}, got)
 }
 
+// off is a user that is not assigned any more.
+func off(id, name string) engine.UserState {
+	u := user(id, name)
+	u.Want = engine.Inactive
+	return u
+}
+
+func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
+	for name, again := range map[string]func(w *world){
+		"gone before the deactivation": func(w *world) {
+			w.fake.Remove("Users", "u1")
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			require.Empty(w.t, w.state(engine.User, "u-1").RemoteID)
+		},
+		"gone after the deactivation": func(w *world) {
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			w.fake.Remove("Users", "u1")
+		},
+		"gone after the deactivation, and the first try fails": func(w *world) {
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			w.fake.Remove("Users", "u1")
+			w.fake.Inject(enginetest.Fault{Method: "GET", Status: 500})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+			w.target.OnMissing = engine.Fail
+			w.dir.SetTarget(app, w.target)
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			again(w)
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			require.Len(t, w.fake.Users(), 1)
+			require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, w.state(engine.User, "u-1").LastError)
+
+			w.fake.Remove("Users", w.state(engine.User, "u-1").RemoteID)
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-1").Status, "an account that vanishes meanwhile is reported")
+		})
+	}
+}
+
 func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	w.set("old", user("old", "old"))
@@ -450,7 +497,7 @@ func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	require.Equal(t, "PATCH /Users/u1", w.fake.Requests()[0])
 }
 
-func TestStopMayBeCalledTwiceAndWithoutStart(t *testing.T) {
+func TestStopMayBeCalledTwiceAndWithoutStartAndIsFinal(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	require.NoError(t, w.engine.Start(t.Context()), "a second start does nothing")
 	w.stop(w.engine)
@@ -459,6 +506,9 @@ func TestStopMayBeCalledTwiceAndWithoutStart(t *testing.T) {
 	require.NoError(t, err)
 	w.stop(never)
 	w.stop(never)
+	for _, stopped := range []*engine.Engine{w.engine, never} {
+		require.ErrorContains(t, stopped.Start(t.Context()), "it was stopped")
+	}
 }
 
 func TestStopCutsOffWhatHangsAndTheNextEngineGoesOn(t *testing.T) {

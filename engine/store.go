@@ -64,6 +64,7 @@ type State struct {
 	Status   Status
 	Want     Want      // what was last worked towards, empty before the first time
 	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
+	Anew     bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
 	NextAt   time.Time // when it is due; zero when nothing is due
 	Attempts int       // failures in a row
 

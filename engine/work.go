@@ -266,6 +266,9 @@ func (r *run) user(ctx context.Context) error {
 		return err
 	}
 	t := r.target
+	if r.row.Anew {
+		t.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
+	}
 	password := want.Password
 	if password == "" {
 		password = placeholder()

@@ -318,7 +318,7 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 // gone handles a known account that the target does not have any more.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != Active {
-		u.out.Status = r.Status
+		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
 		return u.end(Done, "")
 	}
 	lost := u.out.RemoteID

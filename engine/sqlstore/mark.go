@@ -16,9 +16,9 @@ import (
 // raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
 // asked more often because more changes come.
 const raise = `
-INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, next_at, attempts,
+INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
-VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, ?, 0, '', '', '', '', 0, '', ?)
+VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, 0, ?, 0, '', '', '', '', 0, '', ?)
 ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	desired_gen = sync_state.desired_gen + 1,
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN sync_state.desired_gen + 1 ELSE sync_state.full_gen END,

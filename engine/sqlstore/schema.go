@@ -27,6 +27,7 @@ CREATE TABLE sync_state (
 	status       KEY NOT NULL,
 	want         TEXT NOT NULL,     -- empty before the first sequence
 	tried        BIGINT NOT NULL,   -- 1: an account may exist although remote_id is empty
+	anew         BIGINT NOT NULL,   -- 1: wanted again after a deactivation, and no sequence has succeeded since
 	next_at      BIGINT,            -- when the principal is due, NULL for not before the next mark
 	attempts     BIGINT NOT NULL,
 	remote_id    KEY NOT NULL,

@@ -13,14 +13,14 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, COALESCE(next_at, 0), attempts,
+const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
-	var tried, next, updated int64
-	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &next, &s.Attempts,
+	var tried, anew, next, updated int64
+	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
 		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated)
-	s.Tried, s.NextAt, s.UpdatedAt = tried == 1, at(next), at(updated)
+	s.Tried, s.Anew, s.NextAt, s.UpdatedAt = tried == 1, anew == 1, at(next), at(updated)
 	return err
 }
 
@@ -60,10 +60,11 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 			active := bit(i.Want == engine.Active)
 			_, err := tx.Exec(ctx, `UPDATE sync_state SET
 				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want = 'inactive' THEN desired_gen ELSE full_gen END,
+				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
 				remote_name = CASE WHEN remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
 				want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-				active, active, text(i.Name), text(i.Name), string(i.Want), l.App, string(i.Kind), i.ID)
+				active, active, active, text(i.Name), text(i.Name), string(i.Want), l.App, string(i.Kind), i.ID)
 			if err != nil {
 				return err
 			}
@@ -115,6 +116,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
+		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
 		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
@@ -122,7 +124,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, string(f.Status),
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
-		string(f.Status),
+		string(f.Status), string(f.Status),
 		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
 		app, string(f.Kind), f.ID)
 	return status, err

@@ -344,6 +344,7 @@ func testBegin(t *testing.T, s *suite) {
 		require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: kind, ID: id, Want: want, Name: "name"}}))
 	}
 	begin(engine.User, "a", engine.Active)
+	require.True(t, s.state(engine.User, "a").Anew)
 	begin(engine.User, "a", engine.Absent)
 	got := s.state(engine.User, "a")
 	require.True(t, got.Tried)
@@ -353,6 +354,13 @@ func testBegin(t *testing.T, s *suite) {
 	require.True(t, s.state(engine.User, "a").Tried, "a failed deactivation changes nothing")
 	s.finish(l, engine.Finish{ID: "a"})
 	require.False(t, s.state(engine.User, "a").Tried)
+	begin(engine.User, "a", engine.Active)
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now})
+	require.True(t, s.state(engine.User, "a").Anew, "a failure does not end the beginning")
+	s.finish(l, engine.Finish{ID: "a"})
+	require.False(t, s.state(engine.User, "a").Anew)
+	begin(engine.User, "a", engine.Active)
+	require.False(t, s.state(engine.User, "a").Anew, "it was wanted all the time")
 
 	begin(engine.Group, "g", engine.Inactive)
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g"})
