@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/scim"
 )
@@ -122,8 +124,13 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	var usable int
 	var refused *Response
 	var first string
+	waited := false
 	for _, p := range probes {
 		res, err := s.call(ctx, p.request, false)
+		if err == nil && res.Status == http.StatusTooManyRequests && !waited {
+			waited = true
+			res, err = s.later(ctx, p.request, res)
+		}
 		if err != nil {
 			// A target that does not answer its first question will not answer the next ones either.
 			return unreachable(err)
@@ -164,6 +171,34 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	return ""
 }
 
+// maxRetryAfter is the longest wait that discovery grants a target which answers 429.
+const maxRetryAfter = 30 * time.Second
+
+// later asks again after the time that a 429 names. It returns that 429 when it names none, or one that is too long.
+func (s *session) later(ctx context.Context, req Request, busy *Response) (*Response, error) {
+	after := busy.Header.Get("Retry-After")
+	var wait time.Duration
+	if seconds, err := strconv.Atoi(after); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(after); err == nil {
+		wait = at.Sub(s.opts.Now())
+	} else {
+		return busy, nil
+	}
+	if wait > maxRetryAfter {
+		return busy, nil
+	}
+	s.opts.Logger.InfoContext(ctx, "the target asks to wait", "request", busy.Name, "wait", wait)
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return busy, nil
+	case <-timer.C:
+		return s.call(ctx, req, false)
+	}
+}
+
 func unreachable(err error) string {
 	return "the target cannot be reached: " + err.Error() + "; check that it runs and that the base URL is right"
 }
@@ -179,6 +214,8 @@ func judge(res *Response) string {
 		return fmt.Sprintf("%s answers %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name, statusText(res.Status))
 	case res.Status == http.StatusNotFound:
 		return fmt.Sprintf("%s answers %s, and so does everything else: there is no SCIM endpoint below this base URL; it usually ends in /scim/v2", res.Name, statusText(res.Status))
+	case res.Status == http.StatusTooManyRequests:
+		return fmt.Sprintf("%s answers %s: the target limits the rate of requests; try again later", res.Name, statusText(res.Status))
 	case res.Status >= 500:
 		return fmt.Sprintf("%s answers %s: the target is broken or not ready; look at its log", res.Name, statusText(res.Status))
 	case !res.OK():

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -478,6 +479,50 @@ func TestATargetThatStopsAnsweringEndsTheRun(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestDiscoveryWaitsOnceForATargetThatIsBusy(t *testing.T) {
+	const config = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`
+	for _, tt := range []struct {
+		name, retryAfter string
+		busy             int // how many requests are answered 429
+		waits            time.Duration
+		reason           string
+	}{
+		{"a few seconds", "7", 1, 7 * time.Second, ""},
+		{"a date", "Sat, 01 Jan 2000 00:00:09 GMT", 1, 9 * time.Second, ""},
+		{"longer than anybody wants to wait", "3600", 100, 0, "limits the rate"},
+		{"without a time", "", 100, 0, "limits the rate"},
+		{"busy for ever", "1", 100, time.Second, "limits the rate"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // its clock starts with the year 2000
+				asked := 0
+				target := conformance.Target{URL: "http://127.0.0.1", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					w := httptest.NewRecorder()
+					w.Header().Set("Content-Type", "application/scim+json")
+					if asked++; asked <= tt.busy {
+						if tt.retryAfter != "" {
+							w.Header().Set("Retry-After", tt.retryAfter)
+						}
+						w.WriteHeader(http.StatusTooManyRequests)
+					} else {
+						_, _ = w.WriteString(config)
+					}
+					return w.Result(), nil
+				})}
+				began := time.Now()
+				plan, err := conformance.NewPlan(t.Context(), target, conformance.Options{Checks: []conformance.Check{one("x.y", nil, nil)}})
+				require.NoError(t, err)
+				require.Equal(t, tt.waits, time.Since(began))
+				if tt.reason == "" {
+					require.Empty(t, plan.Reason)
+				} else {
+					require.Contains(t, plan.Reason, tt.reason)
+				}
+			})
+		})
+	}
+}
 
 func TestSelection(t *testing.T) {
 	checks := []conformance.Check{{ID: "a.one", Level: conformance.Must}, {ID: "a.two", Level: conformance.May}, {ID: "b.one", Level: conformance.Should}}
