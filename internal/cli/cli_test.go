@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +27,15 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), err.String()
 }
 
+// taken returns an address that somebody listens on until the test ends.
+func taken(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
 func TestExitCodesAndTexts(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.json")
 	tests := []struct {
@@ -46,6 +56,9 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"data and database at once", []string{"sandbox", "--data", "x", "--db", "sqlite:y"}, cli.ExitUsage, "", "exclude each other"},
 		{"a mistake that only the command sees", []string{"token", "create"}, cli.ExitUsage, "", `Try "scimwright token create --help".`},
 		{"an address that cannot be taken", []string{"sandbox", "--listen", "127.0.0.1:notaport"}, cli.ExitFailure, "", "listen on"},
+		{"an address that is taken", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "--listen takes another address"},
+		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "", `databases of the kind "mysql" are not supported`},
+		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},
 		{"PostgreSQL without a key", []string{"sandbox", "--listen", "127.0.0.1:0", "--db", "postgres://u@127.0.0.1:1/x"}, cli.ExitFailure, "", "secret key"},
 		{"a secret key of the wrong length", []string{"sandbox", "--listen", "127.0.0.1:0", "--secret-key", "c2hvcnQ="}, cli.ExitFailure, "", "32 bytes"},
 		{"a token that no header can carry", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "", "visible ASCII"},

@@ -3,9 +3,11 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -95,14 +97,48 @@ func (o *Options) complete() (cleanup func() error, err error) {
 		o.temporary = true
 		o.DB, cleanup, err = temporaryDatabase()
 		return cleanup, err
-	case o.SecretKey == "" && o.SecretKeyFile == "":
-		path, ok := strings.CutPrefix(o.DB, "sqlite:")
-		if !ok {
-			return cleanup, errors.New("a PostgreSQL database needs a secret key or a secret key file, because it outlives this process")
+	default:
+		if err := checkDatabase(o.DB); err != nil {
+			return cleanup, err
 		}
-		o.SecretKeyFile = path + ".key"
+		path, isFile := strings.CutPrefix(o.DB, "sqlite:")
+		switch {
+		case o.SecretKey != "" || o.SecretKeyFile != "":
+		case !isFile:
+			return cleanup, errors.New("a PostgreSQL database needs a secret key or a secret key file, because it outlives this process")
+		default:
+			o.SecretKeyFile = path + ".key"
+		}
 	}
-	return cleanup, nil
+	return cleanup, o.keepKey()
+}
+
+// checkDatabase refuses a database of another kind before anything is made for it.
+func checkDatabase(databaseURL string) error {
+	scheme, _, found := strings.Cut(databaseURL, ":")
+	switch {
+	case !found:
+		return fmt.Errorf("the database %q has no scheme: it is given as sqlite:PATH or postgres://USER@HOST/NAME", databaseURL)
+	case !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
+		return fmt.Errorf("databases of the kind %q are not supported: it is sqlite:PATH or postgres://USER@HOST/NAME", scheme)
+	}
+	return nil
+}
+
+// keepKey refuses to make a new key for a database file that is there already: with another key its secrets are lost.
+func (o *Options) keepKey() error {
+	path, isFile := strings.CutPrefix(o.DB, "sqlite:")
+	if o.SecretKey != "" || !isFile {
+		return nil
+	}
+	database, err := os.Stat(path)
+	if err != nil || database.Size() == 0 {
+		return nil //nolint:nilerr // whether the database can be made is for opening it to say
+	}
+	if _, err := os.Stat(o.SecretKeyFile); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the database %s is there, but the file with its secret key, %s, is missing: put it back, or give the key with --secret-key; without it the secrets in the database cannot be read", path, o.SecretKeyFile)
+	}
+	return nil
 }
 
 // temporaryDatabase makes room for a database that lives as long as the process; cleanup removes it.

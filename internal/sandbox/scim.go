@@ -106,6 +106,11 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s.token = o.Tokens[0]
+	if o.DB != "" {
+		if err := checkDatabase(o.DB); err != nil {
+			return err
+		}
+	}
 	listener, err := listen(ctx, o.Listen)
 	if err != nil {
 		return err

@@ -39,3 +39,29 @@ func TestSecretKey(t *testing.T) {
 		require.NotEqual(t, a, b)
 	})
 }
+
+func TestADatabaseWhoseSecretKeyIsMissingGetsNoNewOne(t *testing.T) {
+	data := t.TempDir()
+	key := filepath.Join(data, keyName)
+	fresh := Options{Data: data}
+	_, err := fresh.complete()
+	require.NoError(t, err, "without a database there is nothing that a new key could lock away")
+
+	require.NoError(t, os.WriteFile(filepath.Join(data, databaseName), []byte("SQLite format 3"), 0o600))
+	for name, o := range map[string]Options{"a directory": {Data: data}, "a database": {DB: "sqlite:" + filepath.Join(data, databaseName), SecretKeyFile: key}} {
+		t.Run(name, func(t *testing.T) {
+			_, err := o.complete()
+			require.ErrorContains(t, err, key)
+			require.ErrorContains(t, err, "missing")
+			require.NoFileExists(t, key)
+		})
+	}
+	given := Options{Data: data, SecretKey: base64.StdEncoding.EncodeToString(make([]byte, 32))}
+	_, err = given.complete()
+	require.NoError(t, err)
+	_, err = secretKey("", key)
+	require.NoError(t, err)
+	again := Options{Data: data}
+	_, err = again.complete()
+	require.NoError(t, err)
+}
