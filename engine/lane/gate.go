@@ -46,7 +46,7 @@ const (
 // Signal is reported to the gate after each principal.
 type Signal struct {
 	Kind   SignalKind
-	Until  time.Time // Throttled: when the pause ends; zero when the target does not say
+	Until  time.Time // Throttled: when the pause ends; zero (or past) when the target does not say
 	Reason string
 }
 
@@ -109,6 +109,9 @@ func (g *Gate) Report(now time.Time, s Signal) {
 }
 
 func (g *Gate) close(now time.Time, kind HoldKind, s Signal) {
+	if !s.Until.After(now) {
+		s.Until = time.Time{} // «Retry-After: 0» or a date of the past is no pause: without a delay of ours it would be a storm
+	}
 	held := g.hold.Kind != HoldNone && now.Before(g.hold.Until)
 	if held && s.Until.IsZero() {
 		return // several were on their way when the first one closed the gate

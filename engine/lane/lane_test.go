@@ -121,6 +121,20 @@ func dispatcher(l lane.Leases) *lane.Dispatcher {
 	return lane.NewDispatcher(lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
+func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for _, until := range []time.Time{now, now.Add(-time.Hour)} {
+		g := lane.NewGate(lane.Hold{}, lane.Backoff{Initial: time.Minute, Max: time.Hour}, 5)
+		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: until})
+		require.Equal(t, lane.HoldPause, g.Hold().Kind)
+		first := g.Hold().Until.Sub(now)
+		require.Greater(t, first, 30*time.Second, "the own back-off applies")
+		later := g.Hold().Until
+		g.Report(later, lane.Signal{Kind: lane.Throttled, Until: later})
+		require.Greater(t, g.Hold().Until.Sub(later), first, "and grows")
+	}
+}
+
 func TestTheDispatcherKeepsALeaseWhileItsLaneWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{}
