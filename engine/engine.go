@@ -86,9 +86,10 @@ type Engine struct {
 	own        *http.Transport // nil when the embedder gave one
 	busy       busy
 
-	mu     sync.Mutex
-	cancel context.CancelFunc // nil before Start
-	done   chan struct{}
+	mu      sync.Mutex
+	cancel  context.CancelFunc // nil before Start
+	stopped bool
+	done    chan struct{}
 }
 
 // New returns an engine that does nothing until Start.
@@ -119,17 +120,15 @@ func New(o Options) (*Engine, error) {
 }
 
 // Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
-// Stop does.
+// Stop does; after that it is an error.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.stopped {
+		return errors.New("engine: it was stopped, make a new one")
+	}
 	if e.cancel != nil {
 		return nil
-	}
-	select {
-	case <-e.done:
-		return errors.New("engine: it was stopped, make a new one")
-	default:
 	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
@@ -148,6 +147,7 @@ func (e *Engine) Start(ctx context.Context) error {
 // cut off and its error is returned; what they were about is taken up by the next engine that starts. A second call waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
+	e.stopped = true
 	cancel := e.cancel
 	if cancel == nil {
 		cancel = func() {}
