@@ -472,6 +472,35 @@ func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	lookups := func(name string) string { return "/Users?filter=userName%20eq%20%22" + name }
+	w.fake.Inject(
+		enginetest.Fault{Method: "GET", Path: "/Users?filter=externalId", Times: -1, Status: 400},
+		enginetest.Fault{Method: "POST", DropAfter: true},
+		enginetest.Fault{Method: "GET", Path: lookups("bea"), Times: 3, Status: 500},
+	)
+	posted := make(chan struct{})
+	w.server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			select {
+			case <-posted:
+			default: // the user is renamed before the answer is lost
+				w.dir.SetUser(app, "u-1", user("u-1", "bea"))
+				close(posted)
+			}
+		}
+		w.fake.ServeHTTP(rw, r)
+	})
+	w.set("u-1", user("u-1", "ada"))
+	<-posted
+	w.mark(userMark("u-1"))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+	require.Equal(t, "bea", w.fake.Users()[0].Text("userName"))
+	require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+}
+
 func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	w.set("old", user("old", "old"))

@@ -279,8 +279,9 @@ func (r *run) user(ctx context.Context) error {
 		Style: t.Style, Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
 	}), password)
-	if r.outcome.Origin != plan.Unconfirmed && (r.outcome.Class != plan.Done || want.Want != Active) {
-		r.outcome.Name = r.row.RemoteName
+	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed
+	if !lost && (r.outcome.Class != plan.Done || want.Want != Active) {
+		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
 	}
 	return nil
 }
