@@ -156,9 +156,9 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		p.wrapped("  looked at ", f.What)
 		p.wrapped("  expected  ", f.Want)
 		p.wrapped("  got       ", f.Got)
-		switch {
-		case f.Exchange == nil:
-		case f.Exchange == shown:
+		switch f.Exchange {
+		case nil:
+		case shown:
 			p.line("  shown by  the same request")
 		default:
 			shown = f.Exchange

@@ -71,6 +71,18 @@ func TestEveryMutantIsCaughtAndEveryCheckCatchesOne(t *testing.T) {
 	}
 }
 
+func TestEveryObjectThatATargetKeepsIsLeftBehindAndNoOther(t *testing.T) {
+	for _, m := range mutants.All() {
+		switch m.ID {
+		case "delete.keeps":
+			r := suite(t, m.Wrap(newReferenceServer(t)), "delete")
+			require.Len(t, r.Leftovers, 4, "every user that the checks created and deleted themselves")
+		case "delete.status-200", "delete.name-taken", "delete.still-listed":
+			require.Empty(t, suite(t, m.Wrap(newReferenceServer(t)), "delete").Leftovers, m.ID)
+		}
+	}
+}
+
 func TestEveryCheckIsComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range checks.All() {
