@@ -501,6 +501,25 @@ func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T
 	require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
 }
 
+func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, engine.Options{RetryInitial: 200 * time.Millisecond, RetryMax: 200 * time.Millisecond})
+		w.set("old", user("old", "ada"))
+		w.wait()
+		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 500})
+		w.set("old", off("old", "ada"))
+		w.poll("the back-off", func() bool { return w.state(engine.User, "old").Status == engine.StatusRetrying })
+		w.set("new", user("new", "ada"))
+		w.wait()
+		require.Len(t, w.fake.Users(), 1)
+		active, _ := w.fake.Users()[0].Bool("active")
+		require.True(t, active)
+		require.Equal(t, "u1", w.state(engine.User, "new").RemoteID)
+		require.Empty(t, w.state(engine.User, "old").RemoteID)
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "old").Status)
+	})
+}
+
 func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	w.set("old", user("old", "old"))

@@ -138,6 +138,13 @@ type Finish struct {
 	At        time.Time
 }
 
+// Taken is what is stored instead when another user that is to keep it has the account.
+func (f Finish) Taken() Finish {
+	f.Error = "the account " + f.RemoteID + " belongs to another user already"
+	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = StatusHeld, 1, time.Time{}, "", ""
+	return f
+}
+
 // RemoteMember is a user as it was pushed to, or removed from, a group of the target.
 type RemoteMember = plan.Member
 
@@ -167,8 +174,10 @@ type StateQuery struct {
 	Kind   Kind
 	ID     string
 	Status Status
-	After  *State // the last one of the page before; the order is by app, kind, id
-	Limit  int    // Defaults to 100
+	// RemoteID selects those that have this id at the target.
+	RemoteID string
+	After    *State // the last one of the page before; the order is by app, kind, id
+	Limit    int    // Defaults to 100
 }
 
 // AttemptQuery selects recorded exchanges, newest first. Empty fields do not restrict.
@@ -230,8 +239,11 @@ type Store interface {
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that
-	// changes or loses it is no longer in any group of the target. The status is the stored one: StatusDirty instead of f.Status
-	// when the principal is due again at once.
+	// changes or loses it is no longer in any group of the target. An account belongs to one user of an app: one that
+	// is to be active takes it from those that are not to be (Want is neither Active nor Keep), is due again at once to see
+	// that theirs was not the last word, and the groups they were in are due in full; from others it does not, and f.Taken is
+	// stored. One that is not to be active does not take it, and makes the user due that has it. The status is the stored one:
+	// StatusDirty instead of f.Status when the principal is due again at once.
 	Finish(ctx context.Context, l lane.Lease, f Finish) (Status, error)
 
 	// Members reads members of a pushed group.

@@ -104,7 +104,7 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 var stages = map[Kind]int{User: 0, Group: 1}
 
 // Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
-func (w *work) Due(ctx context.Context, limit int) ([]lane.Task, error) {
+func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
 	idle, err := w.refresh(ctx)
 	if err != nil || idle {
 		w.idle = idle
@@ -119,6 +119,9 @@ func (w *work) Due(ctx context.Context, limit int) ([]lane.Task, error) {
 	var intents []Intent
 	for _, r := range rows {
 		t := lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
+		if running[t] {
+			continue // its sequence has said itself what it works towards, maybe after the row was read
+		}
 		tasks = append(tasks, t)
 		want, name, err := w.want(ctx, r)
 		if err != nil {
@@ -210,9 +213,14 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 	r.conclude(interrupted)
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	if r.finish.Status, err = r.w.e.o.Store.Finish(store, r.w.tenure.Lease, r.finish); err != nil {
+	status, err := r.w.e.o.Store.Finish(store, r.w.tenure.Lease, r.finish)
+	if err != nil {
 		return lane.Signal{}, err
 	}
+	if status == StatusHeld && r.finish.Status != StatusHeld {
+		r.finish = r.finish.Taken()
+	}
+	r.finish.Status = status
 	if interrupted {
 		return lane.Signal{}, context.Cause(ctx)
 	}
@@ -278,12 +286,40 @@ func (r *run) user(ctx context.Context) error {
 		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: t.Style, Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
+		Owner: func(id string) (string, error) { return r.owner(ctx, id) },
 	}), password)
 	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed
 	if !lost && (r.outcome.Class != plan.Done || want.Want != Active) {
 		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
 	}
 	return nil
+}
+
+// owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
+// more may be waiting in a back-off, and that it loses the account is then stored.
+func (r *run) owner(ctx context.Context, id string) (string, error) {
+	rows, err := r.w.e.o.Store.States(ctx, StateQuery{App: r.row.App, Kind: User, RemoteID: id})
+	if err != nil {
+		return "", err
+	}
+	for _, other := range rows {
+		if other.ID == r.row.ID {
+			continue
+		}
+		u, err := r.w.e.o.Directory.User(ctx, other.App, other.ID)
+		switch {
+		case err != nil:
+			return "", err
+		case u.Want == Active, u.Want == Keep:
+			return other.ID, nil
+		case u.Want == other.Want:
+			continue
+		}
+		if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: User, ID: other.ID, Want: u.Want}}); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 // earlierName is the name that an account may have been created under by a sequence whose end is not known.

@@ -181,7 +181,7 @@ type work struct {
 	signal  lane.Signal
 }
 
-func (w *work) Due(_ context.Context, limit int) ([]lane.Task, error) {
+func (w *work) Due(_ context.Context, limit int, _ map[lane.Task]bool) ([]lane.Task, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]lane.Task(nil), w.due[:min(limit, len(w.due))]...), nil

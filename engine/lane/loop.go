@@ -14,8 +14,8 @@ type Task struct {
 
 // Work is what a lane does.
 type Work interface {
-	// Due returns up to limit tasks that are due, the most urgent first.
-	Due(ctx context.Context, limit int) ([]Task, error)
+	// Due returns up to limit tasks that are due, the most urgent first. Those that are running are left alone.
+	Due(ctx context.Context, limit int, running map[Task]bool) ([]Task, error)
 	// Do works on one. It must leave the task not due, or an error: that ends the loop.
 	Do(ctx context.Context, t Task) (Signal, error)
 }
@@ -91,7 +91,7 @@ func (l *loop) over(ctx context.Context) bool {
 }
 
 func (l *loop) fill(ctx context.Context) {
-	tasks, err := l.work.Due(ctx, batch+len(l.running))
+	tasks, err := l.work.Due(ctx, batch+len(l.running), l.running)
 	if err != nil {
 		l.err = err
 		return

@@ -26,6 +26,9 @@ type UserInput struct {
 	Create, Update, Deactivate bool
 	LookupAttribute            string // Defaults to userName
 	OnMissing                  Missing
+
+	// Owner returns another user that has the account with that id and is to keep it, "" when there is none. Defaults to nobody.
+	Owner func(id string) (string, error)
 }
 
 // User returns the sequence that brings a user to its desired state.
@@ -38,12 +41,17 @@ type UserInput struct {
 //
 // A lookup that finds nothing although an account may exist goes on by externalId, and then by the earlier name.
 //
+// An account that belongs to another user by now is neither deactivated nor linked.
+//
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
 	if in.LookupAttribute == "" {
 		in.LookupAttribute = "userName"
 	}
 	u := &user{in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName}}
+	if u.in.Owner == nil {
+		u.in.Owner = func(string) (string, error) { return "", nil }
+	}
 	s := &Sequence{}
 	u.s = s
 	s.step = u.begin()
@@ -55,6 +63,8 @@ type user struct {
 	out    Outcome
 	s      *Sequence
 	rounds int
+
+	inactive bool // the lookup found the account deactivated
 }
 
 // send yields a request; then is called with the answer.
@@ -186,6 +196,12 @@ func (u *user) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 
 // adopt links a found account and brings it up to date.
 func (u *user) adopt(hit *scim.Resource) Step {
+	switch owner, err := u.in.Owner(hit.ID()); {
+	case err != nil:
+		return u.ownerUnknown(err)
+	case owner != "":
+		return u.end(Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
+	}
 	u.link(hit)
 	u.out.Operation = OpLink
 	_, told := hit.Get("active")
@@ -404,13 +420,25 @@ func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 		return u.end(Done, "")
 	}
 	u.link(found[0])
-	if _, told := found[0].Get("active"); told && !active(found[0]) {
-		return u.end(Done, "")
-	}
+	u.inactive = !active(found[0])
 	return u.deactivate()
 }
 
+func (u *user) ownerUnknown(err error) Step {
+	return u.fail(transient(Response{}, fmt.Sprintf("whose account it is cannot be told: %v", err)))
+}
+
+// deactivate leaves an account alone that another user has taken over, e.g. one who was given the same userName.
 func (u *user) deactivate() Step {
+	switch owner, err := u.in.Owner(u.out.RemoteID); {
+	case err != nil:
+		return u.ownerUnknown(err)
+	case owner != "":
+		u.out.RemoteID, u.out.Origin = "", ""
+		return u.end(Done, "")
+	case u.inactive:
+		return u.end(Done, "")
+	}
 	u.out.Operation = OpDeactivate
 	if u.in.Style == Wizard {
 		return u.deactivateByPut()

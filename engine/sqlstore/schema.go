@@ -39,6 +39,7 @@ CREATE TABLE sync_state (
 	updated_at   BIGINT NOT NULL,
 	PRIMARY KEY (app_id, kind, principal_id)
 );
+CREATE INDEX sync_state_remote ON sync_state (app_id, kind, remote_id) WHERE remote_id <> '';
 CREATE INDEX sync_state_due_known ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'user' AND remote_id <> '';
 CREATE INDEX sync_state_due_new ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'user' AND remote_id = '';
 CREATE INDEX sync_state_due_group ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'group';

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -79,22 +78,18 @@ const keptExchanges = 100
 // Finish implements engine.Store.
 func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (status engine.Status, err error) {
 	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
-		var before string
-		err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-			l.App, string(f.Kind), f.ID).Scan(&before)
-		if errors.Is(err, sql.ErrNoRows) {
-			return engine.ErrNotFound
-		} else if err != nil {
+		f := f // as it was: the transaction may be tried again
+		moves, err := moved(ctx, tx, l.App, &f)
+		if err != nil {
 			return err
 		}
 		if status, err = finishState(ctx, tx, l.App, f); err != nil {
 			return err
 		}
-		switch {
-		case f.Kind == engine.Group:
+		if f.Kind == engine.Group {
 			err = finishMembers(ctx, tx, l.App, f)
-		case before != f.RemoteID:
-			err = moveMember(ctx, tx, l.App, f.ID, before != "", f.At)
+		} else {
+			err = moveMembers(ctx, tx, l.App, moves, f.At)
 		}
 		if err != nil {
 			return err
@@ -128,26 +123,6 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
 		app, string(f.Kind), f.ID)
 	return status, err
-}
-
-// moveMember is called when the id of a user at the target changed: groups that wait for the user, or that had it under its
-// old id, are due. lost says that there was an old id; the target has forgotten its memberships with it.
-func moveMember(ctx context.Context, tx *sqldb.Tx, app, user string, lost bool, now time.Time) error {
-	rows, err := tx.Query(ctx, `SELECT group_id FROM member_state WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)
-		ORDER BY group_id`, app, user)
-	groups, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
-	if err != nil {
-		return err
-	}
-	for _, group := range groups {
-		if _, err := tx.Exec(ctx, raise, app, "group", group, 0, ms(now), ms(now), 0, 0, 0); err != nil {
-			return err
-		}
-	}
-	if lost {
-		_, err = tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND principal_id = ?`, app, user)
-	}
-	return err
 }
 
 // finishMembers stores what was pushed of a group.
@@ -192,7 +167,7 @@ func byUser(members []engine.RemoteMember) []engine.RemoteMember {
 // States implements engine.Store.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	where, args := conditions(map[string]string{
-		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status),
+		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 	})
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`

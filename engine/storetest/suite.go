@@ -40,6 +40,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"members are asked, walked and pushed":                 testMembers,
 		"a user that gains an id makes its groups due":         testWaiting,
 		"a user that loses its id has left all groups":         testLostUser,
+		"an account belongs to one user":                       testAccounts,
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
@@ -434,6 +435,40 @@ func testLostUser(t *testing.T, s *suite) {
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r2"})
 	require.Equal(t, []string{"group g"}, s.due())
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Want: true, RemoteID: "r2"}}, s.members(engine.MembersPending)))
+}
+
+func testAccounts(t *testing.T, s *suite) {
+	begin := func(l lane.Lease, id string, want engine.Want) {
+		require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.User, ID: id, Want: want}}))
+	}
+	s.mark(engine.Mark{ID: "old"}, engine.Mark{ID: "new"}, engine.Mark{ID: "other"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"old"}})
+	l := s.claim()
+	begin(l, "old", engine.Active)
+	s.finish(l, engine.Finish{ID: "old", RemoteID: "r1"})
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "old", Want: true, Asked: 1}}))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "old", ID: "r1"}}})
+	found, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, RemoteID: "r1"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+
+	begin(l, "new", engine.Active)
+	require.Equal(t, engine.StatusHeld, s.finish(l, engine.Finish{ID: "new", RemoteID: "r1"}), "who is active keeps the account")
+	require.Empty(t, s.state(engine.User, "new").RemoteID)
+
+	begin(l, "old", engine.Inactive)
+	s.mark(engine.Mark{ID: "new"})
+	require.Equal(t, engine.StatusDirty, s.finish(l, engine.Finish{ID: "new", RemoteID: "r1"}), "whether it is still active is to be seen")
+	require.Equal(t, "r1", s.state(engine.User, "new").RemoteID)
+	got := s.state(engine.User, "old")
+	require.Empty(t, got.RemoteID)
+	require.False(t, got.Tried, "nothing is to be deactivated any more")
+	got = s.state(engine.Group, "g")
+	require.Greater(t, got.Full, got.Synced, "the account is in the group for somebody else")
+	require.Equal(t, engine.StatusClean, s.finish(l, engine.Finish{ID: "new", RemoteID: "r1"}))
+
+	s.finish(l, engine.Finish{ID: "old", RemoteID: "r1"})
+	require.Empty(t, s.state(engine.User, "old").RemoteID, "a late deactivation does not get it back")
+	require.Contains(t, s.due(), "user new", "and may have hit the other user")
 }
 
 func testExchanges(t *testing.T, s *suite) {

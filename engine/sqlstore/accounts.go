@@ -1,0 +1,129 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// move is a change of the account that a user has.
+type move struct {
+	user  string
+	lost  bool // there was an account, and the target has forgotten its memberships with it
+	taken bool // the account stays, and is somebody else's now: so are its memberships
+}
+
+// holder is a user with an account.
+type holder struct {
+	user, remote string
+	keeps        bool // is to be active, or to stay as it is
+}
+
+// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f.
+func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
+	var before string
+	err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+		app, string(f.Kind), f.ID).Scan(&before)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, engine.ErrNotFound
+	}
+	if err != nil || f.Kind == engine.Group || before == text(f.RemoteID) {
+		return nil, err
+	}
+	// Two users that take the same account at once do not see each other: one at a time for each app.
+	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil {
+		return nil, err
+	}
+	query := `SELECT principal_id, remote_id, want FROM sync_state WHERE app_id = ? AND kind = 'user'
+		AND (principal_id = ? OR remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
+	if tx.Dialect() == Postgres {
+		query += ` FOR UPDATE` // in the order in which rows are written
+	}
+	rows, err := tx.Query(ctx, query, app, f.ID, text(f.RemoteID))
+	holders, err := collect(rows, err, func(r *sql.Rows, h *holder) error {
+		var want engine.Want
+		err := r.Scan(&h.user, &h.remote, &want)
+		h.keeps = want == engine.Active || want == engine.Keep
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	mine := holder{}
+	for _, h := range holders {
+		if h.user == f.ID {
+			mine = h
+		}
+	}
+	others := slices.DeleteFunc(holders, func(h holder) bool { return h.user == f.ID })
+	again := func(user string) error {
+		_, err := tx.Exec(ctx, raise, app, "user", user, 0, ms(f.At), ms(f.At), 0, 0, 0)
+		return err
+	}
+	var moves []move
+	switch {
+	case len(others) == 0:
+	case !mine.keeps: // what this sequence did, it did to somebody else's account
+		f.RemoteID, f.Origin = "", ""
+		for _, h := range others {
+			if err := again(h.user); err != nil {
+				return nil, err
+			}
+		}
+	case slices.ContainsFunc(others, func(h holder) bool { return h.keeps }):
+		*f = f.Taken()
+	default:
+		for _, h := range others {
+			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0
+				WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, app, h.user)
+			if err != nil {
+				return nil, err
+			}
+			moves = append(moves, move{user: h.user, lost: true, taken: true})
+		}
+		if err := again(f.ID); err != nil { // a deactivation of theirs may be on its way
+			return nil, err
+		}
+	}
+	if before != f.RemoteID {
+		moves = append(moves, move{user: f.ID, lost: before != ""})
+	}
+	return moves, nil
+}
+
+// moveMembers makes the groups due that wait for the users, or that had them under their old ids.
+func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, now time.Time) error {
+	full := map[string]bool{} // by group: whether the whole membership is due
+	for _, m := range moves {
+		rows, err := tx.Query(ctx, `SELECT group_id FROM member_state WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)`,
+			app, m.user)
+		groups, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
+		if err != nil {
+			return err
+		}
+		for _, group := range groups {
+			full[group] = full[group] || m.taken
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(full)) {
+		if _, err := tx.Exec(ctx, raise, app, "group", group, bit(full[group]), ms(now), ms(now), 0, 0, 0); err != nil {
+			return err
+		}
+	}
+	for _, m := range moves {
+		if !m.lost {
+			continue
+		}
+		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND principal_id = ?`, app, m.user)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
