@@ -338,6 +338,24 @@ func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
 	require.Len(t, w.fake.Users(), 2)
 }
 
+func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
+	hang := make(chan struct{})
+	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter=userName%20eq%20%22slow", Hang: hang})
+	right := w.target
+	w.target.Auth.Secret = "wrong-token"
+	w.dir.SetTarget(app, w.target)
+	w.dir.SetUser(app, "a", user("a", "slow"))
+	w.dir.SetUser(app, "b", user("b", "bob"))
+	w.mark(userMark("a"), userMark("b"))
+	w.poll("the refusal", func() bool { return w.state(engine.User, "b").Status == engine.StatusRetrying })
+	w.dir.SetTarget(app, right)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "b", Retry: true})
+	close(hang)
+	w.poll("the user", func() bool { return w.state(engine.User, "b").Status == engine.StatusClean })
+}
+
 func TestABadBaseURLIsToldAndHealsByKick(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	bad := w.target

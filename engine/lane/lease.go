@@ -15,6 +15,8 @@ type Lease struct {
 	Epoch int64 // grows with every claim
 	Until time.Time
 	Hold  Hold // as the last owner left it
+	// Kicks counts how often somebody wanted a hold to end. The store compares it at the release.
+	Kicks int64
 }
 
 // HoldKind says why a lane is not running.
@@ -47,6 +49,6 @@ type Leases interface {
 	// Extend prolongs the lease, or returns ErrLeaseLost.
 	Extend(ctx context.Context, l Lease, until time.Time) error
 	// Release gives the lane back with the hold. It comes due again when its next principal does, but not before notBefore
-	// nor before the hold ends. ErrLeaseLost when there is nothing to give back.
+	// nor before the hold ends; when somebody wanted holds to end since the claim, neither keeps it. ErrLeaseLost when there is nothing to give back.
 	Release(ctx context.Context, l Lease, hold Hold, notBefore time.Time) error
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), hold, hold_until, hold_reason, hold_streak`
+const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, hold, hold_until, hold_reason, hold_streak`
 
 type laneRow struct {
 	engine.Lane
-	epoch int64
+	epoch, kicks int64
 }
 
 func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	var until, next, holdUntil int64
-	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak)
+	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak)
 	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
 	return err
 }
@@ -74,7 +74,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 			} else if err != nil {
 				return err
 			}
-			leases = append(leases, lane.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold})
+			leases = append(leases, lane.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold, Kicks: l.kicks})
 		}
 		return nil
 	})
@@ -102,13 +102,24 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 		if err != nil {
 			return err
 		}
+		var kicks int64
+		if err := tx.QueryRow(ctx, `SELECT kicks FROM app_lane WHERE app_id = ?`, l.App).Scan(&kicks); err != nil {
+			return err
+		}
+		until := hold.Until
+		if kicks != l.Kicks { // somebody wanted the hold to end while the owner was about to begin or prolong it
+			until, notBefore = time.Time{}, time.Time{}
+			if _, err := tx.Exec(ctx, `UPDATE app_lane SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {
+				return err
+			}
+		}
 		var first sql.NullInt64
 		err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL`, l.App).Scan(&first)
 		if err != nil {
 			return err
 		}
 		if first.Valid {
-			first.Int64 = max(first.Int64, ms(notBefore), ms(hold.Until))
+			first.Int64 = max(first.Int64, ms(notBefore), ms(until))
 		}
 		_, err = tx.Exec(ctx, `UPDATE app_lane SET next_at = ? WHERE app_id = ?`, first, l.App)
 		return err

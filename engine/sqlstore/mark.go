@@ -33,11 +33,12 @@ INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_i
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = member_state.asked + 1`
 
 // touch makes a lane due, when its hold ends if there is one. The epochs of a new lane begin with the instant, so that they are
-// later than those of a forgotten lane of the same name. Parameters: app, now, now, retry, retry.
+// later than those of a forgotten lane of the same name. Parameters: app, now, now, retry, retry, retry.
 const touch = `
-INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, hold, hold_until, hold_reason, hold_streak)
-VALUES (?, ?, '', 0, ?, '', 0, '', 0)
+INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak)
+VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0)
 ON CONFLICT (app_id) DO UPDATE SET
+	kicks = app_lane.kicks + ?,
 	hold_until = CASE WHEN ? = 1 AND app_lane.hold_until > excluded.next_at THEN excluded.next_at ELSE app_lane.hold_until END,
 	next_at = CASE
 		WHEN ? = 1 OR app_lane.hold_until <= excluded.next_at THEN
@@ -94,7 +95,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	}
 	for _, app := range slices.Sorted(maps.Keys(lanes)) {
 		retry := bit(lanes[app])
-		if _, err := t.Exec(ctx, touch, app, ms(now), ms(now), retry, retry); err != nil {
+		if _, err := t.Exec(ctx, touch, app, ms(now), ms(now), retry, retry, retry); err != nil {
 			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
 		}
 	}
@@ -105,7 +106,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.db.Update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {
-			_, err := tx.Exec(ctx, `UPDATE app_lane SET next_at = ?, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
+			_, err := tx.Exec(ctx, `UPDATE app_lane SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
 				WHERE app_id = ?`, ms(now), ms(now), ms(now), app)
 			if err != nil {
 				return fmt.Errorf("sqlstore: kick %s: %w", app, err)

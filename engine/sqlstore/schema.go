@@ -10,6 +10,7 @@ CREATE TABLE app_lane (
 	owner       KEY NOT NULL,       -- empty when nobody holds the lease
 	lease_until BIGINT NOT NULL,
 	next_at     BIGINT,             -- when the lane is to be claimed, NULL for never
+	kicks       BIGINT NOT NULL,    -- grows when somebody wants the hold to end
 	hold        TEXT NOT NULL,
 	hold_until  BIGINT NOT NULL,
 	hold_reason TEXT NOT NULL,

@@ -335,6 +335,15 @@ func testHold(t *testing.T, s *suite) {
 		l = s.claim()
 		require.False(t, l.Hold.Until.After(s.now))
 		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+
+		l = s.claim()
+		end()
+		later := s.now.Add(time.Hour)
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: later, Streak: 2}, later))
+		require.True(t, s.claimable(), "what came while somebody owned the lane counts too")
+		l = s.claim()
+		require.Equal(t, lane.Hold{Kind: lane.HoldQuarantine, Streak: 2}, l.Hold, "one principal is tried")
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
 	}
 }
 
