@@ -37,10 +37,28 @@ func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) (
 	return out, nil
 }
 
+// shareUsers makes PostgreSQL wait for sequences of the users that are about to end: they look for groups that wait for them, and
+// would not see a member row that is not committed yet, as this group would not see the id that they learned.
+func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.MemberAnswer) error {
+	if tx.Dialect() != Postgres {
+		return nil // one writer at a time
+	}
+	for _, a := range answers { // ascending
+		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id = ? FOR SHARE`, app, a.User)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SaveMembers implements engine.Store. The condition on asked keeps a mark that came after the directory was asked.
 func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
 	answers = slices.SortedFunc(slices.Values(answers), func(a, b engine.MemberAnswer) int { return strings.Compare(a.User, b.User) })
 	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
+		if err := shareUsers(ctx, tx, l.App, answers); err != nil {
+			return err
+		}
 		for _, a := range answers {
 			_, err := tx.Exec(ctx, `INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
 				VALUES (?, ?, ?, ?, 0, '', 0, ?)

@@ -40,6 +40,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"members are asked, walked and pushed":                 testMembers,
 		"a user that gains an id makes its groups due":         testWaiting,
 		"a user that loses its id has left all groups":         testLostUser,
+		"a group does not miss the id of a member":             testMemberRace,
 		"an account belongs to one user":                       testAccounts,
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
@@ -432,6 +433,38 @@ func testWaiting(t *testing.T, s *suite) {
 	require.Equal(t, []string{"group g"}, s.due())
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r0"}}})
 	require.Len(t, s.members(engine.MembersPending), 1, "what was pushed is an older account of that user")
+}
+
+// testMemberRace has a user learn its id while a group that contains it is read: one of the two has to see the other.
+func testMemberRace(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "first"})
+	l := s.claim()
+	for n := range 100 {
+		u, g := fmt.Sprint("u", n), fmt.Sprint("g", n)
+		s.mark(engine.Mark{ID: u}, engine.Mark{Kind: engine.Group, ID: g, AllMembers: true})
+		waiting := false
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := s.store.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: u, Gen: 1, Status: engine.StatusClean, RemoteID: "r" + u, At: s.now}); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if err := s.store.SaveMembers(t.Context(), l, g, 1, []engine.MemberAnswer{{User: u, Want: true}}); err != nil {
+				t.Error(err)
+			}
+			found, err := s.store.Members(t.Context(), s.app, engine.MemberQuery{Group: g, Which: engine.MembersPending})
+			if err != nil {
+				t.Error(err)
+			}
+			waiting = len(found) == 1 && found[0].RemoteID == ""
+			if _, err := s.store.Finish(t.Context(), l, engine.Finish{Kind: engine.Group, ID: g, Gen: 1, Status: engine.StatusWaiting, RemoteID: "r" + g, At: s.now}); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		require.False(t, waiting && s.state(engine.Group, g).NextAt.IsZero(), "%s waits for a user that has its id", g)
+	}
 }
 
 func testLostUser(t *testing.T, s *suite) {
