@@ -1,6 +1,6 @@
 // Package scimserver is a SCIM 2.0 service provider (RFC 7643, RFC 7644) as an http.Handler over a [Store].
 //
-// It answers discovery, creates, reads, lists, replaces, patches and deletes users, groups and whatever other resource
+// It answers discovery and bulk jobs, creates, reads, lists, replaces, patches and deletes users, groups and whatever other resource
 // types it is given, checks bearer tokens and speaks the protocol's errors. Every client mistake gets a 4xx; what the
 // ServiceProviderConfig advertises works and what does not work is not advertised.
 //
@@ -11,6 +11,8 @@
 //   - A PATCH is answered with the resource; that of a group with 204, unless attributes or excludedAttributes ask for a body.
 //   - Members have to exist: an unknown one is refused with 400 invalidValue, and nothing is changed. A deleted resource
 //     leaves its groups, which is a change of them. What a client says of a member's type and display does not count.
+//   - A bulk job is answered with 200 whatever becomes of its operations. References to what is created later in the job
+//     are waited for. A circle of references is created as a whole or not at all; what refers to a failed operation is 409.
 //   - The groups of a user include those it belongs to through other groups, as "indirect".
 //   - Versions are weak entity tags, compared by their opaque value in If-Match too. They stand for what clients can write.
 //   - attributes and excludedAttributes together, and filters on attributes that are never returned, are 400.

@@ -43,11 +43,16 @@ type Options struct {
 
 // Limits bounds what one request may cost. Zero fields have their defaults.
 type Limits struct {
-	MaxBody            int64 // bytes of a request body, else 413. Defaults to 8 MiB
-	MaxFilter          int   // bytes of a filter, else 400. Defaults to filter.MaxLength, which is also the most
-	MaxPage            int   // resources in one page; advertised as filter.maxResults. Defaults to 1000
-	DefaultPage        int   // resources in one page when the request names no count. Defaults to 100
+	MaxBody     int64 // bytes of a request body, else 413. Defaults to 8 MiB
+	MaxFilter   int   // bytes of a filter, else 400. Defaults to filter.MaxLength, which is also the most
+	MaxPage     int   // resources in one page; advertised as filter.maxResults. Defaults to 1000
+	DefaultPage int   // resources in one page when the request names no count. Defaults to 100
+	// MaxSortStart is how far startIndex reaches into an order that no index of the store gives, else 400 tooMany: what comes
+	// before has to be remembered. Cursors reach everything. Defaults to 100,000.
+	MaxSortStart       int
 	MaxPatchOperations int   // operations in one PATCH, else 413. Defaults to 1000
+	MaxBulkOperations  int   // operations in one bulk request, else 413; advertised as bulk.maxOperations. Defaults to 1000
+	MaxBulkPayload     int64 // bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Defaults to MaxBody, which is also the most
 }
 
 func (l Limits) withDefaults() Limits {
@@ -55,7 +60,10 @@ func (l Limits) withDefaults() Limits {
 	l.MaxFilter = min(cmp.Or(l.MaxFilter, filter.MaxLength), filter.MaxLength)
 	l.MaxPage = cmp.Or(l.MaxPage, 1000)
 	l.DefaultPage = min(cmp.Or(l.DefaultPage, 100), l.MaxPage)
+	l.MaxSortStart = cmp.Or(l.MaxSortStart, 100_000)
 	l.MaxPatchOperations = cmp.Or(l.MaxPatchOperations, 1000)
+	l.MaxBulkOperations = cmp.Or(l.MaxBulkOperations, 1000)
+	l.MaxBulkPayload = min(cmp.Or(l.MaxBulkPayload, l.MaxBody), l.MaxBody)
 	return l
 }
 
