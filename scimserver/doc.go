@@ -13,6 +13,8 @@
 //     leaves its groups, which is a change of them. What a client says of a member's type and display does not count.
 //   - A bulk job is answered with 200 whatever becomes of its operations. References to what is created later in the job
 //     are waited for. A circle of references is created as a whole or not at all; what refers to a failed operation is 409.
+//   - /Me is the resource that the token's [Grant] names, with its own location. It is 501 for a token that belongs to no
+//     resource, and so is POST.
 //   - The groups of a user include those it belongs to through other groups, as "indirect".
 //   - Versions are weak entity tags, compared by their opaque value in If-Match too. They stand for what clients can write.
 //   - attributes and excludedAttributes together, and filters on attributes that are never returned, are 400.

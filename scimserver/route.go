@@ -36,6 +36,7 @@ type request struct {
 	id     string       // the last path segment, where the route has one
 	body   *scim.Object // what was in the body when it is read already
 	inBulk bool         // an operation of a bulk job, whose answer shows no resource
+	grant  Grant
 }
 
 // reply is an answer. Without a body only the headers are sent.
@@ -58,7 +59,7 @@ func (s *server) addRoutes() error {
 		"Schemas/*":             {http.MethodGet: s.getSchema},
 		"ResourceTypes":         {http.MethodGet: s.listResourceTypes},
 		"ResourceTypes/*":       {http.MethodGet: s.getResourceType},
-		"Me":                    {},
+		"Me":                    s.meRoute(),
 		"Bulk":                  {http.MethodPost: s.bulk},
 	}
 	for _, t := range s.types {
@@ -149,7 +150,7 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
 	}
-	return act(&request{Request: r, params: params, base: s.base(r), id: id})
+	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant})
 }
 
 // find returns the route of a path and its id. One slash at the end is tolerated.

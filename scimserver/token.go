@@ -22,6 +22,15 @@ type TokenVerifier interface {
 type Grant struct {
 	// ReadOnly refuses changes with 403.
 	ReadOnly bool
+	// Subject is the resource that the token belongs to, which is what /Me stands for. Defaults to none: the token is a
+	// client's own.
+	Subject Subject
+}
+
+// Subject names a resource.
+type Subject struct {
+	Type string // name of the resource type: "User"
+	ID   string
 }
 
 // ErrBadToken is returned for tokens that are unknown, expired or revoked.
