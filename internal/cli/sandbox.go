@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
 // shutdownTime bounds how long a server may take to end its running requests.
 const shutdownTime = 10 * time.Second
 
 type sandboxCommand struct {
-	Listen        string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Data          string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
-	DB            string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	SecretKey     string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
-	APIToken      string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
-	SCIMToken     string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadyFile     string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
-	Empty         bool   `help:"Start without the seed organisation."`
-	NoRateLimits  bool   `help:"Do not limit the rate of management API requests."`
+	Listen        string   `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Data          string   `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
+	DB            string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	SecretKey     string   `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
+	SecretKeyFile string   `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	APIToken      string   `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken     string   `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
+	Empty         bool     `help:"Start without the seed organisation."`
+	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
+	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
 }
 
 // Run starts the sandbox, prints what it serves, and waits for the end.
@@ -29,10 +31,13 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Data != "" && c.DB != "" {
 		return &usageError{"--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db"}
 	}
+	if _, err := quirks.ParseAll(c.Quirk); err != nil {
+		return &usageError{err.Error()}
+	}
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Quirks: c.Quirk, Logger: in.log,
 	})
 	if err != nil {
 		return err
@@ -46,11 +51,20 @@ type serveSCIMCommand struct {
 	Listen string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
 	Token  []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
 	Strict bool     `help:"Refuse what the RFCs do not allow but known clients send."`
+	Quirk  []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
+
+	ListQuirks bool `help:"List the quirks there are, and end."`
 }
 
 // Run starts the SCIM server, prints its address, and waits for the end.
 func (c *serveSCIMCommand) Run(in *invocation) error {
-	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Strict: c.Strict, Logger: in.log})
+	if c.ListQuirks {
+		return listQuirks(in.stdout)
+	}
+	if _, err := quirks.ParseAll(c.Quirk); err != nil {
+		return &usageError{err.Error()}
+	}
+	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Strict: c.Strict, Quirks: c.Quirk, Logger: in.log})
 	if err != nil {
 		return err
 	}

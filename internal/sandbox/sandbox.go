@@ -178,9 +178,13 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	p.relay = newRelay(p.store, p.engine, o.Logger)
+	servers, err := newProviders(p.store, scim, p.tokens.scim, o.Quirks, o.Logger)
+	if err != nil {
+		return nil, err
+	}
 	p.work = &work{store: p.store, engine: p.engine}
 	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work,
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Providers: servers,
 		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
 	})
 	if err != nil {
@@ -193,15 +197,11 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	providers, err := newSCIMHandlers(p.store, scim, p.tokens.scim, o.Logger)
-	if err != nil {
-		return nil, err
-	}
 	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	p.handler = &routes{api: api, scim: providers, openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	p.handler = &routes{api: api, scim: servers.byPrefix(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
 	return p, nil
 }
 

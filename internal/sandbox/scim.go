@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -49,9 +48,9 @@ func prefixOf(name string) string {
 	return tenantPrefix + name + scimPrefix
 }
 
-// newSCIMHandlers returns the service providers by the prefix they are mounted at.
-func newSCIMHandlers(store *docstore.Store, t scimTables, token string, log *slog.Logger) (map[string]http.Handler, error) {
-	handlers := map[string]http.Handler{}
+// newProviders returns the service providers by their names. All begin with the same quirks.
+func newProviders(store *docstore.Store, t scimTables, token string, active []string, log *slog.Logger) (providers, error) {
+	all := providers{}
 	for name, layout := range t {
 		h, err := scimserver.New(scimserver.Options{
 			Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(token), Prefix: prefixOf(name),
@@ -60,9 +59,11 @@ func newSCIMHandlers(store *docstore.Store, t scimTables, token string, log *slo
 		if err != nil {
 			return nil, err
 		}
-		handlers[prefixOf(name)] = h
+		if all[name], err = withQuirks(h, active); err != nil {
+			return nil, err
+		}
 	}
-	return handlers, nil
+	return all, nil
 }
 
 // SCIMOptions configure the SCIM server alone.
@@ -75,6 +76,8 @@ type SCIMOptions struct {
 	Tokens []string
 	// Strict refuses what the RFCs do not allow but known clients send.
 	Strict bool
+	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
+	Quirks []string
 	// Logger defaults to discarding.
 	Logger *slog.Logger
 }
@@ -135,7 +138,11 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if err != nil {
 		return err
 	}
-	s.httpServer = serve(listener, h, o.Logger)
+	quirky, err := withQuirks(h, o.Quirks)
+	if err != nil {
+		return err
+	}
+	s.httpServer = serve(listener, quirky, o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }
