@@ -18,8 +18,11 @@
 //   - The groups of a user include those it belongs to through other groups, as "indirect".
 //   - Versions are weak entity tags, compared by their opaque value in If-Match too. They stand for what clients can write.
 //   - attributes and excludedAttributes together, and filters on attributes that are never returned, are 400.
+//   - An attribute that a type does not have is no error in sortBy, as it is none in filters: its resources have no value.
+//     sortBy wants one value: name is refused, emails means emails.value. Ties are in the order of creation, and
+//     "descending" is the exact reverse of "ascending".
 //   - Discovery needs a token like everything else.
-//   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Strict] is set.
+//   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Refuse] names it.
 //
 // It does not decide who may see which resource, it does not keep data (package scimserver/sqlstore does, on SQLite and
 // PostgreSQL) and it sets no network timeouts: those belong to the http.Server that runs it.

@@ -33,6 +33,9 @@ type Doc[T any] struct {
 	key any // in the order of the query that found it: string, int64 or nil
 }
 
+// Seq is the document's place in the order of insertion: positive, growing, and never given again.
+func (d *Doc[T]) Seq() int64 { return d.seq }
+
 // NewCollection declares a collection. The name is made of lower case letters, digits and single underscores; Open reports
 // declarations that are not allowed.
 func NewCollection[T any](name string, indexes ...Index[T]) *Collection[T] {
