@@ -13,7 +13,6 @@ import (
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
-	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -31,16 +30,13 @@ type Options struct {
 	// BaseURL is what locations and references begin with, Prefix included and without a slash at the end. Defaults to
 	// the scheme and host of each request followed by Prefix; set it when a proxy stands in front.
 	BaseURL string
-	// Strict is all that [Options.Refuse] can name.
-const Strict = lenient.All
-
-// Limits bounds what one request may cost.
+	// Limits bounds what one request may cost.
 	Limits Limits
 	// PasswordCost is the bcrypt cost of stored passwords. Defaults to bcrypt.DefaultCost.
 	PasswordCost int
-	// Refuse is what to refuse of the things that well-known clients send outside the RFCs; lenient.Rules lists them.
-	// Defaults to nothing: they are read as they are meant. Strict refuses them all.
-	Refuse lenient.Set
+	// Strict refuses what well-known clients send outside the RFCs: booleans as strings, attributes and schemas that are
+	// not defined, a PATCH remove with a list of values, and the like. Defaults to reading it as it is meant.
+	Strict bool
 	// Logger gets internal errors and panics. Defaults to discarding them.
 	Logger *slog.Logger
 }
@@ -80,7 +76,7 @@ type server struct {
 	baseURL      string
 	limits       Limits
 	passwordCost int
-	accept       lenient.Set
+	strict       bool
 	log          *slog.Logger
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
@@ -122,7 +118,7 @@ func New(o Options) (http.Handler, error) {
 		baseURL:      strings.TrimSuffix(o.BaseURL, "/"),
 		limits:       o.Limits.withDefaults(),
 		passwordCost: cmp.Or(o.PasswordCost, bcrypt.DefaultCost),
-		accept:       Strict &^ o.Refuse,
+		strict:       o.Strict,
 		log:          o.Logger,
 		locks:        newLocks(),
 	}
