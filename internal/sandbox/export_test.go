@@ -6,9 +6,8 @@ import (
 	"github.com/scimwright/scimwright/fixtures"
 )
 
-// Seed creates the seed organisation, with all its apps connected to one SCIM server, and does not wait until it is
-// provisioned.
-func Seed(ctx context.Context, api *APIClient, baseURL, token string) error {
+// Seed creates the seed organisation, with all its apps connected to one SCIM server. It may be called again after a failure.
+func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func(context.Context) error) error {
 	org, err := fixtures.Seed()
 	if err != nil {
 		return err
@@ -16,7 +15,7 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string) error {
 	s := &seeder{
 		api:    api,
 		target: func(string) (string, string) { return baseURL, token },
-		drain:  func(context.Context) error { return nil },
+		drain:  drain,
 	}
 	_, err = s.run(ctx, org)
 	return err
