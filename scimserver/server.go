@@ -13,6 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -32,14 +33,19 @@ type Options struct {
 	BaseURL string
 	// Limits bounds what one request may cost.
 	Limits Limits
+	// Cursors tunes paging by cursor.
+	Cursors CursorOptions
 	// PasswordCost is the bcrypt cost of stored passwords. Defaults to bcrypt.DefaultCost.
 	PasswordCost int
-	// Strict refuses what well-known clients send outside the RFCs: booleans as strings, attributes and schemas that are
-	// not defined, a PATCH remove with a list of values, and the like. Defaults to reading it as it is meant.
-	Strict bool
+	// Refuse is what to refuse of the things that well-known clients send outside the RFCs; lenient.Rules lists them.
+	// Defaults to nothing: they are read as they are meant. Strict refuses them all.
+	Refuse lenient.Set
 	// Logger gets internal errors and panics. Defaults to discarding them.
 	Logger *slog.Logger
 }
+
+// Strict is all that [Options.Refuse] can name.
+const Strict = lenient.All
 
 // Limits bounds what one request may cost. Zero fields have their defaults.
 type Limits struct {
@@ -75,8 +81,9 @@ type server struct {
 	prefix       string
 	baseURL      string
 	limits       Limits
+	cursors      cursors
 	passwordCost int
-	strict       bool
+	accept       lenient.Set
 	log          *slog.Logger
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
@@ -118,7 +125,7 @@ func New(o Options) (http.Handler, error) {
 		baseURL:      strings.TrimSuffix(o.BaseURL, "/"),
 		limits:       o.Limits.withDefaults(),
 		passwordCost: cmp.Or(o.PasswordCost, bcrypt.DefaultCost),
-		strict:       o.Strict,
+		accept:       Strict &^ o.Refuse,
 		log:          o.Logger,
 		locks:        newLocks(),
 	}
@@ -138,6 +145,10 @@ func New(o Options) (http.Handler, error) {
 	}
 	if s.passwordCost < bcrypt.MinCost || s.passwordCost > bcrypt.MaxCost {
 		return nil, fmt.Errorf("scimserver: Options.PasswordCost %d is not between %d and %d", s.passwordCost, bcrypt.MinCost, bcrypt.MaxCost)
+	}
+	var err error
+	if s.cursors, err = newCursors(o.Cursors); err != nil {
+		return nil, err
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
@@ -47,11 +48,12 @@ func (c *sandboxCommand) Run(in *invocation) error {
 }
 
 type serveSCIMCommand struct {
-	DB     string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	Listen string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Token  []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
-	Strict bool     `help:"Refuse what the RFCs do not allow but known clients send."`
-	Quirk  []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
+	DB      string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	Listen  string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Token   []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
+	Strict  bool     `help:"Refuse what the RFCs do not allow but known clients send." xor:"leniency"`
+	Lenient []string `help:"Accept only these things outside the RFCs; docs/leniencies.md lists them." placeholder:"NAME,..." xor:"leniency"`
+	Quirk   []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
 
 	ListQuirks bool `help:"List the quirks there are, and end."`
 }
@@ -64,12 +66,31 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return &usageError{err.Error()}
 	}
-	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Strict: c.Strict, Quirks: c.Quirk, Logger: in.log})
+	refuse, err := c.refuse()
+	if err != nil {
+		return err
+	}
+	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Refuse: refuse, Quirks: c.Quirk, Logger: in.log})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(in.stdout, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.Token())
 	return waitAndClose(in, s)
+}
+
+// refuse is what the flags say about leniencies.
+func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
+	switch {
+	case c.Strict:
+		return lenient.All, nil
+	case c.Lenient != nil:
+		accepted, err := lenient.Parse(c.Lenient...)
+		if err != nil {
+			return 0, &usageError{err.Error()}
+		}
+		return lenient.All &^ accepted, nil
+	}
+	return 0, nil
 }
 
 type server interface {
