@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
@@ -13,11 +15,13 @@ type providers map[string]*quirks.Switch
 
 var _ sandboxapi.Providers = providers{}
 
-// byPrefix returns the service providers by the prefix they are mounted at.
-func (p providers) byPrefix() map[string]http.Handler {
+// observed returns the service providers by the prefix they are mounted at, with access log and metrics. What is observed
+// is what clients see: answers with their quirks.
+func (p providers) observed(m *observe.Metrics, log *slog.Logger) map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	for name, s := range p {
-		handlers[prefixOf(name)] = s
+		prefix := prefixOf(name)
+		handlers[prefix] = observe.Wrap(s, observe.Options{Provider: name, Prefix: prefix, Logger: log, Metrics: m})
 	}
 	return handlers
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/scimserver/observe"
 )
 
 // leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
@@ -201,7 +202,8 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	p.handler = &routes{api: api, scim: servers.byPrefix(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	metrics := observe.NewMetrics()
+	p.handler = &routes{api: api, scim: servers.observed(metrics, o.Logger), metrics: metrics.Handler(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
 	return p, nil
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
-	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/observe"
 	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
@@ -75,8 +75,8 @@ type SCIMOptions struct {
 	DB string
 	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
 	Tokens []string
-	// Refuse is what to refuse of what known clients send outside the RFCs. Defaults to nothing.
-	Refuse lenient.Set
+	// Strict refuses what the RFCs do not allow but known clients send.
+	Strict bool
 	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string
 	// Logger defaults to discarding.
@@ -134,7 +134,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	h, err := scimserver.New(scimserver.Options{
-		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
+		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Strict: o.Strict, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
@@ -143,7 +143,9 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if err != nil {
 		return err
 	}
-	s.httpServer = serve(listener, quirky, o.Logger)
+	metrics := observe.NewMetrics()
+	observed := providers{defaultTarget: quirky}.observed(metrics, o.Logger)[scimPrefix]
+	s.httpServer = serve(listener, beside(metrics.Handler(), observed), o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }
