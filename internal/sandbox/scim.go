@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/observe"
 	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
@@ -75,8 +76,8 @@ type SCIMOptions struct {
 	DB string
 	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
 	Tokens []string
-	// Strict refuses what the RFCs do not allow but known clients send.
-	Strict bool
+	// Refuse is what to refuse of what known clients send outside the RFCs. Defaults to nothing.
+	Refuse lenient.Set
 	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string
 	// Logger defaults to discarding.
@@ -134,7 +135,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	h, err := scimserver.New(scimserver.Options{
-		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Strict: o.Strict, Logger: o.Logger,
+		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
