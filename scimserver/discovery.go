@@ -34,13 +34,17 @@ func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
 	doc.Set("changePassword", supported(true))
 	doc.Set("sort", supported(true))
 	doc.Set("etag", supported(true))
-	doc.Set("pagination", scim.NewObject(
-		scim.Member{Name: "cursor", Value: false},
+	pagination := scim.NewObject(
+		scim.Member{Name: "cursor", Value: true},
 		scim.Member{Name: "index", Value: true},
 		scim.Member{Name: "defaultPaginationMethod", Value: "index"},
 		scim.Member{Name: "defaultPageSize", Value: s.limits.DefaultPage},
 		scim.Member{Name: "maxPageSize", Value: s.limits.MaxPage},
-	))
+	)
+	if seconds := int(s.cursors.timeout.Seconds()); seconds > 0 { // it is a positive number of whole ones
+		pagination.Set("cursorTimeout", seconds)
+	}
+	doc.Set("pagination", pagination)
 	doc.Set("authenticationSchemes", []any{scim.NewObject(
 		scim.Member{Name: "type", Value: "oauthbearertoken"},
 		scim.Member{Name: "name", Value: "OAuth Bearer Token"},

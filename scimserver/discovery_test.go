@@ -22,7 +22,7 @@ func TestServiceProviderConfigTellsTheTruth(t *testing.T) {
 		"schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
 		"patch": {"supported": true}, "bulk": {"supported": true, "maxOperations": 1000, "maxPayloadSize": 8388608},
 		"filter": {"supported": true, "maxResults": 7}, "changePassword": {"supported": true}, "sort": {"supported": true}, "etag": {"supported": true},
-		"pagination": {"cursor": false, "index": true, "defaultPaginationMethod": "index", "defaultPageSize": 3, "maxPageSize": 7},
+		"pagination": {"cursor": true, "index": true, "defaultPaginationMethod": "index", "defaultPageSize": 3, "maxPageSize": 7, "cursorTimeout": 3600},
 		"authenticationSchemes": [{"type": "oauthbearertoken", "name": "OAuth Bearer Token", "description": "A bearer token in the Authorization header",
 			"specUri": "https://www.rfc-editor.org/info/rfc6750", "primary": true}],
 		"meta": {"resourceType": "ServiceProviderConfig", "location": "`+h.url+`/ServiceProviderConfig"}}`, a.body)

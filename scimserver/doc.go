@@ -21,6 +21,9 @@
 //   - An attribute that a type does not have is no error in sortBy, as it is none in filters: its resources have no value.
 //     sortBy wants one value: name is refused, emails means emails.value. Ties are in the order of creation, and
 //     "descending" is the exact reverse of "ascending".
+//   - Pages are by index unless a query gives a cursor, if an empty one. Cursor pages repeat the totalResults of the first
+//     page. count may change between them, and one that is too large is cut as with an index; startIndex beside a cursor
+//     is refused.
 //   - Discovery needs a token like everything else.
 //   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Refuse] names it.
 //

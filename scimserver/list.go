@@ -14,7 +14,9 @@ import (
 // query is a list request, from the URL or from the body of a search.
 type query struct {
 	search
+	filterText        string
 	sortBy, sortOrder string
+	cursor            *string // nil unless pages are asked for by cursor; "" asks for the first
 	projection        schema.Projection
 }
 
@@ -44,7 +46,7 @@ func (s *server) urlQuery(r *request) (query, error) {
 		SortBy:             r.params.Get("sortBy"),
 		SortOrder:          r.params.Get("sortOrder"),
 	}
-	for _, name := range []string{"filter", "startIndex", "count", "sortBy", "sortOrder"} {
+	for _, name := range []string{"filter", "startIndex", "count", "sortBy", "sortOrder", "cursor"} {
 		if len(r.params[name]) > 1 {
 			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s is given more than once", name)
 		}
@@ -53,7 +55,13 @@ func (s *server) urlQuery(r *request) (query, error) {
 	if req.StartIndex, err = wholeParam(r, "startIndex"); err != nil {
 		return query{}, err
 	}
+	if r.params.Has("cursor") {
+		req.Cursor = new(r.params.Get("cursor"))
+	}
 	if req.Count, err = wholeParam(r, "count"); err != nil {
+		if req.Cursor != nil {
+			err = scim.Errorf(http.StatusBadRequest, scim.InvalidCount, "count is not a whole number")
+		}
 		return query{}, err
 	}
 	if r.params.Has("filter") {
@@ -81,7 +89,10 @@ func wholeParam(r *request, name string) (*int, error) {
 
 // readQuery checks a query and applies the limits of the server.
 func (s *server) readQuery(req *scim.SearchRequest) (query, error) {
-	q := query{sortBy: strings.TrimSpace(req.SortBy), sortOrder: req.SortOrder}
+	q := query{filterText: req.Filter, sortBy: strings.TrimSpace(req.SortBy), sortOrder: req.SortOrder, cursor: req.Cursor}
+	if req.StartIndex != nil && req.Cursor != nil {
+		return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "startIndex and cursor exclude each other")
+	}
 	q.limit = s.limits.DefaultPage
 	if req.StartIndex != nil {
 		q.offset = min(max(*req.StartIndex, 1), math.MaxInt32) - 1
@@ -117,8 +128,14 @@ func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply
 	if q.ordering, err = newOrdering(q.sortBy, q.sortOrder, types); err != nil {
 		return nil, err
 	}
+	if q.cursor != nil {
+		return s.answerCursor(r, &q, types)
+	}
 	hits, total, err := s.findPage(r.Context(), r.base, &q.search, types)
 	if err != nil {
+		return nil, err
+	}
+	if hits, err = s.load(r.Context(), hits); err != nil {
 		return nil, err
 	}
 	list := &scim.ListResponse{TotalResults: total, StartIndex: q.offset + 1}

@@ -28,7 +28,8 @@ type hit struct {
 	rec *Record
 }
 
-// findPage returns one page and the number of all matches, which is not counted when the page begins somewhere.
+// findPage returns one page and the number of all matches, which is not counted when the page begins somewhere. Hits without
+// a record are for load.
 func (s *server) findPage(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
 	if q.ordering.sorted() && len(types) > 1 {
 		return s.findMerged(ctx, base, q, types)
@@ -53,8 +54,7 @@ func (s *server) findPage(ctx context.Context, base string, q *search, types []*
 		out = append(out, hits...)
 		total += found
 	}
-	out, err := s.load(ctx, out)
-	return out, total, err
+	return out, total, nil
 }
 
 // findMerged sorts several types into each other.
@@ -77,8 +77,7 @@ func (s *server) findMerged(ctx context.Context, base string, q *search, types [
 		total += found
 	}
 	slices.SortFunc(all, q.compareHits)
-	page, err := s.load(ctx, all[min(q.offset, len(all)):min(part.limit, len(all))])
-	return page, total, err
+	return all[min(q.offset, len(all)):min(part.limit, len(all))], total, nil
 }
 
 // compareHits orders hits as the query asks for.

@@ -33,6 +33,8 @@ type Options struct {
 	BaseURL string
 	// Limits bounds what one request may cost.
 	Limits Limits
+	// Cursors tunes paging by cursor.
+	Cursors CursorOptions
 	// PasswordCost is the bcrypt cost of stored passwords. Defaults to bcrypt.DefaultCost.
 	PasswordCost int
 	// Refuse is what to refuse of the things that well-known clients send outside the RFCs; lenient.Rules lists them.
@@ -79,6 +81,7 @@ type server struct {
 	prefix       string
 	baseURL      string
 	limits       Limits
+	cursors      cursors
 	passwordCost int
 	accept       lenient.Set
 	log          *slog.Logger
@@ -142,6 +145,10 @@ func New(o Options) (http.Handler, error) {
 	}
 	if s.passwordCost < bcrypt.MinCost || s.passwordCost > bcrypt.MaxCost {
 		return nil, fmt.Errorf("scimserver: Options.PasswordCost %d is not between %d and %d", s.passwordCost, bcrypt.MinCost, bcrypt.MaxCost)
+	}
+	var err error
+	if s.cursors, err = newCursors(o.Cursors); err != nil {
+		return nil, err
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
