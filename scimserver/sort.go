@@ -202,7 +202,7 @@ func keyOf(a *schema.Attribute, v any) *string {
 // shorten cuts a text to MaxSortKey bytes, a digest of the whole included. What is not cut is shorter.
 func shorten(s string) string {
 	if len(s) < MaxSortKey {
-		return s
+		return strings.Clone(s) // it may be a part of the stored text, which must not be kept for it
 	}
 	sum := sha256.Sum256([]byte(s))
 	digest := base64.RawURLEncoding.EncodeToString(sum[:])

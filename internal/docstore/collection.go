@@ -232,12 +232,21 @@ func (c *Collection[T]) read(ctx context.Context, q Reader, order *column, query
 			return nil, c.wrap(err)
 		}
 		doc.Created, doc.Updated = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-		if err := json.Unmarshal(text, &doc.Value); err != nil {
+		if err := decode(text, &doc.Value); err != nil {
 			return nil, c.wrap(fmt.Errorf("%q: stored document: %w", doc.ID, err))
 		}
 		out = append(out, doc)
 	}
 	return out, c.wrap(rows.Err())
+}
+
+// decode reads a stored document. Types that read JSON themselves do so at once: json.Unmarshal would go through the text
+// before they do, and what is stored was valid when it was written.
+func decode[T any](text []byte, into *T) error {
+	if own, ok := any(into).(json.Unmarshaler); ok {
+		return own.UnmarshalJSON(text)
+	}
+	return json.Unmarshal(text, into)
 }
 
 // encode returns the JSON text of a value and what its indexes compute.
