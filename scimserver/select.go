@@ -28,6 +28,14 @@ type hit struct {
 	rec *Record
 }
 
+// tooMany refuses a query that matches more than the limit (RFC 7644 section 3.4.2.1).
+func (s *server) tooMany(total int) error {
+	if most := s.limits.MaxResults; most > 0 && total > most {
+		return scim.Errorf(http.StatusBadRequest, scim.TooMany, "the query matches more than %d resources; narrow it by a filter", most)
+	}
+	return nil
+}
+
 // findPage returns one page and the number of all matches, which is not counted when the page begins somewhere. Hits without
 // a record are for load.
 func (s *server) findPage(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
@@ -53,6 +61,9 @@ func (s *server) findPage(ctx context.Context, base string, q *search, types []*
 		}
 		out = append(out, hits...)
 		total += found
+		if err := s.tooMany(total); err != nil {
+			return nil, 0, err
+		}
 	}
 	return out, total, nil
 }
@@ -75,6 +86,9 @@ func (s *server) findMerged(ctx context.Context, base string, q *search, types [
 		}
 		all = append(all, hits...)
 		total += found
+		if err := s.tooMany(total); err != nil {
+			return nil, 0, err
+		}
 	}
 	slices.SortFunc(all, q.compareHits)
 	return all[min(q.offset, len(all)):min(part.limit, len(all))], total, nil
@@ -208,6 +222,9 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 		if batch = append(batch, rec); len(batch) == scanBatch {
 			if err := sc.test(ctx, batch); err != nil {
 				return nil, 0, err
+			}
+			if err := s.tooMany(sc.total); err != nil {
+				return nil, 0, err // no need to find them all
 			}
 			if batch = batch[:0]; sc.done() {
 				return sc.page, sc.total, nil

@@ -53,6 +53,8 @@ type Limits struct {
 	MaxFilter   int   // bytes of a filter, else 400. Defaults to filter.MaxLength, which is also the most
 	MaxPage     int   // resources in one page; advertised as filter.maxResults. Defaults to 1000
 	DefaultPage int   // resources in one page when the request names no count. Defaults to 100
+	// MaxResults is how many resources a query may match, on whichever pages, else 400 tooMany. Defaults to any number.
+	MaxResults int
 	// MaxSortStart is how far startIndex reaches into an order that no index of the store gives, else 400 tooMany: what comes
 	// before has to be remembered. Cursors reach everything. Defaults to 100,000.
 	MaxSortStart       int
