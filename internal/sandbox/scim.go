@@ -3,12 +3,15 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim/lenient"
+	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/observe"
 	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
@@ -76,6 +79,9 @@ type SCIMOptions struct {
 	DB string
 	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
 	Tokens []string
+	// Schemas is a directory of schema and resource type documents, as schema.Load reads it. Defaults to none: users and
+	// groups.
+	Schemas string
 	// Refuse is what to refuse of what known clients send outside the RFCs. Defaults to nothing.
 	Refuse lenient.Set
 	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
@@ -129,13 +135,17 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
-	layout := scimstore.NewLayout("scim")
+	types, err := loadTypes(o.Schemas)
+	if err != nil {
+		return err
+	}
+	layout := scimstore.NewLayout("scim", types...)
 	store, err := docstore.Open(ctx, db, time.Now, layout.Tables()...)
 	if err != nil {
 		return err
 	}
 	h, err := scimserver.New(scimserver.Options{
-		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
+		Store: scimstore.New(store, layout), Types: types, Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
@@ -149,6 +159,21 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	s.httpServer = serve(listener, beside(metrics.Handler(), observed), o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
+}
+
+// loadTypes reads the resource types of a directory; none when there is no directory, which stands for the built-in ones.
+func loadTypes(dir string) ([]*schema.ResourceType, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("schemas: %w", err)
+	}
+	types, err := schema.Load(os.DirFS(dir))
+	if err != nil {
+		return nil, fmt.Errorf("schemas in %s: %w", dir, err)
+	}
+	return types, nil
 }
 
 // URL is the SCIM base URL.
