@@ -298,6 +298,3 @@ func refusal(status int, kind scim.Type, detail string) *answer {
 func plain(status int, mediaType, text string) *answer {
 	return &answer{status: status, header: http.Header{"Content-Type": {mediaType}}, body: []byte(text)}
 }
-
-// empty is a success without a body.
-func empty() *answer { return &answer{status: http.StatusNoContent, header: http.Header{}} }

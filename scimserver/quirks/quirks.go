@@ -97,11 +97,11 @@ func (s *Switch) Set(settings ...Setting) error {
 		if !ok {
 			return fmt.Errorf("there is no quirk %q", set.Name)
 		}
-		if text := set.String(); seen[text] {
+		text := set.String()
+		if seen[text] {
 			return fmt.Errorf("quirk %s is given twice", text)
-		} else {
-			seen[text] = true
 		}
+		seen[text] = true
 		handler = wrap(handler, q.start(set))
 	}
 	s.mu.Lock()
