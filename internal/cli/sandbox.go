@@ -48,13 +48,14 @@ func (c *sandboxCommand) Run(in *invocation) error {
 }
 
 type serveSCIMCommand struct {
-	DB      string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	Listen  string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Token   []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
-	Strict  bool     `help:"Refuse what the RFCs do not allow but known clients send." xor:"leniency"`
-	Lenient []string `help:"Accept only these things outside the RFCs; docs/leniencies.md lists them." placeholder:"NAME,..." xor:"leniency"`
-	Schemas string   `help:"Serve the resource types and extensions of the schema documents (*.json) in this directory too." placeholder:"DIR" type:"existingdir"`
-	Quirk   []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
+	DB        string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	Listen    string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Token     []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadToken []string `help:"Bearer token for reading only; may be given several times." name:"read-token"`
+	Strict    bool     `help:"Refuse what the RFCs do not allow but known clients send." xor:"leniency"`
+	Lenient   []string `help:"Accept only these things outside the RFCs; docs/leniencies.md lists them." placeholder:"NAME,..." xor:"leniency"`
+	Schemas   string   `help:"Serve the resource types and extensions of the schema documents (*.json) in this directory too." placeholder:"DIR" type:"existingdir"`
+	Quirk     []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
 
 	ListQuirks bool `help:"List the quirks there are, and end."`
 }
@@ -71,7 +72,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Logger: in.log})
+	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Logger: in.log})
 	if err != nil {
 		return err
 	}

@@ -79,6 +79,8 @@ type SCIMOptions struct {
 	DB string
 	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
 	Tokens []string
+	// ReadTokens are further ones that are for reading only. Defaults to none.
+	ReadTokens []string
 	// Schemas is a directory of schema and resource type documents, as schema.Load reads it. Defaults to none: users and
 	// groups.
 	Schemas string
@@ -145,7 +147,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	h, err := scimserver.New(scimserver.Options{
-		Store: scimstore.New(store, layout), Types: types, Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
+		Store: scimstore.New(store, layout), Types: types, Tokens: o.tokens(), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
@@ -159,6 +161,17 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	s.httpServer = serve(listener, beside(metrics.Handler(), observed), o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
+}
+
+func (o SCIMOptions) tokens() scimserver.TokenVerifier {
+	var tokens []scimserver.Token
+	for _, value := range o.ReadTokens {
+		tokens = append(tokens, scimserver.Token{Value: value, Grant: scimserver.Grant{ReadOnly: true}})
+	}
+	for _, value := range o.Tokens {
+		tokens = append(tokens, scimserver.Token{Value: value})
+	}
+	return scimserver.Tokens(time.Now, tokens...)
 }
 
 // loadTypes reads the resource types of a directory; none when there is no directory, which stands for the built-in ones.
