@@ -35,6 +35,8 @@ type Options struct {
 	Connections provisioning.ConnectionTester
 	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
 	Work sandboxapi.Work
+	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
+	Providers sandboxapi.Providers
 	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.

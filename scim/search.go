@@ -13,13 +13,15 @@ type SearchRequest struct {
 	Cursor                         *string // may be given and empty: the first page of a walk
 }
 
-// ParseSearchRequest reads the message. The error is a *Error, 400 invalidSyntax or invalidValue.
+// ParseSearchRequest reads the message. The error is a *Error, 400 invalidSyntax, invalidValue, or
+// invalidCount for the count of a query by cursor.
 func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 	if err := checkMessage(o, SearchRequestMessage); err != nil {
 		return nil, Errorf(http.StatusBadRequest, InvalidSyntax, "%v", err)
 	}
 	var s SearchRequest
 	var bad error // the first fault
+	kind := InvalidValue
 	note := func(err error) {
 		if bad == nil {
 			bad = err
@@ -49,9 +51,14 @@ func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 	text("sortOrder", func(v string) { s.SortOrder = v })
 	text("cursor", func(v string) { s.Cursor = &v })
 	note(wholeNumber(o, "startIndex", func(n int) { s.StartIndex = &n }))
-	note(wholeNumber(o, "count", func(n int) { s.Count = &n }))
+	if err := wholeNumber(o, "count", func(n int) { s.Count = &n }); err != nil {
+		if bad == nil && s.Cursor != nil {
+			kind = InvalidCount
+		}
+		note(err)
+	}
 	if bad != nil {
-		return nil, Errorf(http.StatusBadRequest, InvalidValue, "%v", bad)
+		return nil, Errorf(http.StatusBadRequest, kind, "%v", bad)
 	}
 	return &s, nil
 }

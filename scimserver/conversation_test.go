@@ -43,6 +43,14 @@ func TestRecordedConversations(t *testing.T) {
 					for variable, member := range step.Save {
 						saved = append(saved, "${"+variable+"}", a.body.Text(member))
 					}
+					fill = strings.NewReplacer(saved...)
+					for _, check := range step.State {
+						a := h.get(t, fill.Replace(check.Path))
+						requireContains(t, fill.Replace(string(check.Contains)), a, step.Title)
+						for _, absent := range check.Absent {
+							require.Equal(t, "null", a.json(absent), "%s: %s in %s", step.Title, absent, a.text)
+						}
+					}
 				}
 			})
 		})

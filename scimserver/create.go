@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -18,7 +19,7 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	p.Written = writtenBy(body, t)
-	clean, err := t.Clean(&scim.Resource{Object: *body}, schema.CleanOptions{RefuseUnknown: s.strict, Lenient: !s.strict})
+	clean, err := t.Clean(&scim.Resource{Object: *body}, s.cleaning())
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +32,15 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	return s.shown(r, t, http.StatusCreated, rec, p)
+}
+
+// cleaning is how representations are cleaned.
+func (s *server) cleaning() schema.CleanOptions {
+	return schema.CleanOptions{
+		RefuseUnknown:        !s.accept.Has(lenient.UnknownAttributes),
+		RefuseUnknownSchemas: !s.accept.Has(lenient.UnknownSchemas),
+		Accept:               s.accept,
+	}
 }
 
 // record takes apart a clean representation: what the store keeps elsewhere leaves the resource. The old record gives what

@@ -27,18 +27,24 @@ func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
 	doc := &scim.Resource{}
 	doc.AddSchema(scim.ServiceProviderConfigSchema)
 	doc.Set("patch", supported(true))
-	doc.Set("bulk", supported(false, scim.Member{Name: "maxOperations", Value: 0}, scim.Member{Name: "maxPayloadSize", Value: 0}))
+	doc.Set("bulk", supported(true,
+		scim.Member{Name: "maxOperations", Value: s.limits.MaxBulkOperations},
+		scim.Member{Name: "maxPayloadSize", Value: s.limits.MaxBulkPayload}))
 	doc.Set("filter", supported(true, scim.Member{Name: "maxResults", Value: s.limits.MaxPage}))
 	doc.Set("changePassword", supported(true))
-	doc.Set("sort", supported(false))
+	doc.Set("sort", supported(true))
 	doc.Set("etag", supported(true))
-	doc.Set("pagination", scim.NewObject(
-		scim.Member{Name: "cursor", Value: false},
+	pagination := scim.NewObject(
+		scim.Member{Name: "cursor", Value: true},
 		scim.Member{Name: "index", Value: true},
 		scim.Member{Name: "defaultPaginationMethod", Value: "index"},
 		scim.Member{Name: "defaultPageSize", Value: s.limits.DefaultPage},
 		scim.Member{Name: "maxPageSize", Value: s.limits.MaxPage},
-	))
+	)
+	if seconds := int(s.cursors.timeout.Seconds()); seconds > 0 { // it is a positive number of whole ones
+		pagination.Set("cursorTimeout", seconds)
+	}
+	doc.Set("pagination", pagination)
 	doc.Set("authenticationSchemes", []any{scim.NewObject(
 		scim.Member{Name: "type", Value: "oauthbearertoken"},
 		scim.Member{Name: "name", Value: "OAuth Bearer Token"},

@@ -1,6 +1,6 @@
 // Package scimserver is a SCIM 2.0 service provider (RFC 7643, RFC 7644) as an http.Handler over a [Store].
 //
-// It answers discovery, creates, reads, lists, replaces, patches and deletes users, groups and whatever other resource
+// It answers discovery and bulk jobs, creates, reads, lists, replaces, patches and deletes users, groups and whatever other resource
 // types it is given, checks bearer tokens and speaks the protocol's errors. Every client mistake gets a 4xx; what the
 // ServiceProviderConfig advertises works and what does not work is not advertised.
 //
@@ -11,11 +11,21 @@
 //   - A PATCH is answered with the resource; that of a group with 204, unless attributes or excludedAttributes ask for a body.
 //   - Members have to exist: an unknown one is refused with 400 invalidValue, and nothing is changed. A deleted resource
 //     leaves its groups, which is a change of them. What a client says of a member's type and display does not count.
+//   - A bulk job is answered with 200 whatever becomes of its operations. References to what is created later in the job
+//     are waited for. A circle of references is created as a whole or not at all; what refers to a failed operation is 409.
+//   - /Me is the resource that the token's [Grant] names, with its own location. It is 501 for a token that belongs to no
+//     resource, and so is POST.
 //   - The groups of a user include those it belongs to through other groups, as "indirect".
 //   - Versions are weak entity tags, compared by their opaque value in If-Match too. They stand for what clients can write.
 //   - attributes and excludedAttributes together, and filters on attributes that are never returned, are 400.
+//   - An attribute that a type does not have is no error in sortBy, as it is none in filters: its resources have no value.
+//     sortBy wants one value: name is refused, emails means emails.value. Ties are in the order of creation, and
+//     "descending" is the exact reverse of "ascending".
+//   - Pages are by index unless a query gives a cursor, if an empty one. Cursor pages repeat the totalResults of the first
+//     page. count may change between them, and one that is too large is cut as with an index; startIndex beside a cursor
+//     is refused.
 //   - Discovery needs a token like everything else.
-//   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Strict] is set.
+//   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Refuse] names it.
 //
 // It does not decide who may see which resource, it does not keep data (package scimserver/sqlstore does, on SQLite and
 // PostgreSQL) and it sets no network timeouts: those belong to the http.Server that runs it.

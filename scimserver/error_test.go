@@ -35,7 +35,7 @@ func TestPathsAndMethods(t *testing.T) {
 		{"BREW", "/Users", 405, "GET, HEAD, OPTIONS, POST"},
 		{"GET", "/Me", 501, ""},
 		{"PATCH", "/Me", 501, ""},
-		{"POST", "/Bulk", 501, ""},
+		{"GET", "/Bulk", 405, "OPTIONS, POST"},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			a := h.do(t, test.method, test.path, nil).wantError(t, test.status, "")

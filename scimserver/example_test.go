@@ -20,6 +20,7 @@ import (
 type mapStore struct {
 	mu      sync.RWMutex
 	order   []string // ids in the order of creation
+	created int64    // how many there ever were
 	records map[string]*scimserver.Record
 	members map[string][]string // member ids by group, in the order of joining
 }
@@ -41,13 +42,13 @@ func (s *mapStore) get(typ, id string) (*scimserver.Record, error) {
 	return nil, scimserver.ErrNotFound
 }
 
-func (s *mapStore) Scan(ctx context.Context, typ string, _ filter.Expr) iter.Seq2[*scimserver.Record, error] {
+func (s *mapStore) Scan(ctx context.Context, typ string, _ filter.Expr, after int64) iter.Seq2[*scimserver.Record, error] {
 	return func(yield func(*scimserver.Record, error) bool) {
 		s.mu.RLock()
 		ids := slices.Clone(s.order)
 		s.mu.RUnlock()
 		for _, id := range ids {
-			if rec, err := s.Get(ctx, typ, id); err == nil && !yield(rec, nil) {
+			if rec, err := s.Get(ctx, typ, id); err == nil && rec.Order > after && !yield(rec, nil) {
 				return
 			}
 		}
@@ -59,10 +60,12 @@ func (s *mapStore) Create(ctx context.Context, rec *scimserver.Record, members [
 	defer s.mu.Unlock()
 	stored := *rec
 	stored.Created = time.Now().Truncate(time.Millisecond)
+	stored.Order = s.created + 1
 	if err := s.put(ctx, &stored, scimserver.MemberChange{Add: members}); err != nil {
 		return nil, err
 	}
 	stored.LastModified = stored.Created
+	s.created++
 	s.order = append(s.order, rec.ID)
 	return &stored, nil
 }
@@ -78,7 +81,7 @@ func (s *mapStore) Replace(ctx context.Context, rec *scimserver.Record, change s
 		return nil, scimserver.ErrConflict
 	}
 	stored := *rec
-	stored.Created = old.Created
+	stored.Created, stored.Order = old.Created, old.Order
 	return &stored, s.put(ctx, &stored, change)
 }
 

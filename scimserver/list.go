@@ -1,8 +1,6 @@
 package scimserver
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -13,19 +11,16 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// scanBatch is how many candidates of a scan are looked at together.
-const scanBatch = 100
-
 // query is a list request, from the URL or from the body of a search.
 type query struct {
-	filter     filter.Expr // nil when there is none
-	start      int         // 1-based
-	count      int
-	projection schema.Projection
+	search
+	filterText        string
+	sortBy, sortOrder string
+	cursor            *string // nil unless pages are asked for by cursor; "" asks for the first
+	projection        schema.Projection
 }
 
-// list answers GET on an endpoint (RFC 7644 section 3.4.2). Parameters of what the ServiceProviderConfig says is not
-// supported, sortBy, sortOrder and cursor, are ignored.
+// list answers GET on an endpoint (RFC 7644 section 3.4.2).
 func (s *server) list(r *request, t *resourceType) (*reply, error) {
 	return s.listTypes(r, t)
 }
@@ -48,20 +43,25 @@ func (s *server) urlQuery(r *request) (query, error) {
 	req := scim.SearchRequest{
 		Attributes:         r.params["attributes"],
 		ExcludedAttributes: r.params["excludedAttributes"],
+		SortBy:             r.params.Get("sortBy"),
+		SortOrder:          r.params.Get("sortOrder"),
 	}
-	for name, values := range r.params {
-		switch name {
-		case "filter", "startIndex", "count":
-			if len(values) > 1 {
-				return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s is given more than once", name)
-			}
+	for _, name := range []string{"filter", "startIndex", "count", "sortBy", "sortOrder", "cursor"} {
+		if len(r.params[name]) > 1 {
+			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s is given more than once", name)
 		}
 	}
 	var err error
 	if req.StartIndex, err = wholeParam(r, "startIndex"); err != nil {
 		return query{}, err
 	}
+	if r.params.Has("cursor") {
+		req.Cursor = new(r.params.Get("cursor"))
+	}
 	if req.Count, err = wholeParam(r, "count"); err != nil {
+		if req.Cursor != nil {
+			err = scim.Errorf(http.StatusBadRequest, scim.InvalidCount, "count is not a whole number")
+		}
 		return query{}, err
 	}
 	if r.params.Has("filter") {
@@ -89,12 +89,16 @@ func wholeParam(r *request, name string) (*int, error) {
 
 // readQuery checks a query and applies the limits of the server.
 func (s *server) readQuery(req *scim.SearchRequest) (query, error) {
-	q := query{start: 1, count: s.limits.DefaultPage}
+	q := query{filterText: req.Filter, sortBy: strings.TrimSpace(req.SortBy), sortOrder: req.SortOrder, cursor: req.Cursor}
+	if req.StartIndex != nil && req.Cursor != nil {
+		return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "startIndex and cursor exclude each other")
+	}
+	q.limit = s.limits.DefaultPage
 	if req.StartIndex != nil {
-		q.start = min(max(*req.StartIndex, 1), math.MaxInt32)
+		q.offset = min(max(*req.StartIndex, 1), math.MaxInt32) - 1
 	}
 	if req.Count != nil {
-		q.count = min(max(*req.Count, 0), s.limits.MaxPage)
+		q.limit = min(max(*req.Count, 0), s.limits.MaxPage)
 	}
 	var err error
 	if q.projection, err = schema.ParseProjection(req.Attributes, req.ExcludedAttributes); err != nil {
@@ -113,118 +117,54 @@ func (s *server) parseFilter(text string) (filter.Expr, error) {
 	return filter.Parse(text)
 }
 
-// answerQuery answers a query over one type, or over several of them one after the other.
+// answerQuery answers a query over one type, or over several of them.
 func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply, error) {
 	if len(types) == 1 && q.filter != nil {
 		if err := filter.Check(q.filter, types[0].ResourceType); err != nil {
 			return nil, err
 		}
 	}
-	list := &scim.ListResponse{StartIndex: q.start}
-	for _, t := range types {
-		// A filter may fit one type and not another; where it does not fit, nothing matches.
-		if len(types) > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType) != nil {
-			continue
-		}
-		skip := max(q.start-1-list.TotalResults, 0)
-		recs, total, err := s.selectRecords(r.Context(), r.base, t, Query{
-			Type: t.Name, Filter: q.filter, Offset: skip, Limit: q.count - len(list.Resources),
-		})
-		if err != nil {
-			return nil, err
-		}
-		resources, err := s.represent(r.Context(), r.base, t, recs, q.projection)
-		if err != nil {
-			return nil, err
-		}
-		list.TotalResults += total
-		list.Resources = append(list.Resources, resources...)
+	var err error
+	if q.ordering, err = newOrdering(q.sortBy, q.sortOrder, types); err != nil {
+		return nil, err
+	}
+	if q.cursor != nil {
+		return s.answerCursor(r, &q, types)
+	}
+	hits, total, err := s.findPage(r.Context(), r.base, &q.search, types)
+	if err != nil {
+		return nil, err
+	}
+	if hits, err = s.load(r.Context(), hits); err != nil {
+		return nil, err
+	}
+	list := &scim.ListResponse{TotalResults: total, StartIndex: q.offset + 1}
+	if list.Resources, err = s.representHits(r, hits, q.projection); err != nil {
+		return nil, err
 	}
 	list.ItemsPerPage = len(list.Resources)
 	return &reply{status: http.StatusOK, body: list}, nil
 }
 
-// selectRecords returns one page and the number of all matches: from the store's indexes when they suffice, else by
-// testing every candidate while keeping no more than the page.
-func (s *server) selectRecords(ctx context.Context, base string, t *resourceType, q Query) ([]*Record, int, error) {
-	if selector, ok := s.store.(Selector); ok {
-		found, exact, err := selector.Select(ctx, q)
+// representHits is represent for resources of several types, whose order it keeps.
+func (s *server) representHits(r *request, hits []hit, p schema.Projection) ([]*scim.Resource, error) {
+	out := make([]*scim.Resource, len(hits))
+	places := map[*resourceType][]int{}
+	for i, h := range hits {
+		places[h.t] = append(places[h.t], i)
+	}
+	for t, at := range places {
+		recs := make([]*Record, len(at))
+		for i, place := range at {
+			recs[i] = hits[place].rec
+		}
+		resources, err := s.represent(r.Context(), r.base, t, recs, p)
 		if err != nil {
-			return nil, 0, fmt.Errorf("select resources: %w", err)
+			return nil, err
 		}
-		if exact {
-			return found.Records, found.Total, nil
-		}
-	}
-	var (
-		page    []*Record
-		total   int
-		pending = make([]*Record, 0, scanBatch)
-		derived = mentions(q.Filter, t)
-	)
-	test := func() error {
-		matches, err := s.matching(ctx, base, t, pending, q.Filter, derived)
-		if err != nil {
-			return err
-		}
-		for _, rec := range matches {
-			if total >= q.Offset && len(page) < q.Limit {
-				page = append(page, rec)
-			}
-			total++
-		}
-		pending = pending[:0]
-		return nil
-	}
-	for rec, err := range s.store.Scan(ctx, t.Name, q.Filter) {
-		if err != nil {
-			return nil, 0, fmt.Errorf("scan resources: %w", err)
-		}
-		if pending = append(pending, rec); len(pending) == scanBatch {
-			if err := test(); err != nil {
-				return nil, 0, err
-			}
-		}
-	}
-	if err := test(); err != nil {
-		return nil, 0, err
-	}
-	return page, total, nil
-}
-
-// matching returns the records that a filter matches.
-func (s *server) matching(ctx context.Context, base string, t *resourceType, recs []*Record, f filter.Expr, derived bool) ([]*Record, error) {
-	if f == nil {
-		return recs, nil
-	}
-	full, err := s.complete(ctx, base, t, recs, derived)
-	if err != nil {
-		return nil, err
-	}
-	var out []*Record
-	for i, rec := range recs {
-		if filter.Eval(f, full[i], t.ResourceType) {
-			out = append(out, rec)
+		for i, place := range at {
+			out[place] = resources[i]
 		}
 	}
 	return out, nil
-}
-
-// mentions says whether a filter looks at the type's derived attribute.
-func mentions(f filter.Expr, t *resourceType) bool {
-	found := false
-	filter.Walk(f, func(e filter.Expr) bool {
-		var path scim.AttrPath
-		switch e := e.(type) {
-		case filter.Compare:
-			path = e.Path
-		case filter.Present:
-			path = e.Path
-		case filter.ValuePath:
-			path = e.Path
-		}
-		found = found || t.derived() != "" && scim.EqualName(path.Name, t.derived())
-		return !found
-	})
-	return found
 }

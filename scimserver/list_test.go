@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver"
 )
 
 func TestFilter(t *testing.T) {
@@ -206,6 +207,72 @@ func TestRootQuery(t *testing.T) {
 		a := h.do(t, http.MethodPost, "/.search", object{"schemas": []string{scim.SearchRequestMessage}, "filter": `displayName eq "same"`})
 		total, _ := a.list(t, "id")
 		require.Equal(t, "2", total)
+	})
+}
+
+func TestTooManyResults(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		for i := range 3 {
+			h.newUser(t, fmt.Sprint("user", i), object{"title": "t"})
+		}
+		search := object{"schemas": []string{scim.SearchRequestMessage}}
+		h.get(t, "/Users")
+		h.get(t, "?count=1")
+		h.newGroup(t, "team") // one more than three
+		h.get(t, "/Users")
+		h.get(t, "/Users?sortBy=title")
+		h.get(t, filtered("", `meta.resourceType eq "User"`))
+		for _, path := range []string{"", "?count=1", "?count=0", "?cursor=", "?sortBy=displayName", "?filter=meta.created+pr"} {
+			h.do(t, http.MethodGet, path, nil).wantError(t, http.StatusBadRequest, scim.TooMany)
+		}
+		h.do(t, http.MethodPost, "/.search", search).wantError(t, http.StatusBadRequest, scim.TooMany)
+		h.newUser(t, "user3", object{"title": "t"})
+		for _, path := range []string{"/Users", "/Users?filter=title+pr&count=1", "/Users?sortBy=title&cursor="} {
+			h.do(t, http.MethodGet, path, nil).wantError(t, http.StatusBadRequest, scim.TooMany)
+		}
+		h.get(t, filtered("/Users", `userName ne "user3"`))
+	}, func(o *scimserver.Options) { o.Limits.MaxResults = 3 })
+}
+
+func TestRootQueryMixesTypes(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		ann := h.newUser(t, "ann", object{"displayName": "Ann", "active": true, "title": "boss"})
+		h.newUser(t, "bob", object{"active": false})
+		h.newGroup(t, "Team", ann.id())
+		h.newGroup(t, "crew")
+		for _, test := range []struct{ filter, want string }{
+			{`meta.resourceType eq "User"`, "ann bob"},
+			{`meta.resourceType eq "user" or meta.resourceType eq "Group"`, "Team crew"}, // caseExact
+			{`meta.resourceType ne "User"`, "Team crew"},
+			{`userName eq "ann" or displayName eq "team"`, "ann Team"},
+			{`userName eq "ann" and displayName eq "team"`, ""},
+			{`members.value eq "` + ann.id() + `" or active eq true`, "ann Team"},
+			{`not (userName pr)`, "Team crew"},
+			{`members pr`, "Team"},
+			{`groups pr`, "ann"},
+			{`id eq "` + ann.id() + `"`, "ann"},
+			{`title eq "boss" or unknown pr`, "ann"},
+			{`urn:ietf:params:scim:schemas:core:2.0:Group:displayName eq "crew"`, "crew"},
+		} {
+			t.Run(test.filter, func(t *testing.T) {
+				search := object{"schemas": []string{scim.SearchRequestMessage}, "filter": test.filter, "attributes": []string{"userName", "displayName"}}
+				for _, a := range []*answer{h.get(t, filtered("", test.filter, "attributes=userName,displayName")), h.do(t, http.MethodPost, "/.search", search).want(t, http.StatusOK)} {
+					var names []string
+					for _, r := range a.body.Array("Resources") {
+						o := r.(*scim.Object)
+						require.NotEmpty(t, o.Text("id"))
+						require.Nil(t, o.Complex("meta"))
+						name := o.Text("userName")
+						if name == "" {
+							name = o.Text("displayName")
+						}
+						names = append(names, name)
+					}
+					require.Equal(t, test.want, strings.Join(names, " "))
+					require.Equal(t, fmt.Sprint(len(names)), a.json("totalResults"))
+				}
+			})
+		}
 	})
 }
 

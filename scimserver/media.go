@@ -40,6 +40,9 @@ func acceptable(values []string) error {
 
 // readObject reads the JSON object of a request body.
 func (s *server) readObject(r *request) (*scim.Object, error) {
+	if r.body != nil {
+		return r.body, nil
+	}
 	if err := readable(r.Header); err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 		scope = patchScope(req, t)
 	}
 	rec, err := s.change(r, t, scope, func(current *scim.Resource) (*scim.Resource, error) {
-		next, _, err := patch.Apply(current, req, t.ResourceType, patch.Options{Lenient: !s.strict})
+		next, _, err := patch.Apply(current, req, t.ResourceType, patch.Options{Accept: s.accept})
 		return next, err
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/scimwright/scimwright/scim"
-	"github.com/scimwright/scimwright/scim/schema"
 )
 
 // replace answers PUT on one resource (RFC 7644 section 3.5.1). Attributes that are not sent are cleared, but for the
@@ -21,7 +20,9 @@ func (s *server) replace(r *request, t *resourceType) (*reply, error) {
 	sent := &scim.Resource{Object: *body}
 	p.Written = writtenBy(body, t)
 	rec, err := s.change(r, t, memberScope{all: true}, func(current *scim.Resource) (*scim.Resource, error) {
-		return t.Clean(sent, schema.CleanOptions{Previous: current, RefuseUnknown: s.strict, Lenient: !s.strict})
+		opts := s.cleaning()
+		opts.Previous = current
+		return t.Clean(sent, opts)
 	})
 	if err != nil {
 		return nil, err

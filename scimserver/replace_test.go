@@ -85,5 +85,5 @@ func TestStrictRefusesWhatIsOutsideTheRFC(t *testing.T) {
 		team := h.newGroup(t, "team", ann.id())
 		h.patch(t, "/Groups/"+team.id(), op("remove", "members", refs(ann.id()))).wantError(t, http.StatusBadRequest, scim.InvalidValue)
 		require.Len(t, h.get(t, "/Groups/"+team.id()).body.Array("members"), 1, "the group is not emptied")
-	}, func(o *scimserver.Options) { o.Strict = true })
+	}, func(o *scimserver.Options) { o.Refuse = scimserver.Strict })
 }

@@ -122,6 +122,9 @@ func location(base string, t *resourceType, id string) string {
 
 // shown is the answer that shows one resource.
 func (s *server) shown(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
+	if r.inBulk {
+		return &reply{status: status, id: rec.ID, location: location(r.base, t, rec.ID), etag: versionTag(rec)}, nil
+	}
 	recs := []*Record{rec}
 	resources, err := s.represent(r.Context(), r.base, t, recs, p)
 	if err != nil {

@@ -32,17 +32,21 @@ type route map[string]action
 type request struct {
 	*http.Request
 	params url.Values
-	base   string // what locations begin with
-	id     string // the last path segment, where the route has one
+	base   string       // what locations begin with
+	id     string       // the last path segment, where the route has one
+	body   *scim.Object // what was in the body when it is read already
+	inBulk bool         // an operation of a bulk job, whose answer shows no resource
+	grant  Grant
 }
 
 // reply is an answer. Without a body only the headers are sent.
 type reply struct {
 	status   int
+	id       string // of the resource that is shown
 	location string
 	etag     string
 	header   http.Header
-	body     any // *scim.Resource, *scim.ListResponse or *scim.Error
+	body     any // *scim.Resource, *scim.ListResponse, scim.BulkResponse or *scim.Error
 }
 
 // addRoutes fills the table of routes, whose keys are paths without the prefix and the first slash.
@@ -55,8 +59,8 @@ func (s *server) addRoutes() error {
 		"Schemas/*":             {http.MethodGet: s.getSchema},
 		"ResourceTypes":         {http.MethodGet: s.listResourceTypes},
 		"ResourceTypes/*":       {http.MethodGet: s.getResourceType},
-		"Me":                    {},
-		"Bulk":                  {},
+		"Me":                    s.meRoute(),
+		"Bulk":                  {http.MethodPost: s.bulk},
 	}
 	for _, t := range s.types {
 		if _, taken := s.routes[t.path]; taken {
@@ -146,7 +150,7 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
 	}
-	return act(&request{Request: r, params: params, base: s.base(r), id: id})
+	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant})
 }
 
 // find returns the route of a path and its id. One slash at the end is tolerated.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -32,22 +33,34 @@ type Options struct {
 	BaseURL string
 	// Limits bounds what one request may cost.
 	Limits Limits
+	// Cursors tunes paging by cursor.
+	Cursors CursorOptions
 	// PasswordCost is the bcrypt cost of stored passwords. Defaults to bcrypt.DefaultCost.
 	PasswordCost int
-	// Strict refuses what well-known clients send outside the RFCs: booleans as strings, attributes and schemas that are
-	// not defined, a PATCH remove with a list of values, and the like. Defaults to reading it as it is meant.
-	Strict bool
+	// Refuse is what to refuse of the things that well-known clients send outside the RFCs; lenient.Rules lists them.
+	// Defaults to nothing: they are read as they are meant. Strict refuses them all.
+	Refuse lenient.Set
 	// Logger gets internal errors and panics. Defaults to discarding them.
 	Logger *slog.Logger
 }
 
+// Strict is all that [Options.Refuse] can name.
+const Strict = lenient.All
+
 // Limits bounds what one request may cost. Zero fields have their defaults.
 type Limits struct {
-	MaxBody            int64 // bytes of a request body, else 413. Defaults to 8 MiB
-	MaxFilter          int   // bytes of a filter, else 400. Defaults to filter.MaxLength, which is also the most
-	MaxPage            int   // resources in one page; advertised as filter.maxResults. Defaults to 1000
-	DefaultPage        int   // resources in one page when the request names no count. Defaults to 100
+	MaxBody     int64 // bytes of a request body, else 413. Defaults to 8 MiB
+	MaxFilter   int   // bytes of a filter, else 400. Defaults to filter.MaxLength, which is also the most
+	MaxPage     int   // resources in one page; advertised as filter.maxResults. Defaults to 1000
+	DefaultPage int   // resources in one page when the request names no count. Defaults to 100
+	// MaxResults is how many resources a query may match, on whichever pages, else 400 tooMany. Defaults to any number.
+	MaxResults int
+	// MaxSortStart is how far startIndex reaches into an order that no index of the store gives, else 400 tooMany: what comes
+	// before has to be remembered. Cursors reach everything. Defaults to 100,000.
+	MaxSortStart       int
 	MaxPatchOperations int   // operations in one PATCH, else 413. Defaults to 1000
+	MaxBulkOperations  int   // operations in one bulk request, else 413; advertised as bulk.maxOperations. Defaults to 1000
+	MaxBulkPayload     int64 // bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Defaults to MaxBody, which is also the most
 }
 
 func (l Limits) withDefaults() Limits {
@@ -55,7 +68,10 @@ func (l Limits) withDefaults() Limits {
 	l.MaxFilter = min(cmp.Or(l.MaxFilter, filter.MaxLength), filter.MaxLength)
 	l.MaxPage = cmp.Or(l.MaxPage, 1000)
 	l.DefaultPage = min(cmp.Or(l.DefaultPage, 100), l.MaxPage)
+	l.MaxSortStart = cmp.Or(l.MaxSortStart, 100_000)
 	l.MaxPatchOperations = cmp.Or(l.MaxPatchOperations, 1000)
+	l.MaxBulkOperations = cmp.Or(l.MaxBulkOperations, 1000)
+	l.MaxBulkPayload = min(cmp.Or(l.MaxBulkPayload, l.MaxBody), l.MaxBody)
 	return l
 }
 
@@ -67,8 +83,9 @@ type server struct {
 	prefix       string
 	baseURL      string
 	limits       Limits
+	cursors      cursors
 	passwordCost int
-	strict       bool
+	accept       lenient.Set
 	log          *slog.Logger
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
@@ -110,7 +127,7 @@ func New(o Options) (http.Handler, error) {
 		baseURL:      strings.TrimSuffix(o.BaseURL, "/"),
 		limits:       o.Limits.withDefaults(),
 		passwordCost: cmp.Or(o.PasswordCost, bcrypt.DefaultCost),
-		strict:       o.Strict,
+		accept:       Strict &^ o.Refuse,
 		log:          o.Logger,
 		locks:        newLocks(),
 	}
@@ -130,6 +147,10 @@ func New(o Options) (http.Handler, error) {
 	}
 	if s.passwordCost < bcrypt.MinCost || s.passwordCost > bcrypt.MaxCost {
 		return nil, fmt.Errorf("scimserver: Options.PasswordCost %d is not between %d and %d", s.passwordCost, bcrypt.MinCost, bcrypt.MaxCost)
+	}
+	var err error
+	if s.cursors, err = newCursors(o.Cursors); err != nil {
+		return nil, err
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

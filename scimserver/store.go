@@ -18,9 +18,11 @@ import (
 // which are made from the other fields, nor "password", the "members" of a group and the "groups" of a user, which have
 // their own places. A Record is shared: neither side changes one after handing it over.
 type Record struct {
-	Type         string // name of the resource type: "User", "Group", ...
-	ID           string
-	Version      int64 // grows with every change of this resource
+	Type    string // name of the resource type: "User", "Group", ...
+	ID      string
+	Version int64 // grows with every change of this resource
+	// Order is the place in the order of creation: positive, another for each resource of a type, and never given again.
+	Order        int64
 	Created      time.Time
 	LastModified time.Time
 	Resource     *scim.Resource
@@ -63,14 +65,14 @@ type Store interface {
 	// Get returns one resource, or [ErrNotFound] when no resource of that type has the id.
 	Get(ctx context.Context, typ, id string) (*Record, error)
 
-	// Scan yields the resources of a type in the order of their creation: every one that matches the filter, and possibly
-	// others. The caller tests each one; a store uses the filter only as far as it helps to read less. A nil filter
-	// matches everything. A resource that is created or deleted during the scan may or may not be seen; all others are
-	// seen exactly once. After yielding an error the scan ends.
-	Scan(ctx context.Context, typ string, f filter.Expr) iter.Seq2[*Record, error]
+	// Scan yields the resources of a type whose Order is greater than after, by growing Order: every one that matches the
+	// filter, and possibly others. The caller tests each one; a store uses the filter only as far as it helps to read less.
+	// A nil filter matches everything. A resource that is created or deleted during the scan may or may not be seen; all
+	// others are seen exactly once. After yielding an error the scan ends.
+	Scan(ctx context.Context, typ string, f filter.Expr, after int64) iter.Seq2[*Record, error]
 
-	// Create stores a new resource with its first members and returns it with Version, Created and LastModified set, the
-	// last two being equal. It fails with a [*UniqueError], or with a [*UnknownMemberError] when a member does not exist.
+	// Create stores a new resource with its first members and returns it with Version, Order, Created and LastModified set,
+	// the last two being equal. It fails with a [*UniqueError], or with a [*UnknownMemberError] when a member does not exist.
 	Create(ctx context.Context, rec *Record, members []string) (*Record, error)
 
 	// Replace stores a new state of the resource and the change of its members, and returns it with a greater Version, a
@@ -99,7 +101,7 @@ type Store interface {
 // scans.
 type Selector interface {
 	// Select returns the page and the number of all resources that match the filter exactly. It returns false, and does
-	// no work, when it cannot be exact. A nil filter matches everything. The order is that of Scan.
+	// no work, when it cannot be exact or has no index for the order. A nil filter matches everything.
 	Select(ctx context.Context, q Query) (Selection, bool, error)
 }
 
@@ -107,14 +109,37 @@ type Selector interface {
 type Query struct {
 	Type   string
 	Filter filter.Expr
-	Offset int // matching resources to pass over
+	// SortBy is the attribute to sort by, in canonical spelling. Equal values come in the order of creation, resources
+	// without a value after all others. The zero path is the order of creation.
+	SortBy scim.AttrPath
+	// Reverse turns the whole order around: resources without a value come first, later ones before earlier ones.
+	Reverse bool
+	// After is where the page begins: behind that position in the order asked for, whether or not a resource still stands
+	// there. Nil is the beginning.
+	After  *Position
+	Offset int // matching resources to pass over, from After on
 	Limit  int // most resources to return; 0 asks for the total only
 }
+
+// Position is a place in the order of a [Query].
+type Position struct {
+	// Key is the value to sort by, nil for resources without one and when SortBy is zero: text folded by filter.Fold unless
+	// it is caseExact, a dateTime as [SortTime], a boolean as "0" or "1", a number as in JSON. Text of more than
+	// [MaxSortKey] bytes is cut and ends with a digest.
+	Key   *string
+	Order int64 // as in Record
+}
+
+// SortTime is the layout of dateTimes, in UTC, in a [Position]: as text they sort by time.
+const SortTime = "2006-01-02T15:04:05.000000000"
+
+// MaxSortKey is the length in bytes from which on a text is cut in a [Position].
+const MaxSortKey = 640
 
 // Selection is the answer to a [Query].
 type Selection struct {
 	Records []*Record
-	Total   int
+	Total   int // all matches, wherever the page begins; not counted when Query.After is given
 }
 
 var (

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/scim"
 )
@@ -22,36 +23,78 @@ type TokenVerifier interface {
 type Grant struct {
 	// ReadOnly refuses changes with 403.
 	ReadOnly bool
+	// Subject is the resource that the token belongs to, which is what /Me stands for. Defaults to none: the token is a
+	// client's own.
+	Subject Subject
+}
+
+// Subject names a resource.
+type Subject struct {
+	Type string // name of the resource type: "User"
+	ID   string
 }
 
 // ErrBadToken is returned for tokens that are unknown, expired or revoked.
 var ErrBadToken = errors.New("scimserver: the token is not valid")
 
-// StaticTokens accepts each of the given tokens. It keeps their SHA-256 only and compares in constant time. The empty token
-// is never accepted.
-func StaticTokens(tokens ...string) TokenVerifier {
-	sums := make(staticTokens, 0, len(tokens))
-	for _, t := range tokens {
-		if t != "" {
-			sums = append(sums, sha256.Sum256([]byte(t)))
-		}
-	}
-	return sums
+// Token is a bearer token with what it allows.
+type Token struct {
+	Value string
+	// Expires is when the token stops being good. Defaults to never.
+	Expires time.Time
+	Grant
 }
 
-type staticTokens [][sha256.Size]byte
+// StaticTokens accepts each of the given tokens for everything and for ever. See [Tokens].
+func StaticTokens(values ...string) TokenVerifier {
+	tokens := make([]Token, len(values))
+	for i, value := range values {
+		tokens[i].Value = value
+	}
+	return Tokens(nil, tokens...)
+}
+
+// Tokens accepts each of the given tokens until it expires. It keeps their SHA-256 only and compares in constant time. The
+// empty token is never accepted. Of several with one value the last counts. now is the clock; it defaults to time.Now.
+func Tokens(now func() time.Time, tokens ...Token) TokenVerifier {
+	if now == nil {
+		now = time.Now
+	}
+	kept := tokenList{now: now}
+	for _, t := range tokens {
+		if t.Value != "" {
+			kept.tokens = append(kept.tokens, hashedToken{sum: sha256.Sum256([]byte(t.Value)), expires: t.Expires, grant: t.Grant})
+		}
+	}
+	return kept
+}
+
+type tokenList struct {
+	now    func() time.Time
+	tokens []hashedToken
+}
+
+type hashedToken struct {
+	sum     [sha256.Size]byte
+	expires time.Time
+	grant   Grant
+}
 
 // VerifyToken implements TokenVerifier.
-func (s staticTokens) VerifyToken(_ context.Context, token string) (Grant, error) {
+func (l tokenList) VerifyToken(_ context.Context, token string) (Grant, error) {
 	sum := sha256.Sum256([]byte(token))
-	found := 0
-	for i := range s {
-		found |= subtle.ConstantTimeCompare(s[i][:], sum[:])
+	found := -1
+	for i := range l.tokens {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(l.tokens[i].sum[:], sum[:]), i, found)
 	}
-	if found == 0 {
+	if found < 0 {
 		return Grant{}, ErrBadToken
 	}
-	return Grant{}, nil
+	t := l.tokens[found]
+	if !t.expires.IsZero() && !l.now().Before(t.expires) {
+		return Grant{}, ErrBadToken
+	}
+	return t.grant, nil
 }
 
 // authenticate checks the Authorization header of a request. A refusal is an *authError.

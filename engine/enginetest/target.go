@@ -13,6 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/patch"
 	"github.com/scimwright/scimwright/scim/schema"
 )
@@ -227,7 +228,7 @@ func (t *Target) patched(k *kind, have *scim.Resource, body []byte) (*scim.Resou
 	if err != nil {
 		return nil, err
 	}
-	next, _, err := patch.Apply(have, req, k.rt, patch.Options{Lenient: true})
+	next, _, err := patch.Apply(have, req, k.rt, patch.Options{Accept: lenient.All})
 	return next, err
 }
 

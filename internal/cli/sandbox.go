@@ -6,22 +6,25 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/scim/lenient"
+	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
 // shutdownTime bounds how long a server may take to end its running requests.
 const shutdownTime = 10 * time.Second
 
 type sandboxCommand struct {
-	Listen        string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Data          string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
-	DB            string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	SecretKey     string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
-	APIToken      string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
-	SCIMToken     string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadyFile     string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
-	Empty         bool   `help:"Start without the seed organisation."`
-	NoRateLimits  bool   `help:"Do not limit the rate of management API requests."`
+	Listen        string   `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Data          string   `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
+	DB            string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	SecretKey     string   `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
+	SecretKeyFile string   `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	APIToken      string   `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken     string   `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
+	Empty         bool     `help:"Start without the seed organisation."`
+	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
+	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
 }
 
 // Run starts the sandbox, prints what it serves, and waits for the end.
@@ -29,10 +32,13 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Data != "" && c.DB != "" {
 		return &usageError{"--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db"}
 	}
+	if _, err := quirks.ParseAll(c.Quirk); err != nil {
+		return &usageError{err.Error()}
+	}
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Quirks: c.Quirk, Logger: in.log,
 	})
 	if err != nil {
 		return err
@@ -43,21 +49,52 @@ func (c *sandboxCommand) Run(in *invocation) error {
 }
 
 type serveSCIMCommand struct {
-	DB     string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	Listen string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Token  []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
-	Strict bool     `help:"Refuse what the RFCs do not allow but known clients send."`
+	DB        string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	Listen    string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Token     []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadToken []string `help:"Bearer token for reading only; may be given several times." name:"read-token"`
+	Strict    bool     `help:"Refuse what the RFCs do not allow but known clients send." xor:"leniency"`
+	Lenient   []string `help:"Accept only these things outside the RFCs; docs/leniencies.md lists them." placeholder:"NAME,..." xor:"leniency"`
+	Schemas   string   `help:"Serve the resource types and extensions of the schema documents (*.json) in this directory too." placeholder:"DIR" type:"existingdir"`
+	Quirk     []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
+
+	ListQuirks bool `help:"List the quirks there are, and end."`
 }
 
 // Run starts the SCIM server, prints its address, and waits for the end.
 func (c *serveSCIMCommand) Run(in *invocation) error {
-	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, Strict: c.Strict, Logger: in.log})
+	if c.ListQuirks {
+		return listQuirks(in.stdout)
+	}
+	if _, err := quirks.ParseAll(c.Quirk); err != nil {
+		return &usageError{err.Error()}
+	}
+	refuse, err := c.refuse()
+	if err != nil {
+		return err
+	}
+	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Logger: in.log})
 	if err != nil {
 		return err
 	}
 	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL())
 	fmt.Fprintf(in.stdout, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.Token())
 	return waitAndClose(in, s)
+}
+
+// refuse is what the flags say about leniencies.
+func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
+	switch {
+	case c.Strict:
+		return lenient.All, nil
+	case c.Lenient != nil:
+		accepted, err := lenient.Parse(c.Lenient...)
+		if err != nil {
+			return 0, &usageError{err.Error()}
+		}
+		return lenient.All &^ accepted, nil
+	}
+	return 0, nil
 }
 
 type server interface {

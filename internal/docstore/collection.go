@@ -33,6 +33,9 @@ type Doc[T any] struct {
 	key any // in the order of the query that found it: string, int64 or nil
 }
 
+// Seq is the document's place in the order of insertion: positive, growing, and never given again.
+func (d *Doc[T]) Seq() int64 { return d.seq }
+
 // NewCollection declares a collection. The name is made of lower case letters, digits and single underscores; Open reports
 // declarations that are not allowed.
 func NewCollection[T any](name string, indexes ...Index[T]) *Collection[T] {
@@ -229,12 +232,21 @@ func (c *Collection[T]) read(ctx context.Context, q Reader, order *column, query
 			return nil, c.wrap(err)
 		}
 		doc.Created, doc.Updated = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-		if err := json.Unmarshal(text, &doc.Value); err != nil {
+		if err := decode(text, &doc.Value); err != nil {
 			return nil, c.wrap(fmt.Errorf("%q: stored document: %w", doc.ID, err))
 		}
 		out = append(out, doc)
 	}
 	return out, c.wrap(rows.Err())
+}
+
+// decode reads a stored document. Types that read JSON themselves do so at once: json.Unmarshal would go through the text
+// before they do, and what is stored was valid when it was written.
+func decode[T any](text []byte, into *T) error {
+	if own, ok := any(into).(json.Unmarshaler); ok {
+		return own.UnmarshalJSON(text)
+	}
+	return json.Unmarshal(text, into)
 }
 
 // encode returns the JSON text of a value and what its indexes compute.

@@ -25,12 +25,20 @@ type Query[T any] struct {
 	// After is the Next of the page before; it goes with the same Where (the values in it may differ), OrderBy and Desc only.
 	// Documents that come or go meanwhile, the last one of that page too, neither repeat nor hide others.
 	After string
+	// From begins the page behind a position instead, for callers that make their own cursors. It goes without After.
+	From *Position
 	// Offset leaves out so many documents, counted from After. Defaults to 0.
 	Offset int
 	// Limit is the size of the page. Defaults to DefaultLimit.
 	Limit int
 	// Match, when set, checks exactly what Where selects; the page is filled with documents that match, and Offset counts them.
 	Match func(*Doc[T]) bool
+}
+
+// Position is a place in the order of a query, whether or not a document stands there.
+type Position struct {
+	Key any   // a value of the index in OrderBy, as Index.Values computes it; nil for «no value» and without OrderBy
+	Seq int64 // as Doc.Seq
 }
 
 // Page is a part of the documents of a query.
@@ -127,11 +135,14 @@ func (c *Collection[T]) walk(query Query[T]) (*walk[T], error) {
 	if w.where, w.args, err = c.table.where(query.Where); err != nil {
 		return nil, err
 	}
-	if query.After == "" {
-		return w, nil
+	switch {
+	case query.From != nil:
+		w.pos, err = w.from(*query.From)
+	case query.After != "":
+		w.pos, err = w.parse(query.After)
 	}
-	if w.pos, err = w.parse(query.After); err != nil {
-		return nil, err
+	if err != nil || w.pos == nil {
+		return w, err
 	}
 	if w.order != nil {
 		found := withValue
@@ -251,9 +262,23 @@ func (w *walk[T]) rest() (where string, args []any) {
 	return where, args
 }
 
-func position[T any](doc *Doc[T]) *cursor {
-	c := &cursor{Seq: doc.seq}
-	switch key := doc.key.(type) {
+func position[T any](doc *Doc[T]) *cursor { return newCursor(doc.key, doc.seq) }
+
+// from converts a position of the caller.
+func (w *walk[T]) from(p Position) (*cursor, error) {
+	if w.order == nil {
+		return newCursor(nil, p.Seq), nil
+	}
+	key, err := w.order.key(p.Key)
+	if err != nil {
+		return nil, fmt.Errorf("position in %s: %w", w.order.name, err)
+	}
+	return newCursor(key, p.Seq), nil
+}
+
+func newCursor(key any, seq int64) *cursor {
+	c := &cursor{Seq: seq}
+	switch key := key.(type) {
 	case string:
 		c.Text = &key
 	case int64:

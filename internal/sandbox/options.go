@@ -38,6 +38,9 @@ type Options struct {
 	// NoRateLimits switches the rate limits of the management API off.
 	NoRateLimits bool
 
+	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
+	Quirks []string
+
 	// ExternalTarget and ExternalToken connect the seeded applications to another SCIM server than the built-in one.
 	ExternalTarget, ExternalToken string
 	// SeedTime bounds creating and provisioning the seed, so that a target that does not answer cannot hold the start.

@@ -1,19 +1,29 @@
 package sandbox_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/fixtures"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim/lenient"
+	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 // Recorded conversations of provisioning clients run against the reference server as they were sent, and the
@@ -29,53 +39,144 @@ func TestRecordedConversationsWorkAgainstTheReferenceServer(t *testing.T) {
 	}
 }
 
-func replay(t *testing.T, base, token string, c fixtures.Conversation) {
-	saved := map[string]string{}
-	fill := func(s string) string {
-		for name, value := range saved {
-			s = strings.ReplaceAll(s, "${"+name+"}", value)
+// A strict server refuses exactly the steps of testdata/strict-refusals.txt, or takes them as something else. Each of them is sent again to a server
+// over the same data that reads it as it is meant, so that the next step finds what it expects.
+func TestStrictnessRefusesExactlyTheListedSteps(t *testing.T) {
+	all, err := fixtures.Conversations()
+	require.NoError(t, err)
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		layout := sqlstore.NewLayout("")
+		docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
+		require.NoError(t, err)
+		serving := func(refuse lenient.Set) string {
+			h, err := scimserver.New(scimserver.Options{
+				Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4, Refuse: refuse,
+			})
+			require.NoError(t, err)
+			server := httptest.NewServer(h)
+			t.Cleanup(server.Close)
+			return server.URL
 		}
-		return s
+		strict := replayer{base: serving(scimserver.Strict), token: scimToken, saved: map[string]string{}}
+		kind := replayer{base: serving(0), token: scimToken, saved: strict.saved}
+		for i, step := range all[name].Steps {
+			where := fmt.Sprintf("%s, step %d: %s", name, i+1, step.Title)
+			status, body := strict.send(t, where, step)
+			switch difference := strict.difference(t, where, step, status, body); {
+			case difference == "":
+				continue
+			case slices.Contains(step.Status, status):
+				fmt.Fprintf(&list, "%s\n    %d, but it means something else\n", where, status)
+			default:
+				var refusal struct{ ScimType, Detail string }
+				require.NoError(t, json.Unmarshal(body, &refusal), where)
+				fmt.Fprintf(&list, "%s\n    %d %s: %s\n", where, status, refusal.ScimType, refusal.Detail)
+			}
+			status, body = kind.send(t, where, step)
+			require.Empty(t, kind.difference(t, where, step, status, body), where)
+		}
 	}
+	golden := filepath.Join("testdata", "strict-refusals.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(list.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(string(want), list.String()), "run the test with -update when this is meant")
+}
+
+func replay(t *testing.T, base, token string, c fixtures.Conversation) {
+	r := replayer{base: base, token: token, saved: map[string]string{}}
 	for i, step := range c.Steps {
 		where := fmt.Sprintf("step %d: %s", i+1, step.Title)
-		req, err := http.NewRequestWithContext(t.Context(), step.Method, base+fill(step.Path), strings.NewReader(fill(string(step.Body))))
-		require.NoError(t, err, where)
-		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Accept", "application/scim+json")
-		if len(step.Body) > 0 {
-			req.Header.Set("Content-Type", "application/scim+json; charset=utf-8")
-		}
-		for name, value := range step.Headers {
-			req.Header.Set(name, value)
-		}
-		res, err := http.DefaultClient.Do(req)
-		require.NoError(t, err, where)
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		require.NoError(t, err, where)
-		require.True(t, slices.Contains(step.Status, res.StatusCode), "%s: status %d, want one of %v: %s", where, res.StatusCode, step.Status, body)
+		status, body := r.send(t, where, step)
+		require.Empty(t, r.difference(t, where, step, status, body), where)
+	}
+}
 
-		var got map[string]any
-		if len(body) > 0 {
-			require.NoError(t, json.Unmarshal(body, &got), "%s: %s", where, body)
+// replayer sends the steps of a conversation to a server.
+type replayer struct {
+	base, token string
+	saved       map[string]string
+}
+
+func (r replayer) fill(s string) string {
+	for name, value := range r.saved {
+		s = strings.ReplaceAll(s, "${"+name+"}", value)
+	}
+	return s
+}
+
+func (r replayer) send(t *testing.T, where string, step fixtures.Step) (status int, body []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), step.Method, r.base+r.fill(step.Path), strings.NewReader(r.fill(string(step.Body))))
+	require.NoError(t, err, where)
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	req.Header.Set("Accept", "application/scim+json")
+	if len(step.Body) > 0 {
+		req.Header.Set("Content-Type", "application/scim+json; charset=utf-8")
+	}
+	for name, value := range step.Headers {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err, where)
+	defer res.Body.Close()
+	body, err = io.ReadAll(res.Body)
+	require.NoError(t, err, where)
+	return res.StatusCode, body
+}
+
+// difference says how the answer to a step, or the state after it, is not what it should be; "" when it is.
+func (r replayer) difference(t *testing.T, where string, step fixtures.Step, status int, body []byte) string {
+	t.Helper()
+	if !slices.Contains(step.Status, status) {
+		return fmt.Sprintf("status %d, want one of %v: %s", status, step.Status, body)
+	}
+	got, text := r.holds(t, where, body, step.Contains, step.Absent)
+	if text != "" {
+		return text
+	}
+	for name, member := range step.Save {
+		text, ok := got[member].(string)
+		if !ok {
+			return fmt.Sprintf("%s is missing in %s", member, body)
 		}
-		if len(step.Contains) > 0 {
-			var want any
-			require.NoError(t, json.NewDecoder(bytes.NewBufferString(fill(string(step.Contains)))).Decode(&want), where)
-			if missing := missing(want, got, ""); missing != "" {
-				t.Fatalf("%s: %s\nanswer: %s", where, missing, body)
-			}
+		r.saved[name] = text
+	}
+	for _, check := range step.State {
+		status, body := r.send(t, where, fixtures.Step{Method: http.MethodGet, Path: check.Path})
+		if status != http.StatusOK {
+			return fmt.Sprintf("state of %s: %s", check.Path, body)
 		}
-		for _, name := range step.Absent {
-			require.NotContains(t, got, name, where)
-		}
-		for name, member := range step.Save {
-			text, ok := got[member].(string)
-			require.True(t, ok, "%s: %s in %s", where, member, body)
-			saved[name] = text
+		if _, text := r.holds(t, where, body, check.Contains, check.Absent); text != "" {
+			return fmt.Sprintf("state of %s: %s", check.Path, text)
 		}
 	}
+	return ""
+}
+
+// holds reads a body and says what is missing in it or must not be there.
+func (r replayer) holds(t *testing.T, where string, body []byte, contains json.RawMessage, absent []string) (got map[string]any, difference string) {
+	t.Helper()
+	if len(body) == 0 {
+		return nil, ""
+	}
+	require.NoError(t, json.Unmarshal(body, &got), "%s: %s", where, body)
+	if len(contains) > 0 {
+		var want any
+		require.NoError(t, json.Unmarshal([]byte(r.fill(string(contains))), &want), where)
+		if text := missing(want, got, ""); text != "" {
+			return got, fmt.Sprintf("%s\nanswer: %s", text, body)
+		}
+	}
+	for _, name := range absent {
+		if _, there := got[name]; there {
+			return got, fmt.Sprintf("%s is in %s", name, body)
+		}
+	}
+	return got, ""
 }
 
 // missing says what of want is not in got: objects member by member, arrays element by element and of equal

@@ -12,8 +12,12 @@ type routes struct {
 	scim    map[string]http.Handler // by path prefix
 	openAPI http.Handler            // /openapi.json
 	health  http.Handler            // /sandbox/v1/health, without credentials
+	metrics http.Handler            // /metrics, without credentials
 	console http.Handler            // everything else
 }
+
+// metricsPath is where Prometheus finds the metrics of the SCIM servers.
+const metricsPath = "/metrics"
 
 // apiPrefixes are the trees of the management API.
 var apiPrefixes = []string{"/api/v1", "/oauth2", "/sandbox/v1"}
@@ -28,6 +32,8 @@ func (r *routes) route(path string) http.Handler {
 		return r.openAPI
 	case "/sandbox/v1/health":
 		return r.health
+	case metricsPath:
+		return r.metrics
 	}
 	for prefix, h := range r.scim {
 		if under(path, prefix) {
@@ -45,6 +51,17 @@ func (r *routes) route(path string) http.Handler {
 func under(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/')
+}
+
+// beside serves the metrics next to a SCIM server.
+func beside(metrics, scim http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == metricsPath {
+			metrics.ServeHTTP(w, r)
+			return
+		}
+		scim.ServeHTTP(w, r)
+	})
 }
 
 // health answers that the process serves.

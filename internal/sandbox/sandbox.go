@@ -23,6 +23,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/scimserver/observe"
 )
 
 // leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
@@ -182,9 +183,13 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	p.relay = newRelay(p.store, p.engine, o.Logger)
+	servers, err := newProviders(p.store, scim, p.tokens.scim, o.Quirks, o.Logger)
+	if err != nil {
+		return nil, err
+	}
 	p.work = &work{store: p.store, engine: p.engine}
 	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work,
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Providers: servers,
 		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
 	})
 	if err != nil {
@@ -197,15 +202,12 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	providers, err := newSCIMHandlers(p.store, scim, p.tokens.scim, o.Logger)
-	if err != nil {
-		return nil, err
-	}
 	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	p.handler = &routes{api: api, scim: providers, openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	metrics := observe.NewMetrics()
+	p.handler = &routes{api: api, scim: servers.observed(metrics, o.Logger), metrics: metrics.Handler(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
 	return p, nil
 }
 

@@ -3,13 +3,17 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"net/http"
+	"os"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/scim/lenient"
+	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/observe"
 	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
@@ -49,9 +53,9 @@ func prefixOf(name string) string {
 	return tenantPrefix + name + scimPrefix
 }
 
-// newSCIMHandlers returns the service providers by the prefix they are mounted at.
-func newSCIMHandlers(store *docstore.Store, t scimTables, token string, log *slog.Logger) (map[string]http.Handler, error) {
-	handlers := map[string]http.Handler{}
+// newProviders returns the service providers by their names. All begin with the same quirks.
+func newProviders(store *docstore.Store, t scimTables, token string, active []string, log *slog.Logger) (providers, error) {
+	all := providers{}
 	for name, layout := range t {
 		h, err := scimserver.New(scimserver.Options{
 			Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(token), Prefix: prefixOf(name),
@@ -60,9 +64,11 @@ func newSCIMHandlers(store *docstore.Store, t scimTables, token string, log *slo
 		if err != nil {
 			return nil, err
 		}
-		handlers[prefixOf(name)] = h
+		if all[name], err = withQuirks(h, active); err != nil {
+			return nil, err
+		}
 	}
-	return handlers, nil
+	return all, nil
 }
 
 // SCIMOptions configure the SCIM server alone.
@@ -73,8 +79,15 @@ type SCIMOptions struct {
 	DB string
 	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
 	Tokens []string
-	// Strict refuses what the RFCs do not allow but known clients send.
-	Strict bool
+	// ReadTokens are further ones that are for reading only. Defaults to none.
+	ReadTokens []string
+	// Schemas is a directory of schema and resource type documents, as schema.Load reads it. Defaults to none: users and
+	// groups.
+	Schemas string
+	// Refuse is what to refuse of what known clients send outside the RFCs. Defaults to nothing.
+	Refuse lenient.Set
+	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
+	Quirks []string
 	// Logger defaults to discarding.
 	Logger *slog.Logger
 }
@@ -129,20 +142,56 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
-	layout := scimstore.NewLayout("scim")
+	types, err := loadTypes(o.Schemas)
+	if err != nil {
+		return err
+	}
+	layout := scimstore.NewLayout("scim", types...)
 	store, err := docstore.Open(ctx, db, time.Now, layout.Tables()...)
 	if err != nil {
 		return err
 	}
 	h, err := scimserver.New(scimserver.Options{
-		Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(o.Tokens...), Prefix: scimPrefix, Strict: o.Strict, Logger: o.Logger,
+		Store: scimstore.New(store, layout), Types: types, Tokens: o.tokens(), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
 	}
-	s.httpServer = serve(listener, h, o.Logger)
+	quirky, err := withQuirks(h, o.Quirks)
+	if err != nil {
+		return err
+	}
+	metrics := observe.NewMetrics()
+	observed := providers{defaultTarget: quirky}.observed(metrics, o.Logger)[scimPrefix]
+	s.httpServer = serve(listener, beside(metrics.Handler(), observed), o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
+}
+
+func (o SCIMOptions) tokens() scimserver.TokenVerifier {
+	var tokens []scimserver.Token
+	for _, value := range o.ReadTokens {
+		tokens = append(tokens, scimserver.Token{Value: value, Grant: scimserver.Grant{ReadOnly: true}})
+	}
+	for _, value := range o.Tokens {
+		tokens = append(tokens, scimserver.Token{Value: value})
+	}
+	return scimserver.Tokens(time.Now, tokens...)
+}
+
+// loadTypes reads the resource types of a directory; none when there is no directory, which stands for the built-in ones.
+func loadTypes(dir string) ([]*schema.ResourceType, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("schemas: %w", err)
+	}
+	types, err := schema.Load(os.DirFS(dir))
+	if err != nil {
+		return nil, fmt.Errorf("schemas in %s: %w", dir, err)
+	}
+	return types, nil
 }
 
 // URL is the SCIM base URL.

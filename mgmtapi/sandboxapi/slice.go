@@ -19,6 +19,8 @@ const tag = "Sandbox"
 // Options are what the slice needs beside the model.
 type Options struct {
 	Work Work
+	// Providers are the SCIM servers whose behaviour can be made to deviate. Defaults to none: the paths are not served.
+	Providers Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
 	Provision func(ctx context.Context, app string, users []string) error
 	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
@@ -36,7 +38,7 @@ func New(d model.Deps, o Options) *Slice { return &Slice{Deps: d, o: o} }
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
-	return []rest.Route{
+	list := []rest.Route{
 		rest.Op[drainRequest, drained]{ID: "drainJobs", Route: "POST /sandbox/v1/jobs/drain", Tag: tag,
 			Summary: "Wait until no provisioning work is left", Scopes: []string{manage}, Do: s.drain},
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
@@ -50,6 +52,10 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[attemptsRequest, []attempt]{ID: "listProvisioningAttempts", Route: "GET /sandbox/v1/apps/{app}/attempts", Tag: tag,
 			Summary: "List the exchanges with an app's SCIM server, newest first", Scopes: []string{manage}, Find: s.findAppOfAttempts, Do: s.attempts},
 	}
+	if s.o.Providers != nil {
+		list = append(list, s.quirkRoutes()...)
+	}
+	return list
 }
 
 type appRequest struct {

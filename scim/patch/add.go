@@ -2,6 +2,7 @@ package patch
 
 import (
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -15,6 +16,8 @@ func (p *patcher) add(at place, v any) error {
 			return p.addSchemas(v)
 		case at.a.MultiValued:
 			return p.addElements(at, v)
+		case at.a.Type == schema.Complex && p.emptied(at, v):
+			return p.unassign(at, scim.InvalidValue)
 		case at.a.Type == schema.Complex:
 			return p.merge(at, v, p.add)
 		}
@@ -50,7 +53,7 @@ func (p *patcher) merge(at place, v any, do verb) error {
 func (p *patcher) mergeInto(at place, o *scim.Object, v any, do verb) error {
 	given, ok := v.(*scim.Object)
 	if !ok {
-		if !p.opts.Lenient || at.a.SubAttribute("value") == nil {
+		if !p.opts.Accept.Has(lenient.PlainValues) || at.a.SubAttribute("value") == nil {
 			return fail(scim.InvalidValue, "%s must be an object of sub-attributes", at.path)
 		}
 		given = scim.NewObject(scim.Member{Name: "value", Value: v})
@@ -62,7 +65,7 @@ func (p *patcher) mergeInto(at place, o *scim.Object, v any, do verb) error {
 			return fail(scim.InvalidValue, "%s is not defined by the schema", path)
 		}
 		part := at.part(o, sub)
-		if sub.Mutability == schema.ReadOnly && (!at.extension || part.passedOver(v, p.opts.Lenient)) {
+		if sub.Mutability == schema.ReadOnly && (!at.extension || part.passedOver(v, p.opts.Accept)) {
 			continue
 		}
 		if err := do(part, v); err != nil {

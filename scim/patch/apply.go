@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -16,12 +17,9 @@ const DefaultMaxOperations = 1000
 
 // Options tunes [Apply]. The zero value is the RFC.
 type Options struct {
-	// Lenient takes what well-known clients send outside the RFC: op in any letter case; "True" and "False" for booleans;
-	// paths as keys of a value without path ("name.givenName", "urn:...:User:department"); remove of a multi-valued
-	// attribute with a list of the values to remove; add through a value filter of eq comparisons that matches nothing, which
-	// creates the element; a plain value for an object that has the sub-attribute "value". Read-only
-	// attributes in an operation without path are passed over whatever their value. Defaults to refusing all that.
-	Lenient bool
+	// Accept is what to take outside the RFC. Defaults to none of it. UnknownAttributes has no meaning here: in a PATCH
+	// they are an error always.
+	Accept lenient.Set
 	// MaxOperations bounds the operations of a request. Defaults to DefaultMaxOperations.
 	MaxOperations int
 }
@@ -46,7 +44,7 @@ func Apply(r *scim.Resource, req *scim.PatchRequest, rt *schema.ResourceType, op
 		out:   r.Clone(),
 		rt:    rt,
 		opts:  opts,
-		clean: schema.CleanOptions{RefuseUnknown: true, Lenient: opts.Lenient},
+		clean: schema.CleanOptions{RefuseUnknown: true, Accept: opts.Accept},
 	}
 	for i, op := range req.Operations {
 		if err := p.operation(op); err != nil {
@@ -86,7 +84,7 @@ type verb func(place, any) error
 
 func (p *patcher) operation(op scim.PatchOperation) error {
 	name := op.Op
-	if p.opts.Lenient {
+	if p.opts.Accept.Has(lenient.OpCase) {
 		name = strings.ToLower(name)
 	}
 	var do, each verb
@@ -125,7 +123,7 @@ func (p *patcher) withoutPath(value any, do, each verb) error {
 	for name, value := range v.All() {
 		at, known := p.member(name)
 		if !known {
-			if !p.opts.Lenient {
+			if !p.opts.Accept.Has(lenient.PathKeys) {
 				return fail(scim.InvalidValue, "%s is not defined by the schemas of %s", name, p.rt.Name)
 			}
 			var err error
@@ -133,7 +131,7 @@ func (p *patcher) withoutPath(value any, do, each verb) error {
 				return err
 			}
 		}
-		if at.passedOver(value, p.opts.Lenient) {
+		if at.passedOver(value, p.opts.Accept) {
 			continue
 		}
 		do := do

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -68,7 +69,7 @@ func TestResultsAreClean(t *testing.T) {
 		r := rapid.SampledFrom([]*scim.Resource{full, bare}).Draw(t, "r")
 		before := r.Clone()
 		req := &scim.PatchRequest{Operations: rapid.SliceOfN(genOperation(), 1, 3).Draw(t, "operations")}
-		opts := Options{Lenient: rapid.Bool().Draw(t, "lenient")}
+		opts := Options{Accept: lenient.Set(rapid.Uint32Range(0, uint32(lenient.All)).Draw(t, "accepted"))}
 		out, changed, err := Apply(r, req, rt, opts)
 		if !scim.Equal(&before.Object, &r.Object) {
 			t.Fatal("the resource given changed")
@@ -143,8 +144,8 @@ func FuzzApply(f *testing.F) {
 		}
 		r := resource(t, fullUser)
 		before := r.Clone()
-		for _, lenient := range []bool{false, true} {
-			out, changed, err := Apply(r, req, rt, Options{Lenient: lenient})
+		for _, accept := range []lenient.Set{0, lenient.All} {
+			out, changed, err := Apply(r, req, rt, Options{Accept: accept})
 			if !scim.Equal(&before.Object, &r.Object) {
 				t.Fatal("the resource given changed")
 			}

@@ -3,17 +3,18 @@ package patch
 import (
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// What Options.Lenient allows beyond the RFC, apart from spellings.
+// What Options.Accept allows beyond the RFC, apart from spellings.
 
-// createElement answers an add to elements when the path selects none: noTarget, or when lenient a new element made of the
+// createElement answers an add to elements when the path selects none: noTarget, or with lenient.CreateElement a new element made of the
 // filter's eq comparisons and the value. The RFC is silent about this add (erratum 8097); for replace it says noTarget, and
 // so do we, lenient or not.
 func (p *patcher) createElement(at place, v any) error {
 	element := &scim.Object{}
-	if !p.opts.Lenient || v == nil || at.filter == nil || at.a.Type != schema.Complex || !describe(at.filter, element) {
+	if !p.opts.Accept.Has(lenient.CreateElement) || v == nil || at.filter == nil || at.a.Type != schema.Complex || !describe(at.filter, element) {
 		return noTarget(at)
 	}
 	if at.sub != nil {
@@ -28,6 +29,11 @@ func (p *patcher) createElement(at place, v any) error {
 		}
 	}
 	return p.addElements(at, element)
+}
+
+// emptied says whether v unassigns a reference, as lenient.EmptyReferences has it.
+func (p *patcher) emptied(at place, v any) bool {
+	return p.opts.Accept.Has(lenient.EmptyReferences) && at.a.EmptyReference(v)
 }
 
 func noTarget(at place) error {

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -18,7 +19,7 @@ func (p *patcher) removal(op scim.PatchOperation) error {
 		return p.removeElements(at)
 	}
 	if op.HasValue && op.Value != nil && at.a.MultiValued {
-		if !p.opts.Lenient {
+		if !p.opts.Accept.Has(lenient.RemoveValues) {
 			return fail(scim.InvalidValue, "remove takes no value; name the values by a filter: %s[...]", at.path)
 		}
 		return p.removeListed(at, op.Value)

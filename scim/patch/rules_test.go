@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -26,7 +27,7 @@ func TestMutability(t *testing.T) {
 		{name: "nor removed", ops: `{"op":"remove","path":"groups[value eq \"g1\"]"}`, fail: scim.Mutability},
 		{name: "nor changed without a path", ops: `{"op":"replace","value":{"id":"2"}}`, fail: scim.Mutability},
 		{name: "without a path its own value is passed over", ops: `{"op":"replace","value":{"id":"1"}}`},
-		{name: "lenient passes over any value", ops: `{"op":"replace","value":{"id":"2","groups":[],"title":"B"}}`, want: `{"title":"B"}`, opts: Options{Lenient: true}},
+		{name: "lenient passes over any value", ops: `{"op":"replace","value":{"id":"2","groups":[],"title":"B"}}`, want: `{"title":"B"}`, opts: Options{Accept: lenient.All}},
 		{name: "a read-only part of a complex value is passed over", ops: `{"op":"replace","path":"` + enterprise + `:manager","value":{"value":"27","displayName":"X"}}`,
 			want: `{"` + enterprise + `":{"employeeNumber":"7","manager":{"value":"27","displayName":"John"}}}`},
 		{name: "a read-only part cannot be a path", ops: `{"op":"replace","path":"` + enterprise + `:manager.displayName","value":"X"}`, fail: scim.Mutability},
@@ -67,12 +68,12 @@ func TestMembers(t *testing.T) {
 		{name: "remove empties the group", on: group, rt: rt, ops: `{"op":"remove","path":"members"}`, want: `{"members":null}`},
 		{name: "remove with a list does not empty it", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{"value":"A"}]}`, fail: scim.InvalidValue},
 		{name: "lenient remove with a list removes those", on: group, rt: rt, ops: `{"op":"Remove","path":"members","value":[{"value":"A","$ref":null},{"value":"Z"}]}`,
-			want: `{"members":[{"value":"B","display":"b"}]}`, opts: Options{Lenient: true}},
-		{name: "lenient remove takes plain values", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":["A","B"]}`, want: `{"members":null}`, opts: Options{Lenient: true}},
+			want: `{"members":[{"value":"B","display":"b"}]}`, opts: Options{Accept: lenient.All}},
+		{name: "lenient remove takes plain values", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":["A","B"]}`, want: `{"members":null}`, opts: Options{Accept: lenient.All}},
 		{name: "lenient remove matches by all that is given", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{"type":"user"}]}`,
-			want: `{"members":[{"value":"B","display":"b"}]}`, opts: Options{Lenient: true}},
-		{name: "lenient remove with an empty list removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[]}`, opts: Options{Lenient: true}},
-		{name: "lenient remove with an empty entry removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{}]}`, opts: Options{Lenient: true}},
+			want: `{"members":[{"value":"B","display":"b"}]}`, opts: Options{Accept: lenient.All}},
+		{name: "lenient remove with an empty list removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[]}`, opts: Options{Accept: lenient.All}},
+		{name: "lenient remove with an empty entry removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{}]}`, opts: Options{Accept: lenient.All}},
 	})
 }
 
@@ -113,7 +114,7 @@ func TestPathsAndValues(t *testing.T) {
 		{name: "add needs a value", ops: `{"op":"add","path":"title"}`, fail: scim.InvalidValue},
 		{name: "replace needs a value", ops: `{"op":"replace","path":"title"}`, fail: scim.InvalidValue},
 		{name: "the type must fit", ops: `{"op":"replace","path":"active","value":"False"}`, fail: scim.InvalidValue},
-		{name: "lenient reads spelled booleans", ops: `{"op":"Replace","path":"active","value":"False"}`, want: `{"active":false}`, opts: Options{Lenient: true}},
+		{name: "lenient reads spelled booleans", ops: `{"op":"Replace","path":"active","value":"False"}`, want: `{"active":false}`, opts: Options{Accept: lenient.All}},
 		{name: "an array is no single value", ops: `{"op":"replace","path":"title","value":["x"]}`, fail: scim.InvalidValue},
 		{name: "op must be lower case", ops: `{"op":"Add","path":"title","value":"x"}`, fail: scim.InvalidValue},
 		{name: "add of null adds nothing", ops: `{"op":"add","path":"title","value":null}`},
@@ -131,17 +132,17 @@ func TestPathsAndValues(t *testing.T) {
 		{name: "a later operation sees the earlier", ops: `{"op":"add","path":"emails","value":{"value":"c@x","type":"other"}},{"op":"replace","path":"emails[type eq \"other\"].value","value":"d@x"}`,
 			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home"},{"value":"d@x","type":"other"}]}`},
 		{name: "dotted keys are refused", ops: `{"op":"add","value":{"name.givenName":"x"}}`, fail: scim.InvalidValue},
-		{name: "lenient reads keys as paths", opts: Options{Lenient: true},
+		{name: "lenient reads keys as paths", opts: Options{Accept: lenient.All},
 			ops:  `{"op":"Replace","value":{"name.givenName":"x","` + enterprise + `:department":"D","emails[type eq \"home\"].value":"c@x"}}`,
 			want: `{"name":{"givenName":"x","familyName":"Jensen"},"` + enterprise + `":{"employeeNumber":"7","manager":{"value":"26","displayName":"John"},"department":"D"},"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"c@x","type":"home"}]}`},
-		{name: "lenient creates what an eq filter describes", opts: Options{Lenient: true}, on: bareUser,
+		{name: "lenient creates what an eq filter describes", opts: Options{Accept: lenient.All}, on: bareUser,
 			ops:  `{"op":"Add","path":"emails[type eq \"work\"].value","value":"c@x"},{"op":"Add","path":"addresses[type eq \"work\" and primary eq true]","value":{"country":"NO"}}`,
 			want: `{"emails":[{"type":"work","value":"c@x"}],"addresses":[{"type":"work","primary":true,"country":"NO"}]}`},
-		{name: "lenient creates nothing on replace", opts: Options{Lenient: true}, on: bareUser,
+		{name: "lenient creates nothing on replace", opts: Options{Accept: lenient.All}, on: bareUser,
 			ops: `{"op":"replace","path":"emails[type eq \"work\"].value","value":"c@x"}`, fail: scim.NoTarget},
-		{name: "lenient creates nothing from other filters", opts: Options{Lenient: true}, on: bareUser,
+		{name: "lenient creates nothing from other filters", opts: Options{Accept: lenient.All}, on: bareUser,
 			ops: `{"op":"add","path":"emails[type ne \"work\"].value","value":"c@x"}`, fail: scim.NoTarget},
-		{name: "lenient takes a plain manager", opts: Options{Lenient: true}, on: bareUser, ops: `{"op":"add","path":"` + enterprise + `:manager","value":"26"}`,
+		{name: "lenient takes a plain manager", opts: Options{Accept: lenient.All}, on: bareUser, ops: `{"op":"add","path":"` + enterprise + `:manager","value":"26"}`,
 			want: `{"schemas":["` + scim.UserSchema + `","` + enterprise + `"],"` + enterprise + `":{"manager":{"value":"26"}}}`},
 	})
 }

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 )
 
 // The attribute "schemas" follows the extensions in use (RFC 7643 section 3), so operations on it only check what they are
@@ -52,7 +53,7 @@ func (p *patcher) checkedURNs(v any) (*scim.Resource, error) {
 			return nil, fail(scim.InvalidValue, "schemas must hold strings")
 		}
 		if !scim.EqualName(urn, p.rt.Schema.ID) && p.rt.Extension(urn) == nil {
-			if p.opts.Lenient {
+			if p.opts.Accept.Has(lenient.UnknownSchemas) {
 				continue
 			}
 			return nil, fail(scim.InvalidValue, "%s is no schema of %s", urn, p.rt.Name)

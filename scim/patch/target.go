@@ -3,6 +3,7 @@ package patch
 import (
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -45,8 +46,8 @@ func (at place) part(o *scim.Object, sub *schema.Attribute) place {
 }
 
 // passedOver says whether a read-only attribute in a value without path is to be ignored.
-func (at place) passedOver(value any, lenient bool) bool {
-	return at.a.Mutability == schema.ReadOnly && (lenient || scim.Equal(at.value(), value))
+func (at place) passedOver(value any, accept lenient.Set) bool {
+	return at.a.Mutability == schema.ReadOnly && (accept.Has(lenient.ReadOnlyEcho) || scim.Equal(at.value(), value))
 }
 
 // root is the place of a top-level attribute.

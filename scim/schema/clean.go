@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 )
 
 // CleanOptions tunes [ResourceType.Clean]. The zero value is the RFC, for the creation of a resource.
@@ -12,11 +13,13 @@ type CleanOptions struct {
 	// values stay; its immutable ones stay and must not be given a different value; its write-only ones (password) stay
 	// unless a new value or null is given. Defaults to none: a creation.
 	Previous *scim.Resource
-	// RefuseUnknown turns attributes and schemas the type does not define into an error. Defaults to dropping them.
+	// RefuseUnknown turns attributes the type does not define into an error. Defaults to dropping them.
 	RefuseUnknown bool
-	// Lenient takes what well-known clients send: "True" and "False" for booleans, a single value where an array is due,
-	// and a plain value for an object that has the sub-attribute "value". Defaults to refusing them.
-	Lenient bool
+	// RefuseUnknownSchemas turns schemas the type does not have into an error. Defaults to dropping them.
+	RefuseUnknownSchemas bool
+	// Accept is what to take outside the RFC: SpelledBooleans, SingleValues, PlainValues and EmptyReferences. Defaults to
+	// none of them.
+	Accept lenient.Set
 }
 
 // Clean brings a client's representation of a resource into the form to store: names in canonical spelling, "schemas"
@@ -126,7 +129,7 @@ func (rt *ResourceType) checkSchemas(in *scim.Resource, opts CleanOptions) error
 		if !ok {
 			return invalid(path, "must hold strings")
 		}
-		if opts.RefuseUnknown && !scim.EqualName(urn, rt.Schema.ID) && rt.Extension(urn) == nil {
+		if opts.RefuseUnknownSchemas && !scim.EqualName(urn, rt.Schema.ID) && rt.Extension(urn) == nil {
 			return invalid(path, "names "+urn+", which is no schema of "+rt.Name)
 		}
 	}

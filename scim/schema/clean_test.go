@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 )
 
 var custom = &Schema{ID: "urn:example:Custom", Name: "Custom", Attributes: complete([]*Attribute{
@@ -56,7 +57,7 @@ func TestClean(t *testing.T) {
 		{"types", `{` + base + `,"urn:example:Custom":{"must":"m","count":-5,"ratio":1.50e3,"when":"2011-05-13T04:42:34.123456789012-07:00","data":"AAE=","link":"../Users/1"}}`,
 			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"userName":"b","urn:example:Custom":{"must":"m","count":-5,"ratio":1.50e3,"when":"2011-05-13T04:42:34.123456789012-07:00","data":"AAE=","link":"../Users/1"}}`, CleanOptions{}},
 		{"lenient spellings", `{` + base + `,"active":"True","emails":{"value":"x","primary":"false"},"roles":["admin"],"` + ent + `":{"manager":"26"}}`,
-			`{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b","active":true,"emails":[{"value":"x","primary":false}],"roles":[{"value":"admin"}],"` + ent + `":{"manager":{"value":"26"}}}`, CleanOptions{Lenient: true}},
+			`{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b","active":true,"emails":[{"value":"x","primary":false}],"roles":[{"value":"admin"}],"` + ent + `":{"manager":{"value":"26"}}}`, CleanOptions{Accept: lenient.All}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := resource(t, test.in)
@@ -92,8 +93,8 @@ func TestCleanRefuses(t *testing.T) {
 		{"a single value for an array", `{` + base + `,"emails":{"value":"x"}}`, "emails must be an array", CleanOptions{}},
 		{"a string for an element", `{` + base + `,"emails":["x"]}`, "emails must be an object", CleanOptions{}},
 		{"a string for a boolean", `{` + base + `,"active":"true"}`, "active must be true or false", CleanOptions{}},
-		{"a string that is no boolean", `{` + base + `,"active":"yes"}`, "active must be true or false", CleanOptions{Lenient: true}},
-		{"a plain value where nothing is called value", `{` + base + `,"name":"x"}`, "name must be an object", CleanOptions{Lenient: true}},
+		{"a string that is no boolean", `{` + base + `,"active":"yes"}`, "active must be true or false", CleanOptions{Accept: lenient.All}},
+		{"a plain value where nothing is called value", `{` + base + `,"name":"x"}`, "name must be an object", CleanOptions{Accept: lenient.All}},
 		{"a number in a part", `{` + base + `,"name":{"givenName":1}}`, "name.givenName must be a string", CleanOptions{}},
 		{"two primaries", `{` + base + `,"emails":[{"value":"x","primary":true},{"value":"y","primary":true}]}`, "emails has more than one primary", CleanOptions{}},
 		{"U+0000", `{` + base + `,"title":"a\u0000"}`, "U+0000", CleanOptions{}},
@@ -106,7 +107,7 @@ func TestCleanRefuses(t *testing.T) {
 		{"an unknown attribute, if asked", `{` + base + `,"shoe":9}`, "shoe is not defined", CleanOptions{RefuseUnknown: true}},
 		{"an unknown part, if asked", `{` + base + `,"name":{"shoe":9}}`, "name.shoe is not defined", CleanOptions{RefuseUnknown: true}},
 		{"an unknown extension attribute, if asked", `{` + base + `,"` + ent + `":{"shoe":9}}`, ":shoe is not defined", CleanOptions{RefuseUnknown: true}},
-		{"an unknown schema, if asked", `{"schemas":["` + scim.UserSchema + `","urn:x:y"],"userName":"b"}`, "urn:x:y", CleanOptions{RefuseUnknown: true}},
+		{"an unknown schema, if asked", `{"schemas":["` + scim.UserSchema + `","urn:x:y"],"userName":"b"}`, "urn:x:y", CleanOptions{RefuseUnknownSchemas: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := customType().Clean(resource(t, test.in), test.opts)

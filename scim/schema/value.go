@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/internal/fold"
+	"github.com/scimwright/scimwright/scim/lenient"
 )
 
 // Clean brings a value for the whole attribute into the form to store: an array for a multi-valued attribute without
@@ -22,7 +23,7 @@ func (a *Attribute) Clean(v any, path scim.AttrPath, opts CleanOptions) (any, er
 	}
 	list, ok := v.([]any)
 	if !ok {
-		if !opts.Lenient {
+		if !opts.Accept.Has(lenient.SingleValues) {
 			return nil, invalid(path, "must be an array")
 		}
 		list = []any{v}
@@ -58,7 +59,7 @@ func (a *Attribute) CleanElement(v any, path scim.AttrPath, opts CleanOptions) (
 	s, isString := v.(string)
 	switch a.Type {
 	case Boolean:
-		if opts.Lenient && isString {
+		if isString && opts.Accept.Has(lenient.SpelledBooleans) {
 			if b, ok := spelledBool(s); ok {
 				return b, nil
 			}
@@ -111,9 +112,12 @@ func (a *Attribute) checkText(s string) string {
 }
 
 func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (any, error) {
+	if opts.Accept.Has(lenient.EmptyReferences) && a.EmptyReference(v) {
+		return nil, nil
+	}
 	in, ok := v.(*scim.Object)
 	if !ok {
-		if value := a.SubAttribute("value"); opts.Lenient && value != nil {
+		if value := a.SubAttribute("value"); value != nil && opts.Accept.Has(lenient.PlainValues) {
 			in = scim.NewObject(scim.Member{Name: "value", Value: v})
 		} else {
 			return nil, invalid(path, "must be an object of sub-attributes")
@@ -151,6 +155,18 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 		}
 	}
 	return out, nil
+}
+
+// EmptyReference says whether v is an empty string, or an object with an empty "value", for an attribute that refers to a
+// resource (it has "$ref"). Some clients unassign the manager so; see lenient.EmptyReferences.
+func (a *Attribute) EmptyReference(v any) bool {
+	if a.SubAttribute("$ref") == nil || a.SubAttribute("value") == nil {
+		return false
+	}
+	if o, ok := v.(*scim.Object); ok {
+		v, _ = o.Get("value")
+	}
+	return v == ""
 }
 
 // Key identifies an element among those of a multi-valued attribute: two elements are the same when their keys are.

@@ -48,7 +48,7 @@ func documentOf(rec *scimserver.Record) document {
 
 func recordOf(k *kind, doc docstore.Doc[document]) *scimserver.Record {
 	return &scimserver.Record{
-		Type: k.Name, ID: doc.ID, Version: doc.Rev, Created: doc.Created, LastModified: doc.Updated,
+		Type: k.Name, ID: doc.ID, Version: doc.Rev, Order: doc.Seq(), Created: doc.Created, LastModified: doc.Updated,
 		Resource: doc.Value.Resource, Display: doc.Value.Display, PasswordHash: doc.Value.PasswordHash,
 	}
 }

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/docstore/filtersql"
@@ -15,7 +17,7 @@ import (
 const scanPage = 200
 
 // Scan implements scimserver.Store.
-func (s *Store) Scan(ctx context.Context, typ string, f filter.Expr) iter.Seq2[*scimserver.Record, error] {
+func (s *Store) Scan(ctx context.Context, typ string, f filter.Expr, after int64) iter.Seq2[*scimserver.Record, error] {
 	return func(yield func(*scimserver.Record, error) bool) {
 		k, err := s.layout.kind(typ)
 		if err != nil {
@@ -27,8 +29,9 @@ func (s *Store) Scan(ctx context.Context, typ string, f filter.Expr) iter.Seq2[*
 			yield(nil, err)
 			return
 		}
-		for after := ""; ; {
-			page, err := k.docs.Query(ctx, s.docs.Reader(), docstore.Query[document]{Where: where, After: after, Limit: scanPage})
+		from := docstore.Position{Seq: after}
+		for {
+			page, err := k.docs.Query(ctx, s.docs.Reader(), docstore.Query[document]{Where: where, From: &from, Limit: scanPage})
 			if err != nil {
 				yield(nil, err)
 				return
@@ -38,9 +41,10 @@ func (s *Store) Scan(ctx context.Context, typ string, f filter.Expr) iter.Seq2[*
 					return
 				}
 			}
-			if after = page.Next; after == "" {
+			if page.Next == "" {
 				return
 			}
+			from.Seq = page.Docs[len(page.Docs)-1].Seq()
 		}
 	}
 }
@@ -55,9 +59,13 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 	if err != nil || !exact {
 		return scimserver.Selection{}, false, err
 	}
+	query := docstore.Query[document]{Where: where, Desc: q.Reverse, Offset: q.Offset, Limit: q.Limit}
+	if !k.order(&query, q) {
+		return scimserver.Selection{}, false, nil
+	}
 	var out scimserver.Selection
 	if q.Limit > 0 {
-		page, err := k.docs.Query(ctx, s.docs.Reader(), docstore.Query[document]{Where: where, Offset: q.Offset, Limit: q.Limit})
+		page, err := k.docs.Query(ctx, s.docs.Reader(), query)
 		if err != nil {
 			return scimserver.Selection{}, false, err
 		}
@@ -69,8 +77,45 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 			return out, true, nil
 		}
 	}
-	out.Total, err = k.docs.Count(ctx, s.docs.Reader(), where)
+	if q.After == nil {
+		out.Total, err = k.docs.Count(ctx, s.docs.Reader(), where)
+	}
 	return out, true, err
+}
+
+// order sets the order and the beginning of a query, or says that no index gives that order.
+func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
+	column := filtersql.Column{}
+	if !q.SortBy.IsZero() {
+		var ok bool
+		if column, ok = k.column(q.SortBy); !ok || k.multi(column.Index) {
+			return false
+		}
+		query.OrderBy = column.Index
+	}
+	if q.After == nil {
+		return true
+	}
+	query.From = &docstore.Position{Seq: q.After.Order}
+	if key := q.After.Key; key != nil {
+		query.From.Key = *key
+		if len(*key) >= scimserver.MaxSortKey {
+			return false // it was cut, which the index knows nothing of
+		}
+		if column.Kind == filtersql.Time {
+			t, err := time.Parse(scimserver.SortTime, *key)
+			if err != nil {
+				return false
+			}
+			query.From.Key = t
+		}
+	}
+	return true
+}
+
+// multi says whether an index holds several values of one resource.
+func (k *kind) multi(name string) bool {
+	return slices.ContainsFunc(k.indexes, func(ix index) bool { return ix.name == name && ix.multi })
 }
 
 // condition translates a filter: exact when the condition says the same, else it lets more through.

@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"a scan yields everything once in the order of creation", scanYieldsAll},
 		{"a scan can be left early", scanLeftEarly},
 		{"scan and select find what a filter matches", filters},
+		{"select sorts and pages as a sort of everything does", selectSorts},
 		{"parallel creates of one userName give one resource", parallelCreates},
 		{"parallel replaces of one version give one winner", parallelReplaces},
 		{"a member deleted while it joins does not stay in the group", joinWhileDeleted},
@@ -346,7 +347,7 @@ func memberships(t *testing.T, s scimserver.Store) {
 func scanned(t testing.TB, s scimserver.Store, typ string, f filter.Expr) []*scimserver.Record {
 	t.Helper()
 	var out []*scimserver.Record
-	for rec, err := range s.Scan(t.Context(), typ, f) {
+	for rec, err := range s.Scan(t.Context(), typ, f, 0) {
 		require.NoError(t, err)
 		out = append(out, rec)
 	}
@@ -367,7 +368,26 @@ func scanYieldsAll(t *testing.T, s scimserver.Store) {
 		want = append(want, create(t, s, User(fmt.Sprintf("user %d", (i*7)%250))).ID)
 	}
 	create(t, s, Group("team"))
-	equal(t, want, idsOf(scanned(t, s, users, nil)))
+	all := scanned(t, s, users, nil)
+	equal(t, want, idsOf(all))
+	for i, rec := range all {
+		require.Positive(t, rec.Order)
+		require.True(t, i == 0 || rec.Order > all[i-1].Order, "a scan is in the order of Order")
+		same(t, rec, get(t, s, rec))
+		require.Equal(t, rec.Order, get(t, s, rec).Order)
+	}
+	changed, err := s.Replace(t.Context(), renamed(all[99], "changed"), scimserver.MemberChange{})
+	require.NoError(t, err)
+	require.Equal(t, all[99].Order, changed.Order, "a change moves nothing")
+	require.NoError(t, s.Delete(t.Context(), users, all[99].ID, 0))
+	var rest []*scimserver.Record
+	for rec, err := range s.Scan(t.Context(), users, nil, all[99].Order) {
+		require.NoError(t, err)
+		rest = append(rest, rec)
+	}
+	equal(t, want[100:], idsOf(rest))
+	again := create(t, s, User("again"))
+	require.Greater(t, again.Order, all[249].Order)
 }
 
 func scanLeftEarly(t *testing.T, s scimserver.Store) {
@@ -375,7 +395,7 @@ func scanLeftEarly(t *testing.T, s scimserver.Store) {
 		create(t, s, User(fmt.Sprint(i)))
 	}
 	n := 0
-	for _, err := range s.Scan(t.Context(), users, nil) {
+	for _, err := range s.Scan(t.Context(), users, nil, 0) {
 		require.NoError(t, err)
 		if n++; n == 2 {
 			break
@@ -438,6 +458,84 @@ func filters(t *testing.T, s scimserver.Store) {
 					require.Equal(t, len(want), got.Total)
 					page := want[min(offset, len(want)):min(offset+limit, len(want))]
 					require.True(t, slices.Equal(page, idsOf(got.Records)), "offset %d, limit %d: want %v, got %v", offset, limit, page, idsOf(got.Records))
+				}
+			}
+		})
+	}
+}
+
+// selectSorts compares the pages of a Selector with the order of everything, for every order that it offers.
+func selectSorts(t *testing.T, s scimserver.Store) {
+	selector, ok := s.(scimserver.Selector)
+	if !ok {
+		t.Skip("the store has no indexes")
+	}
+	for i, name := range []string{"dan", "Ann", "bob", "Eve", "carol", "fay"} {
+		var more []scim.Member
+		if i%3 != 1 {
+			more = append(more, scim.Member{Name: "displayName", Value: []string{"Same", "", "same", "a\x00b", "", "Zoë"}[i]})
+		}
+		create(t, s, User(name, more...))
+	}
+	type placed struct {
+		id string
+		at scimserver.Position
+	}
+	text := func(s string) *string { return &s }
+	for by, key := range map[scim.AttrPath]func(*scimserver.Record) *string{
+		{}:                             func(*scimserver.Record) *string { return nil },
+		{Name: "id"}:                   func(r *scimserver.Record) *string { return &r.ID },
+		{Name: "meta", Sub: "created"}: func(r *scimserver.Record) *string { return text(r.Created.UTC().Format(scimserver.SortTime)) },
+		{Name: "userName"}:             func(r *scimserver.Record) *string { return text(filter.Fold(r.Resource.Text("userName"))) },
+		{Name: "displayName"}: func(r *scimserver.Record) *string {
+			if v, ok := r.Resource.Get("displayName"); ok {
+				return text(filter.Fold(v.(string)))
+			}
+			return nil
+		},
+	} {
+		t.Run("by "+by.String(), func(t *testing.T) {
+			var want []placed
+			for _, rec := range scanned(t, s, users, nil) {
+				want = append(want, placed{rec.ID, scimserver.Position{Key: key(rec), Order: rec.Order}})
+			}
+			slices.SortStableFunc(want, func(a, b placed) int {
+				switch x, y := a.at.Key, b.at.Key; {
+				case x == nil && y == nil:
+					return 0
+				case x == nil:
+					return 1
+				case y == nil:
+					return -1
+				default:
+					return strings.Compare(*x, *y)
+				}
+			})
+			for _, reverse := range []bool{false, true} {
+				if reverse {
+					slices.Reverse(want)
+				}
+				for from := range len(want) + 1 { // 0 is the beginning
+					for limit := range 4 {
+						q := scimserver.Query{Type: users, SortBy: by, Reverse: reverse, Limit: limit, Offset: limit / 3}
+						if from > 0 {
+							q.After = &want[from-1].at
+						}
+						got, exact, err := selector.Select(t.Context(), q)
+						require.NoError(t, err)
+						if !exact {
+							continue
+						}
+						begin := min(from+q.Offset, len(want))
+						var ids []string
+						for _, p := range want[begin:min(begin+limit, len(want))] {
+							ids = append(ids, p.id)
+						}
+						require.True(t, slices.Equal(ids, idsOf(got.Records)), "%+v: want %v, got %v", q, ids, idsOf(got.Records))
+						if from == 0 {
+							require.Equal(t, len(want), got.Total)
+						}
+					}
 				}
 			}
 		})

@@ -1,0 +1,22 @@
+package sandbox
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/fixtures"
+)
+
+// Seed creates the seed organisation, with all its apps connected to one SCIM server. It may be called again after a failure.
+func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func(context.Context) error) error {
+	org, err := fixtures.Seed()
+	if err != nil {
+		return err
+	}
+	s := &seeder{
+		api:    api,
+		target: func(string) (string, string) { return baseURL, token },
+		drain:  drain,
+	}
+	_, err = s.run(ctx, org)
+	return err
+}

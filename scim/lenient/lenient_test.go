@@ -1,0 +1,62 @@
+package lenient_test
+
+import (
+	"flag"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scim/lenient"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestEveryLeniencyHasOneRuleAndAName(t *testing.T) {
+	var all lenient.Set
+	for _, r := range lenient.Rules() {
+		require.Equal(t, 1, bits.OnesCount32(uint32(r.Set)), r.Name)
+		require.False(t, all.Has(r.Set), "%s comes twice", r.Name)
+		all |= r.Set
+		parsed, err := lenient.Parse(r.Name)
+		require.NoError(t, err)
+		require.Equal(t, r.Set, parsed)
+		require.Equal(t, []string{r.Name}, parsed.Names())
+	}
+	require.Equal(t, lenient.All, all)
+	parsed, err := lenient.Parse(lenient.All.Names()...)
+	require.NoError(t, err)
+	require.Equal(t, lenient.All, parsed)
+	_, err = lenient.Parse("op-case", "laziness")
+	require.ErrorContains(t, err, `no leniency "laziness"`)
+}
+
+func TestTheTableInTheDocumentationIsThisOne(t *testing.T) {
+	var doc strings.Builder
+	doc.WriteString(`# What the SCIM server accepts outside the RFCs
+
+Provisioning clients send things that RFC 7643 and RFC 7644 do not allow or do not define. The reference server reads them as
+they are meant, unless it is told not to: ` + "`scimwright serve scim --strict`" + ` refuses all of them, and
+` + "`--lenient op-case,path-keys`" + ` accepts just those two. In Go it is ` + "`scimserver.Options.Refuse`" + `.
+
+All but ` + "`empty-references`" + ` give a meaning to what would be an error otherwise; no request that is right means something else.
+This table is generated from scim/lenient (` + "`go test ./scim/lenient -update`" + `).
+
+| Name | The server accepts | Sent by | The RFC instead |
+|---|---|---|---|
+`)
+	for _, r := range lenient.Rules() {
+		doc.WriteString("| `" + r.Name + "` | " + r.Accepts + " | " + r.SentBy + " | " + r.RFC + " |\n")
+	}
+	path := filepath.Join("..", "..", "docs", "leniencies.md")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(doc.String()), 0o644))
+	}
+	golden, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(string(golden), doc.String()), "run the test with -update when this is meant")
+}

@@ -1,0 +1,238 @@
+package scimserver
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// The order in which the operations of a bulk job run. They run side by side where nobody can tell the difference.
+
+// bulkUnit is what runs as one: an operation, or POST operations that refer to each other in a circle.
+type bulkUnit struct {
+	ops    []*bulkOp
+	circle bool
+	after  []*bulkUnit // what it has to wait for
+	done   bool
+}
+
+func (u *bulkUnit) ready() bool {
+	return !slices.ContainsFunc(u.after, func(other *bulkUnit) bool { return !other.done })
+}
+
+// units returns the units of a job in the order of their first operations.
+func (j *bulkJob) units() []*bulkUnit {
+	needs := j.needs()
+	var units []*bulkUnit
+	of := make([]*bulkUnit, len(j.ops))
+	component := components(needs)
+	first := map[int]*bulkUnit{}
+	for i, op := range j.ops {
+		u := first[component[i]]
+		if u == nil {
+			u = &bulkUnit{}
+			first[component[i]] = u
+			units = append(units, u)
+		}
+		u.ops = append(u.ops, op)
+		u.circle = len(u.ops) > 1 || slices.Contains(needs[i], i)
+		of[i] = u
+	}
+	for i := range j.ops {
+		for _, k := range needs[i] {
+			if of[k] != of[i] && !slices.Contains(of[i].after, of[k]) {
+				of[i].after = append(of[i].after, of[k])
+			}
+		}
+	}
+	return units
+}
+
+// needs lists for each operation the positions of those that have to run before it: the POST operations that it refers to
+// and the one before it on the same resource.
+func (j *bulkJob) needs() [][]int {
+	position := make(map[*bulkOp]int, len(j.ops))
+	for i, op := range j.ops {
+		position[op] = i
+	}
+	needs := make([][]int, len(j.ops))
+	type resource struct {
+		t  *resourceType
+		id string
+	}
+	last := map[resource]int{}
+	for i, op := range j.ops {
+		for _, ref := range op.refs {
+			if other := j.byID[ref]; other != nil {
+				needs[i] = append(needs[i], position[other])
+			}
+		}
+		if op.err != nil || op.Method == http.MethodPost {
+			continue
+		}
+		key := resource{op.t, op.target}
+		if before, ok := last[key]; ok {
+			needs[i] = append(needs[i], before)
+		}
+		last[key] = i
+	}
+	return needs
+}
+
+// components numbers the strongly connected components of a graph (Tarjan's algorithm): nodes that reach each other get the
+// same number.
+func components(edges [][]int) []int {
+	var (
+		component = make([]int, len(edges))
+		index     = make([]int, len(edges)) // 0: not visited
+		low       = make([]int, len(edges))
+		onStack   = make([]bool, len(edges))
+		stack     []int
+		visited   int
+		visit     func(v int)
+	)
+	visit = func(v int) {
+		visited++
+		index[v], low[v], onStack[v] = visited, visited, true
+		stack = append(stack, v)
+		for _, w := range edges[v] {
+			if index[w] == 0 {
+				visit(w)
+				low[v] = min(low[v], low[w])
+			} else if onStack[w] {
+				low[v] = min(low[v], index[w])
+			}
+		}
+		if low[v] != index[v] {
+			return
+		}
+		for w := -1; w != v; {
+			w = stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			onStack[w], component[w] = false, v
+		}
+	}
+	for v := range edges {
+		if index[v] == 0 {
+			visit(v)
+		}
+	}
+	return component
+}
+
+// nextWindow takes the units that run next: the first that is ready and, up to the given number, those behind it whose
+// order to it and to everything they overtake makes no difference. Something is always ready: what waits for each other is
+// one unit.
+func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
+	var overtaken []*bulkUnit
+	for i, u := range pending {
+		dependent := func(other *bulkUnit) bool { return !independent(u, other) }
+		switch {
+		case !u.ready():
+			overtaken = append(overtaken, u)
+			continue
+		case len(window) == 0:
+			window = append(window, u)
+		case len(window) == most || slices.ContainsFunc(window, dependent) || slices.ContainsFunc(overtaken, dependent):
+			return window, append(overtaken, pending[i:]...)
+		default:
+			window = append(window, u)
+		}
+	}
+	return window, overtaken
+}
+
+// independent says whether two units may run in either order or at once: both create, both patch or both delete, nobody
+// takes or frees a unique value of the other, and no precondition has to see what the other did. Operations on one resource
+// and those that refer to each other are ordered already.
+func independent(a, b *bulkUnit) bool {
+	x, y := a.ops[0], b.ops[0]
+	if a.circle || b.circle || x.alone || y.alone || x.Method != y.Method {
+		return false
+	}
+	return !slices.ContainsFunc(x.claims, func(claim string) bool { return slices.Contains(y.claims, claim) })
+}
+
+// reach returns the unique values that an operation takes, if it is a POST, and whether it cannot run beside others: a PUT
+// or PATCH that may free a unique value for another operation, or one with a precondition.
+func (op *bulkOp) reach() (claims []string, alone bool) {
+	unique := uniquePaths(op.t.ResourceType)
+	switch op.Method {
+	case http.MethodPost:
+		for _, path := range unique {
+			for _, v := range valuesAt(op.Data, path) {
+				claims = append(claims, op.t.Name+" "+path.String()+" "+filter.Fold(string(scim.AppendValue(nil, v))))
+			}
+		}
+	case http.MethodPut:
+		alone = len(unique) > 0
+	case http.MethodPatch:
+		alone = patchReaches(op.Data, op.t, unique)
+	}
+	return claims, alone || op.Version != ""
+}
+
+// patchReaches says whether a PATCH names one of the attributes. One that cannot be read does nothing.
+func patchReaches(data *scim.Object, t *resourceType, unique []scim.AttrPath) bool {
+	req, err := scim.ParsePatchRequest(data)
+	if err != nil {
+		return false
+	}
+	for _, op := range req.Operations {
+		for _, path := range writtenByOperation(op, t) {
+			resolved, ok := t.Resolve(path)
+			if !ok {
+				return true
+			}
+			if slices.ContainsFunc(unique, func(u scim.AttrPath) bool {
+				return scim.EqualName(u.URN, resolved.Path.URN) && (resolved.Attribute == nil || scim.EqualName(u.Name, resolved.Path.Name))
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uniquePaths lists the attributes that a type declares unique.
+func uniquePaths(t *schema.ResourceType) []scim.AttrPath {
+	var paths []scim.AttrPath
+	isUnique := func(a *schema.Attribute) bool { return a.Uniqueness == schema.Server || a.Uniqueness == schema.Global }
+	add := func(s *schema.Schema, urn string) {
+		for _, a := range s.Attributes {
+			if isUnique(a) {
+				paths = append(paths, scim.AttrPath{URN: urn, Name: a.Name})
+			}
+			for _, sub := range a.SubAttributes {
+				if isUnique(sub) {
+					paths = append(paths, scim.AttrPath{URN: urn, Name: a.Name, Sub: sub.Name})
+				}
+			}
+		}
+	}
+	add(t.Schema, "")
+	for _, e := range t.Extensions {
+		add(e.Schema, e.Schema.ID)
+	}
+	return paths
+}
+
+// valuesAt lists the values of an attribute in a representation.
+func valuesAt(o *scim.Object, path scim.AttrPath) []any {
+	if path.URN != "" {
+		o = o.Complex(path.URN)
+	}
+	values := o.Array(path.Name)
+	if path.Sub == "" {
+		return values
+	}
+	var out []any
+	for _, v := range values {
+		element, _ := v.(*scim.Object)
+		out = append(out, element.Array(path.Sub)...)
+	}
+	return out
+}

@@ -1,0 +1,217 @@
+package scimserver
+
+import (
+	"cmp"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// CursorOptions tunes cursor paging (RFC 9865).
+type CursorOptions struct {
+	// Key encrypts cursors. Servers that share a store and a key take each other's cursors, and those from before a restart.
+	// Defaults to a random key of this handler.
+	Key []byte
+	// Timeout is how long a cursor can be used; advertised as pagination.cursorTimeout. Defaults to one hour.
+	Timeout time.Duration
+}
+
+// DefaultCursorTimeout is how long cursors can be used unless CursorOptions says otherwise.
+const DefaultCursorTimeout = time.Hour
+
+// maxCursor bounds the cursors that are looked at, in bytes; none of ours is longer.
+const maxCursor = 8 << 10
+
+// cursors makes and reads cursors. A cursor is a place in an order, encrypted: clients can neither read nor forge it, and it
+// is good for one query of one client only. It holds no rights: every page is a query of its own.
+type cursors struct {
+	aead    cipher.AEAD
+	timeout time.Duration
+}
+
+func newCursors(o CursorOptions) (cursors, error) {
+	key := o.Key
+	if len(key) == 0 {
+		key = make([]byte, sha256.Size)
+		_, _ = rand.Read(key) // never fails
+	}
+	sum := sha256.Sum256(slices.Concat([]byte("scimserver cursor\x00"), key))
+	block, err := aes.NewCipher(sum[:])
+	if err != nil {
+		return cursors{}, fmt.Errorf("scimserver: cursors: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return cursors{}, fmt.Errorf("scimserver: cursors: %w", err)
+	}
+	return cursors{aead: aead, timeout: cmp.Or(o.Timeout, DefaultCursorTimeout)}, nil
+}
+
+// cursor is what is inside of one. Without a key and an order it stands for the beginning.
+type cursor struct {
+	Key      *string `json:"k,omitempty"`
+	Type     int     `json:"y,omitempty"`
+	Order    int64   `json:"o,omitempty"`
+	Start    bool    `json:"a,omitempty"` // the beginning; there is no place
+	Backward bool    `json:"b,omitempty"`
+	Total    int     `json:"n"` // all matches, as counted for the first page
+	Made     int64   `json:"t"` // Unix time in milliseconds
+}
+
+func (c cursor) place() *place {
+	if c.Start {
+		return nil
+	}
+	return &place{key: c.Key, typ: c.Type, order: c.Order}
+}
+
+// seal makes the text of a cursor that is good for what it is bound to.
+func (cs cursors) seal(c cursor, bound []byte) (string, error) {
+	c.Made = time.Now().UnixMilli()
+	plain, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(cs.aead.Seal(nil, nil, plain, bound)), nil
+}
+
+// open reads the text of a cursor. One that was never made and one that belongs to somebody else are told alike.
+func (cs cursors) open(text string, bound []byte) (cursor, error) {
+	invalid := scim.Errorf(http.StatusBadRequest, scim.InvalidCursor, "the cursor is none that this query was given; an empty one asks for the first page")
+	if len(text) > maxCursor {
+		return cursor{}, invalid
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return cursor{}, invalid
+	}
+	plain, err := cs.aead.Open(nil, nil, sealed, bound)
+	if err != nil {
+		return cursor{}, invalid
+	}
+	var c cursor
+	if err := json.Unmarshal(plain, &c); err != nil {
+		return cursor{}, invalid
+	}
+	if time.Since(time.UnixMilli(c.Made)) >= cs.timeout {
+		return cursor{}, scim.Errorf(http.StatusBadRequest, scim.ExpiredCursor, "the cursor has expired, as cursors do after %s; begin again", cs.timeout)
+	}
+	return c, nil
+}
+
+// binding is what a cursor is good for: this service, this client, this query. The projection and the size of the page may
+// change between pages.
+func (s *server) binding(r *request, q *query, types []*resourceType) []byte {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+	}
+	client := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+	return fmt.Appendf(nil, "%q %x %q %q %q %t", s.prefix, client, names, q.filterText, q.ordering.by.String(), q.ordering.reverse)
+}
+
+// answerCursor answers a query that has asked for cursors.
+func (s *server) answerCursor(r *request, q *query, types []*resourceType) (*reply, error) {
+	bound := s.binding(r, q, types)
+	at := cursor{Start: true}
+	if *q.cursor != "" {
+		var err error
+		if at, err = s.cursors.open(*q.cursor, bound); err != nil {
+			return nil, err
+		}
+	}
+	look := q.search
+	look.after = at.place()
+	look.limit++ // one more tells whether another page follows
+	if at.Backward {
+		look.ordering.reverse = !look.ordering.reverse
+	}
+	hits, total, err := s.findPage(r.Context(), r.base, &look, types)
+	if err != nil {
+		return nil, err
+	}
+	if at.Start {
+		at.Total = total
+	}
+	more := len(hits) > q.limit
+	hits = hits[:min(q.limit, len(hits))]
+	if at.Backward {
+		slices.Reverse(hits)
+	}
+	list := &scim.ListResponse{TotalResults: at.Total}
+	next, previous := around(at, hits, more, q.ordering.reverse)
+	if list.NextCursor, err = s.seal(next, bound); err != nil {
+		return nil, err
+	}
+	if list.PreviousCursor, err = s.seal(previous, bound); err != nil {
+		return nil, err
+	}
+	if hits, err = s.load(r.Context(), hits); err != nil {
+		return nil, err
+	}
+	if list.Resources, err = s.representHits(r, hits, q.projection); err != nil {
+		return nil, err
+	}
+	list.ItemsPerPage = len(list.Resources)
+	return &reply{status: http.StatusOK, body: list}, nil
+}
+
+func (s *server) seal(c *cursor, bound []byte) (string, error) {
+	if c == nil {
+		return "", nil
+	}
+	text, err := s.cursors.seal(*c, bound)
+	if err != nil {
+		return "", fmt.Errorf("make a cursor: %w", err)
+	}
+	return text, nil
+}
+
+// around returns the cursors of the pages behind and before the page at a cursor, nil where there is none. More says that the
+// walk, in its direction, goes on.
+func around(at cursor, page []hit, more, descending bool) (next, previous *cursor) {
+	from := func(p place, backward bool) *cursor {
+		return &cursor{Key: p.key, Type: p.typ, Order: p.order, Backward: backward, Total: at.Total}
+	}
+	switch {
+	case at.Backward && len(page) == 0 && !more: // all that was before is gone, so what follows is the first page
+		return &cursor{Start: true, Total: at.Total}, nil
+	case len(page) == 0: // the end was deleted, or no resources were asked for
+		here := at
+		if more {
+			next = &here
+		}
+		if !at.Start && !at.Backward {
+			behind := *at.place()
+			if behind.order++; descending { // so that the resource at the place itself is before it
+				behind.order -= 2
+			}
+			previous = from(behind, true)
+		}
+		return next, previous
+	}
+	first, last := from(page[0].place, true), from(page[len(page)-1].place, false)
+	if at.Backward {
+		next = last
+		if more {
+			previous = first
+		}
+		return next, previous
+	}
+	if more {
+		next = last
+	}
+	if !at.Start {
+		previous = first
+	}
+	return next, previous
+}

@@ -1,0 +1,94 @@
+package scimserver_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// leniencyCases has a request for each leniency: what is accepted with it alone and refused when it alone is missing. A
+// PATCH goes to a user, or a group of that user; a POST creates a user.
+var leniencyCases = []struct {
+	name     string
+	method   string
+	endpoint string
+	body     func(user string) object
+	refused  scim.Type
+	shown    string // a part of the resource afterwards
+	want     string
+}{
+	{"op-case", "PATCH", "/Users", func(string) object { return patchOf(op("Replace", "nickName", "x")) }, scim.InvalidValue, "nickName", `"x"`},
+	{"spelled-booleans", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "active", "False")) }, scim.InvalidValue, "active", `false`},
+	{"path-keys", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "", object{"name.givenName": "x"})) }, scim.InvalidValue, "name", `{"givenName":"x"}`},
+	{"remove-values", "PATCH", "/Groups", func(u string) object { return patchOf(op("remove", "members", refs(u))) }, scim.InvalidValue, "members", `null`},
+	{"create-element", "PATCH", "/Users", func(string) object { return patchOf(op("add", `emails[type eq "work"].value`, "x@example.com")) }, scim.NoTarget,
+		"emails", `[{"type":"work","value":"x@example.com"}]`},
+	{"read-only-echo", "PATCH", "/Groups", func(string) object { return patchOf(op("replace", "", object{"id": "other", "displayName": "x"})) }, scim.Mutability, "displayName", `"x"`},
+	{"plain-values", "PATCH", "/Users", func(string) object { return patchOf(op("add", scim.EnterpriseUserSchema+":manager", "26")) }, scim.InvalidValue,
+		scim.EnterpriseUserSchema, `{"manager":{"value":"26"}}`},
+	{"single-values", "POST", "/Users", func(string) object { return user("single", object{"emails": object{"value": "x@example.com"}}) }, scim.InvalidValue,
+		"emails", `[{"value":"x@example.com"}]`},
+	{"unknown-attributes", "POST", "/Users", func(string) object { return user("unknown", object{"shoeSize": 9}) }, scim.InvalidValue, "shoeSize", `null`},
+	{"unknown-schemas", "POST", "/Users", func(string) object {
+		return user("schemas", object{"schemas": []string{scim.UserSchema, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"}})
+	}, scim.InvalidValue, "schemas", `["` + scim.UserSchema + `"]`},
+}
+
+func TestEachLeniencyIsASwitchOfItsOwn(t *testing.T) {
+	tested := lenient.EmptyReferences // below
+	for _, test := range leniencyCases {
+		t.Run(test.name, func(t *testing.T) {
+			set, err := lenient.Parse(test.name)
+			require.NoError(t, err)
+			tested |= set
+			store := newMapStore()
+			plain := serve(t, store)
+			ann := plain.newUser(t, "ann").id()
+			target := map[string]string{"/Users": ann, "/Groups": plain.newGroup(t, "team", ann).id()}[test.endpoint]
+			path := test.endpoint
+			if test.method != http.MethodPost {
+				path += "/" + target
+			}
+			refusing := serve(t, store, func(o *scimserver.Options) { o.Refuse = set })
+			refusing.do(t, test.method, path, test.body(ann)).wantError(t, http.StatusBadRequest, test.refused)
+			strict := serve(t, store, func(o *scimserver.Options) { o.Refuse = scimserver.Strict })
+			strict.do(t, test.method, path, test.body(ann)).wantError(t, http.StatusBadRequest, test.refused)
+
+			accepting := serve(t, store, func(o *scimserver.Options) { o.Refuse = scimserver.Strict &^ set })
+			a := accepting.do(t, test.method, path, test.body(ann))
+			require.Less(t, a.status, 300, a.text)
+			if test.method == http.MethodPost {
+				target = a.id()
+			}
+			now, _ := plain.get(t, test.endpoint+"/"+target).body.Get(test.shown)
+			require.Equal(t, test.want, string(scim.AppendValue(nil, now)))
+		})
+	}
+	require.Equal(t, lenient.All, tested, "every leniency has a case")
+}
+
+// An empty reference is no error by the RFC: there it is a value.
+func TestAnEmptyReferenceUnassignsUnlessRefused(t *testing.T) {
+	manager := scim.EnterpriseUserSchema + ":manager"
+	managed := object{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema}, scim.EnterpriseUserSchema: object{"manager": object{"value": "26"}}}
+	for _, value := range []any{"", object{"value": ""}} {
+		for _, name := range []string{"add", "replace"} {
+			h := serve(t, newMapStore())
+			path := "/Users/" + h.newUser(t, "ann", managed).id()
+			a := h.patch(t, path, op(name, manager, value)).want(t, http.StatusOK)
+			require.NotContains(t, a.text, "manager", "%s %v", name, value)
+		}
+		h := serve(t, newMapStore())
+		a := h.newUser(t, "bob", managed, object{scim.EnterpriseUserSchema: object{"manager": value}})
+		require.NotContains(t, a.text, "manager")
+	}
+	strict := serve(t, newMapStore(), func(o *scimserver.Options) { o.Refuse = lenient.EmptyReferences })
+	path := "/Users/" + strict.newUser(t, "ann", managed).id()
+	a := strict.patch(t, path, op("replace", manager, object{"value": ""})).want(t, http.StatusOK)
+	require.Contains(t, a.text, `"manager":{"value":""}`)
+}

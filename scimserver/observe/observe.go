@@ -1,0 +1,208 @@
+// Package observe shows what a SCIM server does: one line of a structured access log for each request, and metrics for
+// Prometheus. It wraps any http.Handler that serves SCIM.
+//
+// It never records what could be personal or secret: no bodies, no ids, no filters or other values of queries, and of a token
+// only an id. It does not trace and it keeps nothing but counters.
+package observe
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options configure Wrap. The zero value observes a server at the root, of users and groups, and tells nobody.
+type Options struct {
+	// Provider names the service provider in log and metrics. Defaults to "default".
+	Provider string
+	// Prefix is the path below which the server is mounted. Defaults to "".
+	Prefix string
+	// Endpoints are the first path segments of the resource types. Defaults to Users and Groups. Requests elsewhere are counted
+	// together, so that hostile paths do not make for endless metrics.
+	Endpoints []string
+	// Logger gets a record of level info for each request. Defaults to discarding them.
+	Logger *slog.Logger
+	// Metrics counts the requests. Defaults to not counting.
+	Metrics *Metrics
+	// TokenID names a bearer token without giving it away. Defaults to the first 12 hexadecimal digits of its SHA-256.
+	TokenID func(token string) string
+}
+
+// RequestIDHeader carries the id of a request: the client's, when it sent a plausible one, else a random one.
+const RequestIDHeader = "X-Request-Id"
+
+// Keys of the log record.
+const (
+	keyProvider  = "provider"
+	keyMethod    = "method"
+	keyRoute     = "route"
+	keyStatus    = "status"
+	keyDuration  = "duration"
+	keyBytes     = "bytes"
+	keyRequestID = "request_id"
+	keyToken     = "token_id"
+	keyAborted   = "aborted"
+)
+
+// Wrap returns the handler under observation.
+func Wrap(h http.Handler, o Options) http.Handler {
+	o.Provider = cmp.Or(o.Provider, "default")
+	o.Prefix = strings.TrimSuffix(o.Prefix, "/")
+	if o.Endpoints == nil {
+		o.Endpoints = []string{"Users", "Groups"}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.TokenID == nil {
+		o.TokenID = tokenID
+	}
+	return &observer{next: h, o: o}
+}
+
+type observer struct {
+	next http.Handler
+	o    Options
+}
+
+// ServeHTTP answers and records. A handler that panics is recorded too, and goes on panicking.
+func (ob *observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	seen := exchange{provider: ob.o.Provider, method: method(r.Method), route: ob.route(r.URL.Path), aborted: true}
+	id := requestID(r.Header.Get(RequestIDHeader))
+	w.Header().Set(RequestIDHeader, id)
+	counted := &writer{ResponseWriter: w}
+	ob.o.Metrics.begin(seen)
+	defer func() {
+		seen.status, seen.bytes, seen.took = counted.status, counted.bytes, time.Since(began)
+		ob.o.Metrics.end(seen)
+		ob.log(r, seen, id)
+	}()
+	ob.next.ServeHTTP(counted, r)
+	seen.aborted = false
+	if counted.status == 0 {
+		counted.status = http.StatusOK // what net/http sends for a handler that is silent
+	}
+}
+
+// exchange is what is recorded of one request.
+type exchange struct {
+	provider, method, route string
+	status                  int // 0 when no answer was begun
+	bytes                   int64
+	took                    time.Duration
+	aborted                 bool // the connection was cut instead of ending the answer
+}
+
+func (ob *observer) log(r *http.Request, seen exchange, id string) {
+	if !ob.o.Logger.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String(keyProvider, seen.provider), slog.String(keyMethod, seen.method), slog.String(keyRoute, seen.route),
+		slog.Int(keyStatus, seen.status), slog.Duration(keyDuration, seen.took), slog.Int64(keyBytes, seen.bytes), slog.String(keyRequestID, id),
+	}
+	if token := bearer(r); token != "" {
+		attrs = append(attrs, slog.String(keyToken, ob.o.TokenID(token)))
+	}
+	if seen.aborted {
+		attrs = append(attrs, slog.Bool(keyAborted, true))
+	}
+	ob.o.Logger.LogAttrs(r.Context(), slog.LevelInfo, "scim request", attrs...)
+}
+
+// fixed are the routes that every server may have.
+var fixed = []string{"", "ServiceProviderConfig", "Schemas", "ResourceTypes", "Bulk", "Me", ".search"}
+
+// elsewhere stands for all paths that SCIM does not know.
+const elsewhere = "other"
+
+// route is the template of a path below the prefix, such as /Users/{id}.
+func (ob *observer) route(path string) string {
+	rest, ok := strings.CutPrefix(path, ob.o.Prefix)
+	if !ok || rest != "" && rest[0] != '/' {
+		return elsewhere
+	}
+	first, last, nested := strings.Cut(strings.Trim(rest, "/"), "/")
+	if !slices.Contains(fixed, first) && !slices.Contains(ob.o.Endpoints, first) {
+		return elsewhere
+	}
+	switch {
+	case !nested:
+		return "/" + first
+	case last == ".search":
+		return "/" + first + "/.search"
+	case strings.Contains(last, "/"):
+		return elsewhere
+	}
+	return "/" + first + "/{id}"
+}
+
+func method(name string) string {
+	switch name {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return name
+	}
+	return elsewhere
+}
+
+// maxRequestID bounds the ids that are taken over from clients, in bytes.
+const maxRequestID = 64
+
+// requestID takes a client's id when it is short and harmless.
+func requestID(given string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/=+", r)
+	}
+	if given == "" || len(given) > maxRequestID || strings.ContainsFunc(given, func(r rune) bool { return !plain(r) }) {
+		return rand.Text()
+	}
+	return given
+}
+
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func tokenID(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:6])
+}
+
+// writer counts what goes out.
+type writer struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader notes the first final status.
+func (w *writer) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,110 @@
+package quirks
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+var answering = []Quirk{
+	{Name: "counts-as-strings", Category: Profile, Does: "writes totalResults, startIndex and itemsPerPage as strings", Seen: "forbidden by Okta's documentation, which is why it is found",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.lists(users, userGroups) {
+					return nil
+				}
+				return c.ask().edit(func(o *scim.Object) {
+					for _, name := range []string{"totalResults", "startIndex", "itemsPerPage"} {
+						if _, ok := o.Get(name); ok {
+							o.Set(name, strconv.Itoa(integer(o, name)))
+						}
+					}
+				})
+			}
+		}},
+	{Name: "status-integer", Category: Profile, Does: "writes the status of an error as an integer", Seen: "Okta's documentation",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				a := c.ask()
+				if o := a.object(); !a.ok() && o != nil {
+					o.Set("status", a.status)
+					a.body = o.AppendJSON(nil)
+				}
+				return a
+			}
+		}},
+	{Name: "active-as-string", Category: Profile, Does: `writes active as "True" or "False"`, Seen: "servers built for Microsoft Entra ID's requests",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if c.collection != users {
+					return nil
+				}
+				return c.ask().each(func(o *scim.Object) {
+					if active, ok := o.Bool("active"); ok && active {
+						o.Set("active", "True")
+					} else if ok {
+						o.Set("active", "False")
+					}
+				})
+			}
+		}},
+	{Name: "lower-case-resources", Category: Profile, Does: "names the member resources instead of Resources", Seen: "Microsoft Entra ID as a server",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				return c.ask().edit(func(o *scim.Object) {
+					if items, ok := o.Get("Resources"); ok {
+						o.Delete("Resources")
+						o.Set("resources", items)
+					}
+				})
+			}
+		}},
+	{Name: "media-type", Category: Profile, Does: "answers with the content type TYPE (application/json)", Seen: "OneLogin's and Okta's documentation",
+		Argument: Argument{Kind: Text, Name: "TYPE", Default: "application/json"},
+		start: func(s Setting) deviation {
+			return func(c *call) *answer {
+				a := c.ask()
+				if len(a.body) > 0 {
+					a.header.Set("Content-Type", s.Argument)
+				}
+				return a
+			}
+		}},
+	{Name: "no-etag", Category: Profile, Does: "gives no versions, neither ETag nor meta.version", Seen: "most servers; permitted",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if c.reads(configuration) {
+					return unsupported(c, "etag")
+				}
+				c.Header.Del("If-Match")
+				c.Header.Del("If-None-Match")
+				a := c.ask().each(func(o *scim.Object) { o.Complex("meta").Delete("version") })
+				a.header.Del("ETag")
+				return a
+			}
+		}},
+	{Name: "unauthorized", Category: Fault, Does: "answers 401 to everything, as after a token was revoked", Seen: "",
+		start: func(Setting) deviation {
+			return func(*call) *answer {
+				a := refusal(http.StatusUnauthorized, "", "the token is not valid")
+				a.header.Set("WWW-Authenticate", `Bearer realm="SCIM", error="invalid_token"`)
+				return a
+			}
+		}},
+	{Name: "forbidden", Category: Fault, Does: "answers 403 to every change", Seen: "tokens that may only read",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if c.Method == http.MethodGet || c.id == search {
+					return nil
+				}
+				return refusal(http.StatusForbidden, "", "the token does not allow changes")
+			}
+		}},
+	{Name: "login-page", Category: Fault, Does: "answers everything with 200 and an HTML page", Seen: "proxies with single sign-on in front of the server",
+		start: func(Setting) deviation {
+			return func(*call) *answer {
+				return plain(http.StatusOK, "text/html", "<!DOCTYPE html><title>Sign in</title><p>Please sign in.")
+			}
+		}},
+}

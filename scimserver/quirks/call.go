@@ -1,0 +1,300 @@
+package quirks
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// wrap puts one deviation in front of a handler.
+func wrap(next http.Handler, deviate deviation) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := newCall(next, r)
+		if a := deviate(c); a != nil {
+			a.send(w)
+			return
+		}
+		next.ServeHTTP(w, c.Request)
+	})
+}
+
+// The collections that quirks tell apart.
+const (
+	users         = "Users"
+	userGroups    = "Groups"
+	configuration = "ServiceProviderConfig"
+	schemas       = "Schemas"
+	resourceTypes = "ResourceTypes"
+)
+
+// search is the last segment of a query by POST.
+const search = ".search"
+
+// call is a request on its way to a server.
+type call struct {
+	*http.Request
+	next       http.Handler
+	base       string // path of the service, without a slash at the end
+	collection string // first segment below base when it is one of those above, else ""
+	id         string // what follows it
+}
+
+func newCall(next http.Handler, r *http.Request) *call {
+	c := &call{Request: r, next: next}
+	segments := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
+	for i, s := range segments {
+		switch s {
+		case users, userGroups, configuration, schemas, resourceTypes:
+			c.base, c.collection, c.id = strings.Join(segments[:i], "/"), s, strings.Join(segments[i+1:], "/")
+			return c
+		}
+	}
+	return c
+}
+
+// creates says whether the call creates a resource in one of the collections.
+func (c *call) creates(collections ...string) bool {
+	return c.Method == http.MethodPost && c.id == "" && slices.Contains(collections, c.collection)
+}
+
+// changes says whether the call has that method and goes to one resource of the collections.
+func (c *call) changes(method string, collections ...string) bool {
+	return c.Method == method && c.id != "" && slices.Contains(collections, c.collection)
+}
+
+// writes says whether the call carries a resource or a PATCH for one of the collections.
+func (c *call) writes(collections ...string) bool {
+	return c.creates(collections...) || c.changes(http.MethodPut, collections...) || c.changes(http.MethodPatch, collections...)
+}
+
+// lists says whether the call queries one of the collections.
+func (c *call) lists(collections ...string) bool {
+	if !slices.Contains(collections, c.collection) {
+		return false
+	}
+	return c.Method == http.MethodGet && c.id == "" || c.Method == http.MethodPost && c.id == search
+}
+
+// reads says whether the call reads one resource or the discovery document of a collection.
+func (c *call) reads(collection string) bool {
+	return c.Method == http.MethodGet && c.collection == collection
+}
+
+// filter returns the filter of a query, "" when there is none.
+func (c *call) filter() string {
+	if c.Method == http.MethodPost {
+		return c.body().Text("filter")
+	}
+	return c.URL.Query().Get("filter")
+}
+
+// setQuery changes the parameters of a query by GET, or the message of one by POST, where parameters are members.
+func (c *call) setQuery(name, value string) {
+	if c.Method == http.MethodPost {
+		if o := c.body(); o != nil {
+			o.Delete(name)
+			if n, err := strconv.Atoi(value); err == nil {
+				o.Set(name, n)
+			}
+			c.setBody(o)
+		}
+		return
+	}
+	query := c.URL.Query()
+	query.Del(name)
+	if value != "" {
+		query.Set(name, value)
+	}
+	changed := c.Clone(c.Context())
+	changed.URL.RawQuery = query.Encode()
+	c.Request = changed
+}
+
+// query returns a parameter of a query as a number, 0 when it is none.
+func (c *call) query(name string) int {
+	if c.Method == http.MethodPost {
+		v, _ := c.body().Get(name)
+		n, _ := strconv.Atoi(strings.Trim(string(scim.AppendValue(nil, v)), `"`))
+		return n
+	}
+	n, _ := strconv.Atoi(c.URL.Query().Get(name))
+	return n
+}
+
+// body returns the JSON object in the body, nil when there is none. The server can still read it.
+func (c *call) body() *scim.Object {
+	data, err := io.ReadAll(c.Body)
+	if err != nil {
+		// The server has to find the same fault.
+		c.Body = io.NopCloser(io.MultiReader(bytes.NewReader(data), broken{err}))
+		return nil
+	}
+	c.setBytes(data)
+	o, err := scim.Decode(data)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// broken is the rest of a body that could not be read.
+type broken struct{ err error }
+
+// Read fails.
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+func (c *call) setBody(o *scim.Object) { c.setBytes(o.AppendJSON(nil)) }
+
+func (c *call) setBytes(data []byte) {
+	c.Body, c.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+}
+
+// ask passes the call on and returns the answer.
+func (c *call) ask() *answer {
+	a := &answer{header: http.Header{}}
+	c.next.ServeHTTP(a, c.Request)
+	return a
+}
+
+// get reads a path below the base with the credentials of the call.
+func (c *call) get(path string) *answer {
+	r := c.Clone(c.Context())
+	r.Method, r.URL, r.RequestURI = http.MethodGet, &url.URL{Path: c.base + "/" + path}, ""
+	r.Body, r.ContentLength = http.NoBody, 0
+	for _, name := range []string{"Content-Type", "Content-Length", "If-Match", "If-None-Match"} {
+		r.Header.Del(name)
+	}
+	a := &answer{header: http.Header{}}
+	c.next.ServeHTTP(a, r)
+	return a
+}
+
+// self reads the resource that the call is about.
+func (c *call) self() *answer { return c.get(c.collection + "/" + c.id) }
+
+// answer is what a server says, before it is sent.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+
+	// cut sends half of the body and closes the connection; dropped closes it at once.
+	cut, dropped bool
+}
+
+// Header makes an answer, with WriteHeader and Write, an http.ResponseWriter.
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader keeps the first status.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+// Write appends to the body.
+func (a *answer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	a.body = append(a.body, p...)
+	return len(p), nil
+}
+
+func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+
+// object returns the body, nil when it is no JSON object.
+func (a *answer) object() *scim.Object {
+	o, err := scim.Decode(a.body)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// edit changes the body of a success.
+func (a *answer) edit(change func(o *scim.Object)) *answer {
+	if o := a.object(); a.ok() && o != nil {
+		change(o)
+		a.body = o.AppendJSON(nil)
+	}
+	return a
+}
+
+// each changes the resources of a success: the body itself, or the items of a list.
+func (a *answer) each(change func(o *scim.Object)) *answer {
+	return a.edit(func(o *scim.Object) {
+		if _, list := o.Get("totalResults"); !list {
+			change(o)
+		}
+		for _, item := range o.Array("Resources") {
+			if resource, ok := item.(*scim.Object); ok {
+				change(resource)
+			}
+		}
+	})
+}
+
+// keep leaves only some resources in a list and counts again.
+func (a *answer) keep(wanted func(o *scim.Object) bool) *answer {
+	return a.edit(func(o *scim.Object) {
+		kept := []any{}
+		gone := 0
+		for _, item := range o.Array("Resources") {
+			if resource, ok := item.(*scim.Object); ok && !wanted(resource) {
+				gone++
+				continue
+			}
+			kept = append(kept, item)
+		}
+		o.Set("Resources", kept)
+		o.Set("itemsPerPage", len(kept))
+		o.Set("totalResults", integer(o, "totalResults")-gone)
+	})
+}
+
+func integer(o *scim.Object, name string) int {
+	v, _ := o.Get(name)
+	n, _ := strconv.Atoi(string(scim.AppendValue(nil, v)))
+	return n
+}
+
+func (a *answer) send(w http.ResponseWriter) {
+	if a.dropped {
+		panic(http.ErrAbortHandler)
+	}
+	h := w.Header()
+	for name, values := range a.header {
+		h[name] = values
+	}
+	h.Del("Content-Length")
+	if len(a.body) > 0 {
+		h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(max(a.status, http.StatusOK))
+	if a.cut {
+		_, _ = w.Write(a.body[:len(a.body)/2])
+		_ = http.NewResponseController(w).Flush() // without it the client might get nothing at all
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(a.body)
+}
+
+// refusal is a SCIM error.
+func refusal(status int, kind scim.Type, detail string) *answer {
+	e := &scim.Error{Status: status, ScimType: kind, Detail: detail}
+	a := &answer{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
+	if data, err := e.MarshalJSON(); err == nil {
+		a.body = data
+	}
+	return a
+}
+
+// plain is an answer that is not SCIM.
+func plain(status int, mediaType, text string) *answer {
+	return &answer{status: status, header: http.Header{"Content-Type": {mediaType}}, body: []byte(text)}
+}

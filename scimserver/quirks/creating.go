@@ -1,0 +1,201 @@
+package quirks
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+var creating = []Quirk{
+	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from everything that is written", Seen: "grokability/snipe-it#19005, goauthentik/authentik#25832",
+		Argument: Argument{Kind: Text, Name: "NAME"},
+		start: func(s Setting) deviation {
+			path, err := scim.ParseAttrPath(s.Argument)
+			if err != nil {
+				path = scim.AttrPath{Name: s.Argument}
+			}
+			return func(c *call) *answer {
+				o := c.body()
+				if !c.writes(users, userGroups) || o == nil {
+					return nil
+				}
+				if c.Method != http.MethodPatch {
+					drop(o, path)
+					c.setBody(o)
+					return nil
+				}
+				var kept []any
+				for op := range operations(o) {
+					target, err := scim.ParseAttrPath(bare(op.Text("path")))
+					if err == nil && within(target, path) {
+						continue
+					}
+					if value := op.Complex("value"); op.Text("path") == "" && value != nil {
+						value.Delete(s.Argument)
+						drop(value, path)
+						if value.Len() == 0 {
+							continue
+						}
+					}
+					kept = append(kept, op)
+				}
+				if len(kept) == 0 {
+					return c.self()
+				}
+				o.Set("Operations", kept)
+				c.setBody(o)
+				return nil
+			}
+		}},
+	{Name: "lower-user-name", Category: Profile, Does: "stores userName in lower case", Seen: "targets that use e-mail addresses as names",
+		start: func(Setting) deviation {
+			lower := func(o *scim.Object) {
+				if name := o.Text("userName"); name != "" {
+					o.Set("userName", strings.ToLower(name))
+				}
+			}
+			return func(c *call) *answer {
+				o := c.body()
+				if !c.writes(users) || o == nil {
+					return nil
+				}
+				lower(o)
+				for op := range operations(o) {
+					if value := op.Complex("value"); value != nil {
+						lower(value)
+					}
+					if name := op.Text("value"); name != "" && strings.EqualFold(op.Text("path"), "userName") {
+						op.Set("value", strings.ToLower(name))
+					}
+				}
+				c.setBody(o)
+				return nil
+			}
+		}},
+	{Name: "conflict-400", Category: Profile, Does: "answers 400 instead of 409 to a second resource of one name", Seen: "FusionAuth/fusionauth-issues#1776",
+		start: func(Setting) deviation {
+			return conflicting(func() *answer {
+				return refusal(http.StatusBadRequest, "", "a resource with this name exists already")
+			})
+		}},
+	{Name: "conflict-bare", Category: Profile, Does: "answers 409 without scimType to a second resource of one name", Seen: "getsentry/sentry#117860",
+		start: func(Setting) deviation {
+			return conflicting(func() *answer {
+				return refusal(http.StatusConflict, "", "a resource with this name exists already")
+			})
+		}},
+	{Name: "create-200", Category: Profile, Does: "answers creates with 200 instead of 201, without Location", Seen: "servers that treat a create as an upsert",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.creates(users, userGroups) {
+					return nil
+				}
+				a := c.ask()
+				if a.status == http.StatusCreated {
+					a.status = http.StatusOK
+					a.header.Del("Location")
+				}
+				return a
+			}
+		}},
+	{Name: "lookup-lag", Category: Profile, Does: "finds a new resource by filters only after TIME (2s)", Seen: "eventually consistent directories",
+		Argument: Argument{Kind: Duration, Name: "TIME", Default: "2s"},
+		start:    lagging},
+	{Name: "create-empty", Category: Fault, Does: "answers creates with 201 and no body", Seen: "an error for Okta",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.creates(users, userGroups) {
+					return nil
+				}
+				a := c.ask()
+				if a.ok() {
+					a.body = nil
+				}
+				return a
+			}
+		}},
+	{Name: "create-without-id", Category: Fault, Does: "answers creates without the id", Seen: "",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.creates(users, userGroups) {
+					return nil
+				}
+				a := c.ask().edit(func(o *scim.Object) { o.Delete("id"); o.Complex("meta").Delete("location") })
+				a.header.Del("Location")
+				return a
+			}
+		}},
+}
+
+// conflicting replaces the answer to a create that is refused with 409.
+func conflicting(instead func() *answer) func(c *call) *answer {
+	return func(c *call) *answer {
+		if !c.creates(users, userGroups) {
+			return nil
+		}
+		if a := c.ask(); a.status != http.StatusConflict {
+			return a
+		}
+		return instead()
+	}
+}
+
+func lagging(s Setting) deviation {
+	recent := newRecent(s.duration())
+	return func(c *call) *answer {
+		switch {
+		case c.creates(users, userGroups):
+			a := c.ask()
+			if a.ok() {
+				recent.add(a.object().Text("id"), time.Now())
+			}
+			return a
+		case c.lists(users, userGroups) && c.filter() != "":
+			return c.ask().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
+		}
+		return nil
+	}
+}
+
+// bare takes the filter in brackets out of a PATCH path.
+func bare(path string) string {
+	before, rest, found := strings.Cut(path, "[")
+	if !found {
+		return path
+	}
+	_, after, _ := strings.Cut(rest, "]")
+	return before + after
+}
+
+// within says whether a path is that of an attribute, or of a part of it. A core attribute may be named without its URN.
+func within(path, attribute scim.AttrPath) bool {
+	if attribute.Sub == "" {
+		path.Sub = ""
+	}
+	core := []string{"", strings.ToLower(scim.UserSchema), strings.ToLower(scim.GroupSchema)}
+	if slices.Contains(core, strings.ToLower(path.URN)) && slices.Contains(core, strings.ToLower(attribute.URN)) {
+		path.URN, attribute.URN = "", ""
+	}
+	return path.Equal(attribute)
+}
+
+// drop removes an attribute or sub-attribute from a resource.
+func drop(o *scim.Object, path scim.AttrPath) {
+	if path.URN != "" && !scim.EqualName(path.URN, scim.UserSchema) && !scim.EqualName(path.URN, scim.GroupSchema) {
+		if o = o.Complex(path.URN); o == nil {
+			return
+		}
+	}
+	if path.Sub == "" {
+		o.Delete(path.Name)
+		return
+	}
+	for _, item := range o.Array(path.Name) {
+		if element, ok := item.(*scim.Object); ok {
+			element.Delete(path.Sub)
+		}
+	}
+}

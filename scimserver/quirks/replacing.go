@@ -1,0 +1,74 @@
+package quirks
+
+import (
+	"net/http"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+var replacing = []Quirk{
+	{Name: "no-put", Category: Profile, Does: "answers 405 to PUT", Seen: "GitLab (goauthentik/authentik#23573), Google Cloud Identity, Microsoft Entra ID as servers",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.changes(http.MethodPut, users, userGroups) {
+					return nil
+				}
+				a := refusal(http.StatusMethodNotAllowed, "", "PUT is not supported")
+				a.header.Set("Allow", "DELETE, GET, PATCH")
+				return a
+			}
+		}},
+	{Name: "no-delete", Category: Profile, Does: "answers 405 to DELETE", Seen: "targets that only deactivate; JumpCloud and Okta never need it for users",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.changes(http.MethodDelete, users, userGroups) {
+					return nil
+				}
+				a := refusal(http.StatusMethodNotAllowed, "", "DELETE is not supported")
+				a.header.Set("Allow", "GET, PATCH, PUT")
+				return a
+			}
+		}},
+	{Name: "partial-answers", Category: Profile, Does: "answers POST, PUT and PATCH with schemas, id and meta only", Seen: "VMware vCenter (goauthentik/authentik#25024)",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.writes(users, userGroups) {
+					return nil
+				}
+				return c.ask().edit(func(o *scim.Object) {
+					for _, name := range names(o) {
+						switch name {
+						case "schemas", "id", "meta":
+						default:
+							o.Delete(name)
+						}
+					}
+				})
+			}
+		}},
+	{Name: "put-lost", Category: Fault, Does: "answers PUT with what was sent and stores nothing", Seen: "gravitational/teleport#67372",
+		start: func(Setting) deviation {
+			return func(c *call) *answer {
+				if !c.changes(http.MethodPut, users, userGroups) {
+					return nil
+				}
+				sent := c.body()
+				return c.self().edit(func(o *scim.Object) {
+					for name, value := range sent.All() {
+						if name != "id" && name != "meta" && name != "password" {
+							o.Set(name, value)
+						}
+					}
+				})
+			}
+		}},
+}
+
+// names returns the member names of an object.
+func names(o *scim.Object) []string {
+	var all []string
+	for name := range o.All() {
+		all = append(all, name)
+	}
+	return all
+}

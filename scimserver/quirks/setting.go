@@ -1,0 +1,227 @@
+package quirks
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Argument describes what follows the name of a quirk after "=".
+type Argument struct {
+	// Kind says how it is written. The zero value: the quirk takes none.
+	Kind ArgumentKind
+	// Name stands for it in texts, such as "N".
+	Name string
+	// Default is taken when the setting has none. Without a default the argument has to be given.
+	Default string
+}
+
+// ArgumentKind says how an argument is written.
+type ArgumentKind string
+
+// The kinds.
+const (
+	Number    ArgumentKind = "number"    // a positive integer
+	Text      ArgumentKind = "text"      // anything without a comma
+	Duration  ArgumentKind = "duration"  // such as 200ms or 1.5s
+	Status    ArgumentKind = "status"    // an HTTP status from 400 to 599
+	maxNumber              = 1_000_000   // bounds Number
+	maxTime                = time.Minute // bounds Duration
+)
+
+// Usage shows how the quirk is switched on, such as "patch-members[=N]".
+func (q Quirk) Usage() string {
+	switch {
+	case q.Argument.Kind == "":
+		return q.Name
+	case q.Argument.Default == "":
+		return q.Name + "=" + q.Argument.Name
+	default:
+		return q.Name + "[=" + q.Argument.Name + "]"
+	}
+}
+
+// Setting is a quirk that is switched on.
+type Setting struct {
+	Name     string
+	Argument string // checked, with the default filled in; "" when the quirk takes none
+
+	// How often chaos strikes. Other quirks have the zero values.
+	Probability float64 // of one request, above 0 and up to 1. Defaults to DefaultProbability when parsed
+	Seed        uint64  // of the random numbers. Defaults to 1 when parsed
+	Times       int     // most strikes; 0 for no bound
+	Method      string  // strikes only requests with this method; "" for all
+}
+
+// DefaultProbability is how often chaos strikes unless the setting says otherwise.
+const DefaultProbability = 0.1
+
+const defaultSeed = 1
+
+// Parse reads a setting: NAME or NAME=ARGUMENT, for chaos followed by any of ",p=PROBABILITY", ",seed=N", ",times=N" and
+// ",method=METHOD".
+func Parse(text string) (Setting, error) {
+	head, options, _ := strings.Cut(text, ",")
+	name, argument, given := strings.Cut(head, "=")
+	q, ok := Lookup(name)
+	if !ok {
+		return Setting{}, fmt.Errorf("there is no quirk %q", name)
+	}
+	s := Setting{Name: name, Argument: argument}
+	if !given {
+		s.Argument = q.Argument.Default
+	}
+	if err := q.Argument.check(s.Argument, given); err != nil {
+		return Setting{}, fmt.Errorf("quirk %s: %w", q.Usage(), err)
+	}
+	if q.Category == Chaos {
+		s.Probability, s.Seed = DefaultProbability, defaultSeed
+	} else if options != "" {
+		return Setting{}, fmt.Errorf("quirk %s: only chaos takes %q", q.Usage(), options)
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		if option == "" {
+			continue
+		}
+		if err := s.option(option); err != nil {
+			return Setting{}, fmt.Errorf("quirk %s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+// ParseAll reads several settings.
+func ParseAll(texts []string) ([]Setting, error) {
+	var all []Setting
+	for _, text := range texts {
+		s, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (a Argument) check(value string, given bool) error {
+	switch a.Kind {
+	case "":
+		if given {
+			return fmt.Errorf("it takes no argument")
+		}
+		return nil
+	case Number:
+		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > maxNumber {
+			return fmt.Errorf("%s is a number from 1 to %d, not %q", a.Name, maxNumber, value)
+		}
+	case Duration:
+		if d, err := time.ParseDuration(value); err != nil || d <= 0 || d > maxTime {
+			return fmt.Errorf("%s is a duration such as 200ms, up to %s, not %q", a.Name, maxTime, value)
+		}
+	case Status:
+		if n, err := strconv.Atoi(value); err != nil || n < 400 || n > 599 {
+			return fmt.Errorf("%s is an HTTP status from 400 to 599, not %q", a.Name, value)
+		}
+	case Text:
+		if value == "" {
+			return fmt.Errorf("%s has to be given", a.Name)
+		}
+	}
+	return nil
+}
+
+func (s *Setting) option(text string) error {
+	key, value, _ := strings.Cut(text, "=")
+	var err error
+	switch key {
+	case "p":
+		s.Probability, err = strconv.ParseFloat(value, 64)
+		if err != nil || !(s.Probability > 0 && s.Probability <= 1) {
+			return fmt.Errorf("p is a probability above 0 and up to 1, not %q", value)
+		}
+	case "seed":
+		if s.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
+			return fmt.Errorf("seed is a whole number, not %q", value)
+		}
+	case "times":
+		if s.Times, err = strconv.Atoi(value); err != nil || s.Times < 1 {
+			return fmt.Errorf("times is a positive number, not %q", value)
+		}
+	case "method":
+		switch value {
+		case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+			s.Method = value
+		default:
+			return fmt.Errorf("method is GET, POST, PUT, PATCH or DELETE, not %q", value)
+		}
+	default:
+		return fmt.Errorf("%q is none of p, seed, times and method", key)
+	}
+	return nil
+}
+
+// String is the text that Parse reads as this setting.
+func (s Setting) String() string {
+	var b strings.Builder
+	b.WriteString(s.Name)
+	if s.Argument != "" {
+		b.WriteString("=" + s.Argument)
+	}
+	if s.Probability != 0 {
+		b.WriteString(",p=" + strconv.FormatFloat(s.Probability, 'g', -1, 64) + ",seed=" + strconv.FormatUint(s.Seed, 10))
+	}
+	if s.Times != 0 {
+		b.WriteString(",times=" + strconv.Itoa(s.Times))
+	}
+	if s.Method != "" {
+		b.WriteString(",method=" + s.Method)
+	}
+	return b.String()
+}
+
+// number returns the argument of a quirk that takes a Number or a Status. Parse has checked it.
+func (s Setting) number() int {
+	n, _ := strconv.Atoi(s.Argument)
+	return n
+}
+
+// duration returns the argument of a quirk that takes a Duration.
+func (s Setting) duration() time.Duration {
+	d, _ := time.ParseDuration(s.Argument)
+	return d
+}
+
+// striking makes chaos: the deviation answers only the requests that the dice of the setting choose.
+func striking(start func(s Setting) deviation) func(s Setting) deviation {
+	return func(s Setting) deviation {
+		deviate := start(s)
+		name := fnv.New64a()
+		_, _ = name.Write([]byte(s.Name)) // a hash takes everything
+		var mu sync.Mutex
+		dice := rand.New(rand.NewPCG(s.Seed, name.Sum64()))
+		left := s.Times
+		strikes := func(method string) bool {
+			if s.Method != "" && method != s.Method {
+				return false
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if s.Times > 0 && left == 0 || dice.Float64() >= s.Probability {
+				return false
+			}
+			left--
+			return true
+		}
+		return func(c *call) *answer {
+			if !strikes(c.Method) {
+				return nil
+			}
+			return deviate(c)
+		}
+	}
+}

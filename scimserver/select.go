@@ -1,0 +1,380 @@
+package scimserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// search says which resources of some types to find, and in which order.
+type search struct {
+	filter        filter.Expr // nil when there is none
+	ordering      ordering
+	after         *place // where to begin; nil is the beginning
+	offset, limit int    // from there
+}
+
+// hit is a resource that was found. The record is nil where only the place is known.
+type hit struct {
+	place
+	t   *resourceType
+	id  string
+	rec *Record
+}
+
+// tooMany refuses a query that matches more than the limit (RFC 7644 section 3.4.2.1).
+func (s *server) tooMany(total int) error {
+	if most := s.limits.MaxResults; most > 0 && total > most {
+		return scim.Errorf(http.StatusBadRequest, scim.TooMany, "the query matches more than %d resources; narrow it by a filter", most)
+	}
+	return nil
+}
+
+// findPage returns one page and the number of all matches, which is not counted when the page begins somewhere. Hits without
+// a record are for load.
+func (s *server) findPage(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
+	if q.ordering.sorted() && len(types) > 1 {
+		return s.findMerged(ctx, base, q, types)
+	}
+	var (
+		out   []hit
+		total int
+	)
+	for n := range types {
+		if q.ordering.reverse && !q.ordering.sorted() {
+			n = len(types) - 1 - n
+		}
+		part := *q
+		part.offset, part.limit = max(q.offset-total, 0), q.limit-len(out)
+		if q.after != nil && part.limit == 0 {
+			break
+		}
+		hits, found, err := s.findType(ctx, base, &part, types[n], n, len(types))
+		if err != nil {
+			return nil, 0, err
+		}
+		out = append(out, hits...)
+		total += found
+		if err := s.tooMany(total); err != nil {
+			return nil, 0, err
+		}
+	}
+	return out, total, nil
+}
+
+// findMerged sorts several types into each other.
+func (s *server) findMerged(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
+	part := *q
+	part.offset, part.limit = 0, q.offset+q.limit
+	if q.limit == 0 {
+		part.limit = 0
+	}
+	var (
+		all   []hit
+		total int
+	)
+	for n, t := range types {
+		hits, found, err := s.findType(ctx, base, &part, t, n, len(types))
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, hits...)
+		total += found
+		if err := s.tooMany(total); err != nil {
+			return nil, 0, err
+		}
+	}
+	slices.SortFunc(all, q.compareHits)
+	return all[min(q.offset, len(all)):min(part.limit, len(all))], total, nil
+}
+
+// compareHits orders hits as the query asks for.
+func (q *search) compareHits(a, b hit) int {
+	if q.ordering.reverse {
+		a, b = b, a
+	}
+	return q.ordering.compare(a.place, b.place)
+}
+
+// findType is findPage for the n-th of all types.
+func (s *server) findType(ctx context.Context, base string, q *search, t *resourceType, n, types int) ([]hit, int, error) {
+	if types > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType) != nil {
+		return nil, 0, nil // a filter may fit one type and not another; where it does not fit, nothing matches
+	}
+	// What is merged or far out is collected by its places, not by its records.
+	if q.offset == 0 && q.limit > s.limits.MaxPage+1 {
+		return s.scan(ctx, base, q, t, n)
+	}
+	if selector, ok := s.store.(Selector); ok {
+		hits, total, exact, err := s.fromIndex(ctx, base, selector, q, t, n)
+		if err != nil || exact {
+			return hits, total, err
+		}
+	}
+	return s.scan(ctx, base, q, t, n)
+}
+
+// fromIndex asks the store, which may decline.
+func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int, exact bool, err error) {
+	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit}
+	ask.SortBy, _ = q.ordering.path(t) // without it, all are equal
+	if q.after != nil {
+		ask.After = &Position{Key: q.after.key, Order: q.after.order}
+		// Among equal keys, a type stands as a whole before or behind the resource where the page begins.
+		switch {
+		case n < q.after.typ:
+			ask.After.Order = math.MaxInt64
+		case n > q.after.typ:
+			ask.After.Order = 0
+		}
+		if ask.SortBy.IsZero() && q.after.key != nil { // all of this type stand behind those with a key
+			if !ask.Reverse {
+				ask.After = &Position{}
+			} else {
+				return nil, 0, true, nil
+			}
+		}
+	}
+	found, exact, err := selector.Select(ctx, ask)
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("select resources: %w", err)
+	}
+	if !exact {
+		return nil, 0, false, nil
+	}
+	hits, err = s.hits(ctx, base, q, t, n, found.Records)
+	return hits, found.Total, true, err
+}
+
+// hits finds the places of records.
+func (s *server) hits(ctx context.Context, base string, q *search, t *resourceType, n int, recs []*Record) ([]hit, error) {
+	out := make([]hit, len(recs))
+	for i, rec := range recs {
+		out[i] = hit{place: place{typ: n, order: rec.Order}, t: t, id: rec.ID, rec: rec}
+	}
+	if path, ok := q.ordering.path(t); ok {
+		full, err := s.readable(ctx, base, t, recs, t.needs(path))
+		if err != nil {
+			return nil, err
+		}
+		for i := range out {
+			out[i].key = q.ordering.key(t, full[i])
+		}
+	}
+	return out, nil
+}
+
+// load reads the records that hits lack. Who was deleted meanwhile is left out.
+func (s *server) load(ctx context.Context, hits []hit) ([]hit, error) {
+	out := hits[:0]
+	for _, h := range hits {
+		if h.rec == nil {
+			rec, err := s.store.Get(ctx, h.t.Name, h.id)
+			switch {
+			case errors.Is(err, ErrNotFound):
+				continue
+			case err != nil:
+				return nil, fmt.Errorf("read a resource: %w", err)
+			}
+			h.rec = rec
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// scanBatch is how many candidates of a scan are looked at together.
+const scanBatch = 100
+
+// scan tests every candidate of a type. In the order of creation it keeps no more than the page, in others the places up to
+// the end of the page.
+func (s *server) scan(ctx context.Context, base string, q *search, t *resourceType, n int) ([]hit, int, error) {
+	sc := &scan{search: q, server: s, base: base, t: t, typ: n}
+	sc.inOrder = !q.ordering.sorted() && !q.ordering.reverse
+	if !sc.inOrder && q.offset+q.limit > s.limits.MaxSortStart+s.limits.MaxPage+1 {
+		return nil, 0, scim.Errorf(http.StatusBadRequest, scim.TooMany, "startIndex is more than %d, which is too far for this order; a cursor reaches it", s.limits.MaxSortStart)
+	}
+	sc.needs = t.filterNeeds(q.filter)
+	if path, ok := q.ordering.path(t); ok {
+		sc.sortNeeds = t.needs(path)
+	}
+	sc.window = window{compare: q.compareHits, size: q.offset + q.limit}
+	begin := int64(0)
+	if sc.inOrder && q.after != nil {
+		switch {
+		case n < q.after.typ:
+			return nil, 0, nil
+		case n == q.after.typ:
+			begin = q.after.order
+		}
+	}
+	batch := make([]*Record, 0, scanBatch)
+	for rec, err := range s.store.Scan(ctx, t.Name, q.filter, begin) {
+		if err != nil {
+			return nil, 0, fmt.Errorf("scan resources: %w", err)
+		}
+		if batch = append(batch, rec); len(batch) == scanBatch {
+			if err := sc.test(ctx, batch); err != nil {
+				return nil, 0, err
+			}
+			if err := s.tooMany(sc.total); err != nil {
+				return nil, 0, err // no need to find them all
+			}
+			if batch = batch[:0]; sc.done() {
+				return sc.page, sc.total, nil
+			}
+		}
+	}
+	if err := sc.test(ctx, batch); err != nil {
+		return nil, 0, err
+	}
+	if !sc.inOrder {
+		sc.page = sc.window.sorted()
+		sc.page = sc.page[min(q.offset, len(sc.page)):]
+	}
+	return sc.page, sc.total, nil
+}
+
+// scan is a scan under way.
+type scan struct {
+	*search
+	server           *server
+	base             string
+	t                *resourceType
+	typ              int
+	needs, sortNeeds needs
+	inOrder          bool  // the order asked for is the one in which the store yields
+	page             []hit // when in order
+	window           window
+	total            int
+}
+
+// done says whether nothing that is to come matters.
+func (sc *scan) done() bool { return sc.inOrder && sc.after != nil && len(sc.page) == sc.limit }
+
+// test takes in what matches of a batch.
+func (sc *scan) test(ctx context.Context, batch []*Record) error {
+	matches, err := sc.server.matching(ctx, sc.base, sc.t, batch, sc.filter, sc.needs)
+	if err != nil {
+		return err
+	}
+	if sc.inOrder {
+		for _, rec := range matches {
+			if sc.total >= sc.offset && len(sc.page) < sc.limit {
+				sc.page = append(sc.page, hit{place: place{typ: sc.typ, order: rec.Order}, t: sc.t, id: rec.ID, rec: rec})
+			}
+			sc.total++
+		}
+		return nil
+	}
+	sc.total += len(matches)
+	hits, err := sc.server.hits(ctx, sc.base, sc.search, sc.t, sc.typ, matches)
+	if err != nil {
+		return err
+	}
+	for _, h := range hits {
+		if sc.after == nil || sc.compareHits(hit{place: *sc.after}, h) < 0 {
+			h.rec = nil // its place is all that is remembered
+			sc.window.add(h)
+		}
+	}
+	return nil
+}
+
+// matching returns the records that a filter matches.
+func (s *server) matching(ctx context.Context, base string, t *resourceType, recs []*Record, f filter.Expr, n needs) ([]*Record, error) {
+	if f == nil {
+		return recs, nil
+	}
+	full, err := s.readable(ctx, base, t, recs, n)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Record
+	for i, rec := range recs {
+		if filter.Eval(f, full[i], t.ResourceType) {
+			out = append(out, rec)
+		}
+	}
+	return out, nil
+}
+
+// needs says what has to be added to a stored resource before an attribute can be looked at.
+type needs int
+
+const (
+	needsNothing needs = iota
+	needsMeta          // id or meta
+	needsDerived       // the attribute made from the membership relation
+)
+
+// needs says where an attribute is.
+func (t *resourceType) needs(path scim.AttrPath) needs {
+	switch {
+	case t.derived() != "" && scim.EqualName(path.Name, t.derived()):
+		return needsDerived
+	case scim.EqualName(path.Name, "id"), scim.EqualName(path.Name, "meta"):
+		return needsMeta
+	}
+	return needsNothing
+}
+
+// filterNeeds is needs for all attributes in a filter.
+func (t *resourceType) filterNeeds(f filter.Expr) needs {
+	most := needsNothing
+	filter.Walk(f, func(e filter.Expr) bool {
+		switch e := e.(type) {
+		case filter.Compare:
+			most = max(most, t.needs(e.Path))
+		case filter.Present:
+			most = max(most, t.needs(e.Path))
+		case filter.ValuePath:
+			most = max(most, t.needs(e.Path))
+			return false
+		}
+		return true
+	})
+	return most
+}
+
+// readable returns the resources of records with what is needed added.
+func (s *server) readable(ctx context.Context, base string, t *resourceType, recs []*Record, n needs) ([]*scim.Resource, error) {
+	if n > needsNothing {
+		return s.complete(ctx, base, t, recs, n == needsDerived)
+	}
+	out := make([]*scim.Resource, len(recs))
+	for i, rec := range recs {
+		out[i] = rec.Resource
+	}
+	return out, nil
+}
+
+// window keeps the first hits of any number of them.
+type window struct {
+	compare func(a, b hit) int
+	size    int
+	kept    []hit // up to twice the size, so that most additions cost no sorting
+	full    bool  // the first size of kept are sorted, and the last of these bounds what can still come in
+}
+
+func (w *window) add(h hit) {
+	if w.size == 0 || w.full && w.compare(h, w.kept[w.size-1]) > 0 {
+		return
+	}
+	if w.kept = append(w.kept, h); len(w.kept) >= 2*w.size {
+		w.kept = w.sorted()
+		w.full = true
+	}
+}
+
+// sorted returns the window.
+func (w *window) sorted() []hit {
+	slices.SortFunc(w.kept, w.compare)
+	return w.kept[:min(w.size, len(w.kept))]
+}
