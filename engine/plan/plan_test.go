@@ -127,6 +127,7 @@ func ann(t *testing.T) plan.UserInput {
 }
 
 func TestUser(t *testing.T) {
+	theirs := func(string) (string, error) { return "u-2", nil }
 	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", plan.Created, true }
 	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
@@ -148,6 +149,15 @@ func TestUser(t *testing.T) {
 		{"create is refused", fresh, []string{none, `400 {"scimType":"invalidValue","detail":"no emails","status":400}`}},
 		{"link and update", fresh, []string{one, `200 ` + differs, `200 {}`}},
 		{"link to our own account", fresh, []string{ours, `200 ` + same}},
+		{"what somebody else has is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
+		{"what somebody else has is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},
+		{"what somebody else has is not deactivated after a lost create", func(in *plan.UserInput) {
+			in.Want, in.Known, in.Owner = plan.Absent, true, theirs
+		}, []string{ours}},
+		{"whose it is cannot be told", func(in *plan.UserInput) {
+			inactive(in)
+			in.Owner = func(string) (string, error) { return "", errors.New("no database") }
+		}, nil},
 		{"link only", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, []string{one}},
 		{"several hits are held", fresh, []string{two}},
 		{"a hit without an id", fresh, []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
