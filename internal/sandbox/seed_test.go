@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -111,7 +112,11 @@ func TestAKeyThatDoesNotFitIsSaid(t *testing.T) {
 	data := t.TempDir()
 	first, _ := startSandbox(t, sandbox.Options{Data: data, Empty: true})
 	require.NoError(t, first.Close(t.Context()))
-	_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, SecretKeyFile: filepath.Join(t.TempDir(), "other.key")})
+	other := filepath.Join(t.TempDir(), "other.key")
+	_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, SecretKeyFile: other})
+	require.ErrorContains(t, err, "other.key", "no key is made up for a database that is there")
+	require.NoError(t, os.WriteFile(other, []byte(strings.Repeat("A", 43)+"="), 0o600))
+	_, err = sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, SecretKeyFile: other})
 	require.ErrorContains(t, err, "the secret key does not fit this database")
 }
 
