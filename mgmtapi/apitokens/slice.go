@@ -2,7 +2,6 @@ package apitokens
 
 import (
 	"context"
-	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
@@ -98,10 +97,7 @@ func (s *Slice) find(ctx context.Context, r *tokenRequest) (err error) {
 }
 
 func missing(err error, id string) error {
-	if errors.Is(err, docstore.ErrNotFound) {
-		return rest.NotFound("ApiToken", id)
-	}
-	return err
+	return rest.Missing(err, "ApiToken", id)
 }
 
 func (s *Slice) get(ctx context.Context, r *tokenRequest) (APIToken, error) {

@@ -2,7 +2,6 @@ package assignments
 
 import (
 	"context"
-	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
@@ -53,10 +52,7 @@ func (s *Slice) findForPutGroup(ctx context.Context, req *putGroupRequest) error
 		return err
 	}
 	_, err := s.Groups.Get(ctx, q, req.GroupID)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return rest.NotFound("UserGroup", req.GroupID)
-	}
-	return err
+	return rest.Missing(err, "UserGroup", req.GroupID)
 }
 
 func (s *Slice) putGroup(ctx context.Context, req *putGroupRequest) (AppGroup, error) {
@@ -199,10 +195,7 @@ func (s *Slice) findForGroup(ctx context.Context, req *groupRequest) (err error)
 // findGroup reads the assignment of a group, or answers that there is none.
 func (s *Slice) findGroup(ctx context.Context, q docstore.Reader, app, group string) (docstore.Doc[model.AppGroup], error) {
 	doc, err := s.AppGroups.Get(ctx, q, model.AppGroupID(app, group))
-	if errors.Is(err, docstore.ErrNotFound) {
-		return doc, rest.NotFound("GroupAssignment", group)
-	}
-	return doc, err
+	return doc, rest.Missing(err, "GroupAssignment", group)
 }
 
 func (s *Slice) getGroup(ctx context.Context, req *groupRequest) (AppGroup, error) {

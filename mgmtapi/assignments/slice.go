@@ -2,7 +2,6 @@ package assignments
 
 import (
 	"context"
-	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -85,8 +84,5 @@ func (s *Slice) Routes() []rest.Route {
 // findApp reads an application, or answers that there is none.
 func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return doc, rest.NotFound("AppInstance", id)
-	}
-	return doc, err
+	return doc, rest.Missing(err, "AppInstance", id)
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -20,8 +19,5 @@ func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) 
 		name = rest.Caller(ctx).UserID
 	}
 	doc, err := d.FindUser(ctx, q, name)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return doc, rest.NotFound("User", ref)
-	}
-	return doc, err
+	return doc, rest.Missing(err, "User", ref)
 }

@@ -2,7 +2,6 @@ package groups
 
 import (
 	"context"
-	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -69,10 +68,7 @@ type target struct {
 
 func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.Groups.Get(ctx, q, t.Group)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return rest.NotFound("UserGroup", t.Group)
-	}
-	return err
+	return rest.Missing(err, "UserGroup", t.Group)
 }
 
 // editable reads the group in the transaction that changes it, and refuses groups that callers cannot edit.

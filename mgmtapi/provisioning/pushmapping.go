@@ -153,10 +153,7 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 // group reads a group, or answers that there is none.
 func (s *Slice) group(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.Group], error) {
 	doc, err := s.Groups.Get(ctx, q, id)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return doc, rest.NotFound("UserGroup", id)
-	}
-	return doc, err
+	return doc, rest.Missing(err, "UserGroup", id)
 }
 
 // checkFree refuses when a mapping has the value in the index.

@@ -147,10 +147,7 @@ func (s *Slice) findApp(ctx context.Context, req *appRequest) (err error) {
 
 func (s *Slice) appIn(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return doc, rest.NotFound("AppInstance", id)
-	}
-	return doc, err
+	return doc, rest.Missing(err, "AppInstance", id)
 }
 
 // connection reads the connection of an application. It returns a document

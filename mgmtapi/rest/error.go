@@ -149,6 +149,14 @@ func NotFound(kind, id string) *Error {
 	return Failf(CodeNotFound, "Not found: Resource not found: %s (%s)", id, kind)
 }
 
+// Missing is NotFound for an err that says that the document does not exist; any other err, nil too, it returns as it is.
+func Missing(err error, kind, id string) error {
+	if errors.Is(err, docstore.ErrNotFound) {
+		return NotFound(kind, id)
+	}
+	return err
+}
+
 // Invalid makes a validation error with one cause.
 func Invalid(member, format string, args ...any) *Error {
 	var c Causes

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -64,10 +63,7 @@ type appRequest struct {
 
 func (s *Slice) findApp(ctx context.Context, r *appRequest) error {
 	_, err := s.Apps.Get(ctx, s.Store.Reader(), r.App)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return rest.NotFound("AppInstance", r.App)
-	}
-	return err
+	return rest.Missing(err, "AppInstance", r.App)
 }
 
 type drainRequest struct {

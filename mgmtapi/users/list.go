@@ -2,7 +2,6 @@ package users
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -167,10 +166,7 @@ type membersRequest struct {
 
 func (s *Slice) findGroup(ctx context.Context, r *membersRequest) error {
 	_, err := s.Groups.Get(ctx, s.Store.Reader(), r.Group)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return rest.NotFound("UserGroup", r.Group)
-	}
-	return err
+	return rest.Missing(err, "UserGroup", r.Group)
 }
 
 func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[User], err error) {
