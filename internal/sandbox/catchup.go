@@ -19,24 +19,20 @@ var settled = map[engine.Status]plan.Class{
 // catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its
 // results first and tells of them afterwards. It runs before the engine starts.
 func catchUp(ctx context.Context, eng *engine.Engine, b *bridge, m *model.Model, store *docstore.Store) error {
-	q := engine.StateQuery{Limit: statePage}
-	for {
-		states, err := eng.States(ctx, q)
-		if err != nil {
-			return fmt.Errorf("catch up: %w", err)
-		}
+	err := statePages(ctx, eng, "", func(states []engine.State) error {
 		untold, err := notTold(ctx, m, store, states)
 		if err != nil {
-			return fmt.Errorf("catch up: %w", err)
+			return err
 		}
 		for _, s := range untold {
 			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Outcome: settled[s.Status], Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError})
 		}
-		if len(states) < statePage {
-			return nil
-		}
-		q.After = &states[len(states)-1]
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("catch up: %w", err)
 	}
+	return nil
 }
 
 // notTold picks the settled principals whose documents still wait for a result.

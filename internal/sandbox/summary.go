@@ -9,24 +9,34 @@ import (
 // statePage is how many states of principals are read at once.
 const statePage = 500
 
+// statePages hands the states of an app's principals (of all apps', when empty) to fn, a page at a time.
+func statePages(ctx context.Context, eng *engine.Engine, app string, fn func([]engine.State) error) error {
+	q := engine.StateQuery{App: app, Limit: statePage}
+	for {
+		states, err := eng.States(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := fn(states); err != nil || len(states) < statePage {
+			return err
+		}
+		q.After = &states[len(states)-1]
+	}
+}
+
 // summarize counts the principals of the apps by what they were brought to.
 func (p *parts) summarize(ctx context.Context, apps []seededApp) ([]appSummary, error) {
 	var all []appSummary
 	for _, app := range apps {
 		sum := appSummary{label: app.Label, style: app.Style}
-		q := engine.StateQuery{App: app.ID, Limit: statePage}
-		for {
-			states, err := p.engine.States(ctx, q)
-			if err != nil {
-				return nil, err
-			}
+		err := statePages(ctx, p.engine, app.ID, func(states []engine.State) error {
 			for _, s := range states {
 				sum.add(s)
 			}
-			if len(states) < statePage {
-				break
-			}
-			q.After = &states[len(states)-1]
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, sum)
 	}
