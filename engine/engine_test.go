@@ -542,9 +542,7 @@ func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	w.set("old", user("old", "old"))
 	w.wait()
-	paused := w.target
-	paused.Paused = true
-	w.dir.SetTarget(app, paused)
+	w.stop(w.engine) // a lane that is still winding down would take the first marks before the last one is there
 	var marks []engine.Mark
 	for i := range 40 {
 		id := string(rune('A'+i/26)) + string(rune('a'+i%26))
@@ -558,7 +556,7 @@ func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w.fake.Requests()
 	w.target.Concurrency = 1
 	w.dir.SetTarget(app, w.target)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.engine = w.start(engine.Options{})
 	w.wait()
 	require.Equal(t, "PATCH /Users/u1", w.fake.Requests()[0])
 }
