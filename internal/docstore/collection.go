@@ -266,6 +266,11 @@ func (c *Collection[T]) open(ctx context.Context, tx *sqldb.Tx) error {
 	return c.wrap(c.table.open(ctx, tx, func(fresh []*index) error { return c.fill(ctx, tx, fresh) }))
 }
 
+// drop implements Table.
+func (c *Collection[T]) drop(ctx context.Context, tx *sqldb.Tx) error {
+	return c.wrap(c.table.drop(ctx, tx))
+}
+
 // fill computes the values of new indexes for the documents that are stored already.
 func (c *Collection[T]) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) error {
 	for after := int64(0); ; {

@@ -64,7 +64,7 @@ func (t *table) open(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index
 		}
 	}
 	for name, d := range known {
-		if err := t.drop(ctx, tx, name, d); err != nil {
+		if err := t.dropIndex(ctx, tx, name, d); err != nil {
 			return err
 		}
 	}
@@ -106,8 +106,34 @@ func (t *table) known(ctx context.Context, tx *sqldb.Tx) (map[string]declaration
 	return out, rows.Err()
 }
 
-// drop removes an index of the catalog and its values.
-func (t *table) drop(ctx context.Context, tx *sqldb.Tx, name string, d declaration) error {
+// drop removes the collection with all tables that the catalog knows of.
+func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
+	if t.err != nil {
+		return t.err
+	}
+	if err := execAll(ctx, tx, catalogSQL); err != nil {
+		return err
+	}
+	known, err := t.known(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for name, d := range known {
+		if d.multi == 0 {
+			continue // goes with the table
+		}
+		if err := t.dropIndex(ctx, tx, name, d); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, "DELETE FROM docstore_indexes WHERE collection = ?", t.name); err != nil {
+		return err
+	}
+	return execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted)
+}
+
+// dropIndex removes an index of the catalog and its values.
+func (t *table) dropIndex(ctx context.Context, tx *sqldb.Tx, name string, d declaration) error {
 	statements := []string{"DROP TABLE " + quote(t.sideName(name))}
 	if d.multi == 0 {
 		statements = []string{

@@ -18,6 +18,7 @@ type Reader = sqldb.Queryer
 type Table interface {
 	Name() string
 	open(ctx context.Context, tx *sqldb.Tx) error
+	drop(ctx context.Context, tx *sqldb.Tx) error
 }
 
 // Store is a database with collections in it.
@@ -72,6 +73,26 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 		}
 	}
 	return s, nil
+}
+
+// Drop removes collections with everything in them, in one transaction. Nobody may use them any more. A collection that was
+// never opened is no error.
+func Drop(ctx context.Context, db *sqldb.DB, collections ...Table) error {
+	err := db.Update(ctx, func(tx *sqldb.Tx) error {
+		if err := tx.Lock(ctx, schemaLock); err != nil {
+			return err
+		}
+		for _, c := range collections {
+			if err := c.drop(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("docstore: drop: %w", err)
+	}
+	return nil
 }
 
 // DB returns the database below.

@@ -36,6 +36,25 @@ func testSchema(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		f.equal([]string{"1"}, f.walk(docstore.Query[person]{Where: docstore.All(docstore.Eq("mails", "a"), docstore.Eq("badge", "7"))}), "ids")
 	})
+	t.Run("a dropped collection begins anew, and others stay", func(t *testing.T) {
+		f := newFixture(t, open)
+		other := docstore.NewCollection("others", peopleIndexes()...)
+		_, err := docstore.Open(t.Context(), f.store.DB(), nil, other)
+		require.NoError(t, err)
+		f.insert("1", person{Login: "ann", Mails: []string{"a"}, Badge: "7"})
+		f.update(func(tx *docstore.Tx) error {
+			_, err := other.Insert(f.ctx(), tx, "2", person{Login: "bob", Mails: []string{"a"}})
+			return err
+		})
+		require.NoError(t, docstore.Drop(t.Context(), f.store.DB(), docstore.NewCollection[person]("people"), docstore.NewCollection[person]("never")))
+		f, err = reopen(t, f, peopleIndexes()...)
+		require.NoError(t, err)
+		f.equal([]string{}, f.walk(docstore.Query[person]{Where: docstore.Eq("mails", "a")}), "ids")
+		f.insert("3", person{Login: "ann", Mails: []string{"a"}, Badge: "7"})
+		doc, err := other.Get(t.Context(), f.store.Reader(), "2")
+		require.NoError(t, err)
+		require.Equal(t, "bob", doc.Value.Login)
+	})
 	t.Run("stores that open at the same time wait for each other", func(t *testing.T) {
 		db := open(t)
 		var group errgroup.Group
