@@ -125,3 +125,29 @@ func TestDuplicateExternalIDsAreFine(t *testing.T) {
 		require.Equal(t, []string{"a", "b"}, names)
 	})
 }
+
+// RFC 7644 sections 5 and 7.8: names are prepared before they are compared.
+func TestUserNamesCompareByPRECIS(t *testing.T) {
+	eachStore(t, func(t *testing.T, h *harness) {
+		for _, same := range [][]string{
+			{"Andr\u00e9", "andre\u0301", "ANDR\u00c9", "ANDRE\u0301"},
+			{"ａｎｎ", "ann", "ＡＮＮ"},
+			{"ｱﾝ", "アン"},
+			{"ΧΑΟΣ", "χαος", "χαοσ"},
+			{"\u0130da", "i\u0307da"},
+		} {
+			a := h.newUser(t, same[0])
+			require.Equal(t, same[0], a.body.Text("userName"), "it is kept as it was sent")
+			for _, name := range same {
+				_, found := h.get(t, filtered("/Users", `userName eq `+string(scim.AppendValue(nil, name)))).list(t, "id")
+				require.Equal(t, []string{a.id()}, found, "%q", name)
+				h.do(t, http.MethodPost, "/Users", user(name)).wantError(t, http.StatusConflict, scim.Uniqueness)
+			}
+			other := h.newUser(t, "other")
+			h.patch(t, "/Users/"+other.id(), op("replace", "userName", same[1])).wantError(t, http.StatusConflict, scim.Uniqueness)
+			h.do(t, http.MethodDelete, "/Users/"+other.id(), nil).want(t, http.StatusNoContent)
+		}
+		total, _ := h.get(t, "/Users").list(t, "id")
+		require.Equal(t, "5", total)
+	})
+}

@@ -37,10 +37,18 @@ var leniencyCases = []struct {
 	{"unknown-schemas", "POST", "/Users", func(string) object {
 		return user("schemas", object{"schemas": []string{scim.UserSchema, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"}})
 	}, scim.InvalidValue, "schemas", `["` + scim.UserSchema + `"]`},
+	{"loose-values", "POST", "/Users", func(string) object { return user("Barbara Jensen", object{"timezone": "Eastern Standard Time"}) }, scim.InvalidValue,
+		"timezone", `"Eastern Standard Time"`},
+	{"echoed-schemas", "PATCH", "/Users", func(string) object {
+		return patchOf(op("add", scim.EnterpriseUserSchema, object{"schemas": []string{scim.EnterpriseUserSchema}, "division": "x"}))
+	}, scim.InvalidValue, scim.EnterpriseUserSchema, `{"division":"x"}`},
+	{"dotted-urns", "PATCH", "/Users", func(string) object {
+		return patchOf(op("add", scim.EnterpriseUserSchema+".manager", object{"value": "26"}))
+	}, scim.InvalidPath, scim.EnterpriseUserSchema, `{"manager":{"value":"26"}}`},
 }
 
 func TestEachLeniencyIsASwitchOfItsOwn(t *testing.T) {
-	tested := lenient.EmptyReferences // below
+	tested := lenient.EmptyReferences | lenient.JSONValues // below
 	for _, test := range leniencyCases {
 		t.Run(test.name, func(t *testing.T) {
 			set, err := lenient.Parse(test.name)
@@ -70,6 +78,43 @@ func TestEachLeniencyIsASwitchOfItsOwn(t *testing.T) {
 		})
 	}
 	require.Equal(t, lenient.All, tested, "every leniency has a case")
+}
+
+// A JSON text is no error by the RFC: there it is a value.
+func TestARoleAsJSONTextIsUnpackedUnlessRefused(t *testing.T) {
+	change := op("add", "roles", []object{{"value": `{"id":"06b07648","value":"25","displayName":"Role1234"}`}})
+	h := serve(t, newMapStore())
+	path := "/Users/" + h.newUser(t, "ann").id()
+	require.Equal(t, `[{"value":"25","display":"Role1234"}]`, h.patch(t, path, change).want(t, http.StatusOK).json("roles"))
+	require.Equal(t, `[{"value":"25","display":"Role1234"}]`, h.patch(t, path, change).want(t, http.StatusOK).json("roles"), "twice is once")
+	literal := serve(t, newMapStore(), func(o *scimserver.Options) { o.Refuse = lenient.JSONValues })
+	path = "/Users/" + literal.newUser(t, "ann").id()
+	require.Contains(t, literal.patch(t, path, change).want(t, http.StatusOK).json("roles"), `\"id\"`)
+}
+
+// What Entra ID sends for an app with one role a user: the primary one, named by a filter with a string.
+func TestThePrimaryRoleIsNamedByAFilter(t *testing.T) {
+	const path = `roles[primary eq "True"].value`
+	eachStore(t, func(t *testing.T, h *harness) {
+		ann := "/Users/" + h.newUser(t, "ann").id()
+		for _, role := range []string{"Reader", "Admin"} {
+			a := h.patch(t, ann, op("Add", path, role)).want(t, http.StatusOK)
+			sameJSON(t, `{"roles":[{"primary":true,"value":"`+role+`"}]}`, scim.NewObject(scim.Member{Name: "roles", Value: a.body.Array("roles")}))
+		}
+		a := h.patch(t, ann, op("Replace", path, "Owner")).want(t, http.StatusOK)
+		require.Equal(t, "Owner", a.body.Array("roles")[0].(*scim.Object).Text("value"))
+		for _, text := range []string{`roles[primary eq "True"]`, path + ` eq "Owner"`} {
+			_, found := h.get(t, filtered("/Users", text)).list(t, "userName")
+			require.Equal(t, []string{"ann"}, found, text)
+		}
+		h.patch(t, ann, op("Remove", `roles[primary eq "True"]`)).want(t, http.StatusOK)
+		require.Equal(t, "null", h.get(t, ann).json("roles"))
+	})
+	strict := serve(t, newMapStore(), func(o *scimserver.Options) { o.Refuse = scimserver.Strict })
+	ann := "/Users/" + strict.newUser(t, "ann", object{"roles": []object{{"value": "x", "primary": true}}}).id()
+	strict.do(t, http.MethodGet, filtered("/Users", `roles[primary eq "True"]`), nil).wantError(t, http.StatusBadRequest, scim.InvalidFilter)
+	strict.patch(t, ann, op("replace", path, "Owner")).wantError(t, http.StatusBadRequest, scim.InvalidFilter)
+	strict.patch(t, ann, op("replace", `roles[primary eq true].value`, "Owner")).want(t, http.StatusOK)
 }
 
 // An empty reference is no error by the RFC: there it is a value.

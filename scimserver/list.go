@@ -120,7 +120,7 @@ func (s *server) parseFilter(text string) (filter.Expr, error) {
 // answerQuery answers a query over one type, or over several of them.
 func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply, error) {
 	if len(types) == 1 && q.filter != nil {
-		if err := filter.Check(q.filter, types[0].ResourceType); err != nil {
+		if err := filter.Check(q.filter, types[0].ResourceType, s.accept); err != nil {
 			return nil, err
 		}
 	}

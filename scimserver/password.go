@@ -7,19 +7,26 @@ import (
 	"net/http"
 
 	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/text/secure/precis"
 
 	"github.com/scimwright/scimwright/scim"
 )
 
-// CheckPassword says whether a password is the one a Record.PasswordHash was made of.
+// CheckPassword says whether a password is the one a Record.PasswordHash was made of. Passwords are the same by RFC 8265
+// (OpaqueString): how accents are composed and which space is used makes no difference.
 func CheckPassword(hash, password string) bool {
-	return bcrypt.CompareHashAndPassword([]byte(hash), prehash(password)) == nil
+	password, err := precis.OpaqueString.String(password)
+	return err == nil && bcrypt.CompareHashAndPassword([]byte(hash), prehash(password)) == nil
 }
 
 // hashPassword returns what is kept of a password.
 func (s *server) hashPassword(password string) (string, error) {
 	if password == "" {
 		return "", scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "password is empty")
+	}
+	password, err := precis.OpaqueString.String(password)
+	if err != nil {
+		return "", scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "password has characters that no password may have by RFC 8265, such as control characters")
 	}
 	hash, err := bcrypt.GenerateFromPassword(prehash(password), s.passwordCost)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 )
 
@@ -55,6 +56,14 @@ func TestPasswords(t *testing.T) {
 		require.True(t, scimserver.CheckPassword(hash(ann.id()), second))
 		h.patch(t, path, op("replace", "", object{"password": first})).want(t, http.StatusOK)
 		require.True(t, scimserver.CheckPassword(hash(ann.id()), first))
+	})
+	t.Run("are prepared and compared by RFC 8265", func(t *testing.T) {
+		a := h.newUser(t, "opaque", object{"password": "cafe\u0301\u00a0Ⅻ"})
+		require.True(t, scimserver.CheckPassword(hash(a.id()), "caf\u00e9 Ⅻ"), "composed, and with the usual space")
+		require.False(t, scimserver.CheckPassword(hash(a.id()), "Caf\u00e9 Ⅻ"), "letter case counts")
+		for _, wrong := range []string{"a\u0007b", "a\nb", "\u0378"} {
+			h.do(t, http.MethodPost, "/Users", user("wrong", object{"password": wrong})).wantError(t, http.StatusBadRequest, scim.InvalidValue)
+		}
 	})
 	t.Run("can be removed", func(t *testing.T) {
 		h.patch(t, path, op("remove", "password")).want(t, http.StatusOK)

@@ -104,7 +104,7 @@ func (q *search) compareHits(a, b hit) int {
 
 // findType is findPage for the n-th of all types.
 func (s *server) findType(ctx context.Context, base string, q *search, t *resourceType, n, types int) ([]hit, int, error) {
-	if types > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType) != nil {
+	if types > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType, s.accept) != nil {
 		return nil, 0, nil // a filter may fit one type and not another; where it does not fit, nothing matches
 	}
 	// What is merged or far out is collected by its places, not by its records.

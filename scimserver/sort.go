@@ -189,7 +189,7 @@ func keyOf(a *schema.Attribute, v any) *string {
 			}
 			key = t.UTC().Format(SortTime)
 		case a.CaseExact || a.Type == schema.Binary:
-			key = shorten(v)
+			key = shorten(filter.Exact(v))
 		default:
 			key = shorten(filter.Fold(v))
 		}

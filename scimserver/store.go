@@ -59,7 +59,7 @@ func (c MemberChange) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 
 // and is seen by every call that begins afterwards; when it returns an error, nothing has changed. Ids are unique over all
 // types of a store.
 //
-// A userName is unique among users without regard to letter case (as filter.Fold folds). A store may enforce uniqueness
+// A userName is unique among users without regard to letter case and spelling in Unicode (as filter.Fold folds). A store may enforce uniqueness
 // for further attributes that their schema declares unique.
 type Store interface {
 	// Get returns one resource, or [ErrNotFound] when no resource of that type has the id.
@@ -123,8 +123,8 @@ type Query struct {
 
 // Position is a place in the order of a [Query].
 type Position struct {
-	// Key is the value to sort by, nil for resources without one and when SortBy is zero: text folded by filter.Fold unless
-	// it is caseExact, a dateTime as [SortTime], a boolean as "0" or "1", a number as in JSON. Text of more than
+	// Key is the value to sort by, nil for resources without one and when SortBy is zero: text as made by filter.Fold, or by
+	// filter.Exact where it is caseExact, a dateTime as [SortTime], a boolean as "0" or "1", a number as in JSON. Text of more than
 	// [MaxSortKey] bytes is cut and ends with a digest.
 	Key   *string
 	Order int64 // as in Record

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
@@ -12,11 +13,11 @@ import (
 //
 // Illegal are gt, ge, lt and le on booleans and binaries (RFC 7644 table 3); co, sw and ew on anything but strings and
 // references (left open by the RFC); a comparison of a complex attribute that has no sub-attribute "value" to stand for it;
-// a value of another type than the attribute's, save "true" and "false" as strings, which clients send for booleans; null
-// with other operators than eq and ne; any use of an attribute that is never returned (password), since filters would tell
+// a value of another type than the attribute's, save "true" and "false" as strings for booleans when accept has
+// lenient.SpelledBooleans; null with other operators than eq and ne; any use of an attribute that is never returned (password), since filters would tell
 // its value. A path that names nothing is legal and matches nothing: in a query over several types each attribute is
 // unknown to some (section 3.4.2.1).
-func Check(e Expr, rt *schema.ResourceType) error {
+func Check(e Expr, rt *schema.ResourceType, accept lenient.Set) error {
 	var err error
 	Walk(e, func(e Expr) bool {
 		if err != nil {
@@ -25,11 +26,11 @@ func Check(e Expr, rt *schema.ResourceType) error {
 		switch e := e.(type) {
 		case Compare:
 			if r, ok := rt.Resolve(e.Path); ok {
-				err = checkResolved(r, e.Op, e.Value)
+				err = checkResolved(r, e.Op, e.Value, accept)
 			}
 		case Present:
 			if r, ok := rt.Resolve(e.Path); ok {
-				err = checkResolved(r, Pr, nil)
+				err = checkResolved(r, Pr, nil, accept)
 			}
 		case ValuePath:
 			r, ok := rt.Resolve(e.Path)
@@ -40,9 +41,9 @@ func Check(e Expr, rt *schema.ResourceType) error {
 				err = illegal("%s cannot have a value filter", e.Path)
 				return false
 			}
-			err = CheckElement(e.Filter, r.Attribute)
+			err = CheckElement(e.Filter, r.Attribute, accept)
 			if err == nil && e.Op != "" {
-				err = checkElementName(r.Attribute, e.Sub, e.Op, e.Value)
+				err = checkElementName(r.Attribute, e.Sub, e.Op, e.Value, accept)
 			}
 			return false
 		}
@@ -53,29 +54,29 @@ func Check(e Expr, rt *schema.ResourceType) error {
 
 // CheckElement is [Check] for the value filter of an attribute: its paths name sub-attributes. In the filter of a simple
 // multi-valued attribute "value" names the element itself.
-func CheckElement(e Expr, a *schema.Attribute) error {
+func CheckElement(e Expr, a *schema.Attribute, accept lenient.Set) error {
 	var err error
 	Walk(e, func(e Expr) bool {
 		switch e := e.(type) {
 		case Compare:
-			err = checkElementName(a, e.Path.Name, e.Op, e.Value)
+			err = checkElementName(a, e.Path.Name, e.Op, e.Value, accept)
 		case Present:
-			err = checkElementName(a, e.Path.Name, Pr, nil)
+			err = checkElementName(a, e.Path.Name, Pr, nil, accept)
 		}
 		return err == nil
 	})
 	return err
 }
 
-func checkElementName(a *schema.Attribute, name string, op Op, value any) error {
+func checkElementName(a *schema.Attribute, name string, op Op, value any, accept lenient.Set) error {
 	sub := elementAttribute(a, name)
 	if sub == nil {
 		return nil
 	}
-	return checkComparison(a.Name+"."+sub.Name, sub, op, value)
+	return checkComparison(a.Name+"."+sub.Name, sub, op, value, accept)
 }
 
-func checkResolved(r schema.Resolved, op Op, value any) error {
+func checkResolved(r schema.Resolved, op Op, value any, accept lenient.Set) error {
 	if r.Attribute == nil {
 		if op == Pr {
 			return nil
@@ -94,7 +95,7 @@ func checkResolved(r schema.Resolved, op Op, value any) error {
 			return illegal("%s is complex; name one of its sub-attributes", r.Path)
 		}
 	}
-	return checkComparison(r.Path.String(), a, op, value)
+	return checkComparison(r.Path.String(), a, op, value, accept)
 }
 
 // defaultSub is the sub-attribute that a comparison of a bare multi-valued complex attribute means: "value". The RFC asks
@@ -106,7 +107,7 @@ func defaultSub(a *schema.Attribute) *schema.Attribute {
 	return a.SubAttribute("value")
 }
 
-func checkComparison(path string, a *schema.Attribute, op Op, value any) error {
+func checkComparison(path string, a *schema.Attribute, op Op, value any, accept lenient.Set) error {
 	if a.Returned == schema.Never {
 		return illegal("%s cannot be used in a filter", path)
 	}
@@ -129,7 +130,8 @@ func checkComparison(path string, a *schema.Attribute, op Op, value any) error {
 			return illegal("%s is a %s; %s is for strings", path, a.Type, op)
 		}
 	}
-	if !comparable(a, value) {
+	_, isText := value.(string)
+	if !comparable(a, value) || a.Type == schema.Boolean && isText && !accept.Has(lenient.SpelledBooleans) {
 		return illegal("%s cannot be compared with %s", path, scim.AppendValue(nil, value))
 	}
 	return nil

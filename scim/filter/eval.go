@@ -210,9 +210,7 @@ func compare(a *schema.Attribute, op Op, v, operand any) bool {
 		if !ok || !alsoOK || a.Type != schema.String && a.Type != schema.Reference && a.Type != "" {
 			return false
 		}
-		if !a.CaseExact {
-			s, t = fold.String(s), fold.String(t)
-		}
+		s, t = prepared(a, s), prepared(a, t)
 		switch op {
 		case Co:
 			return strings.Contains(s, t)
@@ -249,9 +247,9 @@ func equal(a *schema.Attribute, v, operand any) bool {
 		case a.Type == schema.Binary:
 			return strings.TrimRight(s, "=") == strings.TrimRight(t, "=")
 		case a.CaseExact:
-			return s == t
+			return fold.Exact(s) == fold.Exact(t)
 		}
-		return strings.EqualFold(s, t)
+		return fold.Equal(s, t)
 	}
 	order, ok := Order(a, v, operand)
 	return ok && order == 0
@@ -293,9 +291,7 @@ func Order(a *schema.Attribute, x, y any) (order int, ok bool) {
 		q, alsoErr := schema.ParseDateTime(t)
 		return p.Compare(q), err == nil && alsoErr == nil
 	}
-	if !a.CaseExact {
-		s, t = fold.String(s), fold.String(t)
-	}
+	s, t = prepared(a, s), prepared(a, t)
 	return cmp.Compare(s, t), true
 }
 
@@ -313,6 +309,19 @@ func boolean(v any) (value, ok bool) {
 	return false, false
 }
 
-// Fold maps strings that differ only in letter case to the same one: simple Unicode case folding, the relation of
-// strings.EqualFold and of every comparison here that is not caseExact. Decomposed letters are not composed.
+// prepared is a string of an attribute as it is compared (RFC 7644 section 7.8).
+func prepared(a *schema.Attribute, s string) string {
+	if a.CaseExact {
+		return fold.Exact(s)
+	}
+	return fold.String(s)
+}
+
+// Fold maps strings that are the same text to the same one: without regard to letter case, to the width of letters and to
+// how accents are composed. It is the relation of every comparison here that is not caseExact. It follows the rules of
+// RFC 8265 for user names, to which RFC 7644 section 5 points.
 func Fold(s string) string { return fold.String(s) }
+
+// Exact maps strings that differ only in how accents are composed (Unicode normalization form C) to the same one, which is the
+// relation of comparisons that are caseExact.
+func Exact(s string) string { return fold.Exact(s) }

@@ -26,6 +26,10 @@ const (
 	SingleValues
 	UnknownAttributes
 	UnknownSchemas
+	LooseValues
+	EchoedSchemas
+	JSONValues
+	DottedURNs
 
 	end
 	// All is everything that is accepted.
@@ -46,7 +50,7 @@ func Rules() []Rule {
 	return []Rule{
 		{OpCase, "op-case", "`Add`, `Replace` and `Remove` as op of a PATCH", "Entra ID without aadOptscim062020",
 			"RFC 7644 section 3.5.2 has lower case"},
-		{SpelledBooleans, "spelled-booleans", "`\"True\"` and `\"False\"` in any letter case for a boolean", "Entra ID without aadOptscim062020",
+		{SpelledBooleans, "spelled-booleans", "`\"True\"` and `\"False\"` in any letter case for a boolean, in filters too", "Entra ID without aadOptscim062020",
 			"RFC 7643 section 2.3.2: true and false are JSON literals"},
 		{PathKeys, "path-keys", "paths as keys of a PATCH value without path: `name.givenName`, `urn:...:User:department`", "Entra ID with aadOptscim062020",
 			"RFC 7644 section 3.5.2: the value has attributes as a resource has them"},
@@ -66,6 +70,15 @@ func Rules() []Rule {
 			"RFC 7644 section 3.3: invalidValue is due for what does not fit the schema"},
 		{UnknownSchemas, "unknown-schemas", "URIs in `schemas` that the resource type does not have, and drops them", "Entra ID (`http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group`)",
 			"RFC 7643 section 3: only schemas of the resource type"},
+		{LooseValues, "loose-values", "values outside the syntax that their attribute has beyond its type, and keeps them: `\"USA\"` as country, `\"Eastern Standard Time\"` as timezone, a userName with spaces",
+			"Okta, Entra ID: whatever their directories hold",
+			"RFC 7643 section 4.1: ISO 3166-1, BCP 47, IANA time zones, URLs, one DER certificate; RFC 7644 section 5: PRECIS"},
+		{EchoedSchemas, "echoed-schemas", "`schemas` inside the object of an extension, and ignores it", "scim2-tester, libraries that model an extension as a resource",
+			"RFC 7643 section 3.3: the object holds the attributes of the extension"},
+		{JSONValues, "json-values", "an object as JSON text in the `value` of an element, of which it takes `value` and `displayName`: `{\"value\": \"{\\\"id\\\": \\\"6b\\\", \\\"value\\\": \\\"25\\\", \\\"displayName\\\": \\\"Admin\\\"}\"}`", "Entra ID (roles mapped without a function, or by AppRoleAssignmentsComplex)",
+			"RFC 7643 section 2.4: `value` and `display` are sub-attributes; the text is a value"},
+		{DottedURNs, "dotted-urns", "a dot between the URN of an extension and its attribute in the path of a PATCH: `urn:...:enterprise:2.0:User.manager`", "Azure AD of old",
+			"RFC 7644 section 3.10: a colon; invalidPath otherwise"},
 	}
 }
 

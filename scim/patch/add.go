@@ -61,6 +61,9 @@ func (p *patcher) mergeInto(at place, o *scim.Object, v any, do verb) error {
 	for name, v := range given.All() {
 		sub := at.a.SubAttribute(name)
 		if sub == nil {
+			if at.extension && p.opts.Accept.Has(lenient.EchoedSchemas) && scim.EqualName(name, "schemas") {
+				continue
+			}
 			path := at.part(o, &schema.Attribute{Name: name}).path
 			return fail(scim.InvalidValue, "%s is not defined by the schema", path)
 		}

@@ -31,6 +31,12 @@ func (p *patcher) createElement(at place, v any) error {
 	return p.addElements(at, element)
 }
 
+// dotted resolves a path that joins the attribute of an extension to its URN by a dot: what stands behind the last colon then
+// is the end of the URN.
+func (p *patcher) dotted(path scim.AttrPath) (schema.Resolved, bool) {
+	return p.rt.Resolve(scim.AttrPath{URN: path.URN + ":" + path.Name, Name: path.Sub})
+}
+
 // emptied says whether v unassigns a reference, as lenient.EmptyReferences has it.
 func (p *patcher) emptied(at place, v any) bool {
 	return p.opts.Accept.Has(lenient.EmptyReferences) && at.a.EmptyReference(v)

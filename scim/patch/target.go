@@ -88,6 +88,9 @@ func (p *patcher) resolve(text string) (place, error) {
 		return place{}, err
 	}
 	r, ok := p.rt.Resolve(path.Attr)
+	if !ok && p.opts.Accept.Has(lenient.DottedURNs) {
+		r, ok = p.dotted(path.Attr)
+	}
 	if !ok {
 		return place{}, fail(scim.InvalidPath, "%s is not defined by the schemas of %s", path.Attr, p.rt.Name)
 	}
@@ -102,7 +105,7 @@ func (p *patcher) resolve(text string) (place, error) {
 		at = p.child(p.extension(r.Schema), r.Attribute)
 	}
 	if path.Filter != nil {
-		return at.withFilter(path)
+		return at.withFilter(path, p.opts.Accept)
 	}
 	switch {
 	case r.Sub == nil:
@@ -134,11 +137,11 @@ func (p *patcher) child(parent place, sub *schema.Attribute) place {
 	return at
 }
 
-func (at place) withFilter(path filter.Path) (place, error) {
+func (at place) withFilter(path filter.Path, accept lenient.Set) (place, error) {
 	if !at.a.MultiValued {
 		return place{}, fail(scim.InvalidPath, "%s has a single value and takes no value filter", at.path)
 	}
-	if err := filter.CheckElement(path.Filter, at.a); err != nil {
+	if err := filter.CheckElement(path.Filter, at.a, accept); err != nil {
 		return place{}, err
 	}
 	at.elements, at.filter = true, path.Filter

@@ -17,8 +17,8 @@ type CleanOptions struct {
 	RefuseUnknown bool
 	// RefuseUnknownSchemas turns schemas the type does not have into an error. Defaults to dropping them.
 	RefuseUnknownSchemas bool
-	// Accept is what to take outside the RFC: SpelledBooleans, SingleValues, PlainValues and EmptyReferences. Defaults to
-	// none of them.
+	// Accept is what to take outside the RFC: SpelledBooleans, SingleValues, PlainValues, EmptyReferences, EchoedSchemas,
+	// LooseValues and JSONValues. Defaults to none of them.
 	Accept lenient.Set
 }
 
@@ -101,7 +101,7 @@ func (e *Extension) clean(out *scim.Resource, v any, opts CleanOptions) error {
 		path := scim.AttrPath{URN: urn, Name: name}
 		a := e.Schema.Attribute(name)
 		if a == nil {
-			if opts.RefuseUnknown {
+			if opts.RefuseUnknown && !(opts.Accept.Has(lenient.EchoedSchemas) && scim.EqualName(name, "schemas")) {
 				return invalid(path, "is not defined by the schema")
 			}
 			continue

@@ -1,6 +1,13 @@
 package schema
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +128,78 @@ func TestCleanRefuses(t *testing.T) {
 	rt := &ResourceType{Name: "T", Schema: User(), Extensions: []Extension{{Schema: custom, Required: true}}}
 	_, err := rt.Clean(resource(t, `{`+base+`}`), CleanOptions{})
 	require.ErrorContains(t, err, "urn:example:Custom is required")
+}
+
+// What RFC 7643 section 4.1 and RFC 7644 section 5 say about values beyond their type.
+func TestSyntaxOfValues(t *testing.T) {
+	certificate, chain := certificates(t)
+	for _, test := range []struct {
+		attribute   string // a template of the member
+		good, wrong []string
+		named       string
+	}{
+		{`"userName":%q`, []string{"bjensen", "BJensen@Example.com", "a+b'c/d%", "jürgen", "日本", "ａｎｎ"}, []string{"Barbara Jensen", " ann", "😀", "a\u200bb", "²", "א1a"}, "userName"},
+		{`"profileUrl":%q`, []string{"https://login.example.com/bjensen", "http://[::1]:80/?a#b"}, []string{"bjensen", "/bjensen", "https:", "urn:example:bjensen"}, "profileUrl"},
+		{`"preferredLanguage":%q`, []string{"en-US", "da, en-gb;q=0.8, en;q=0.7", "*"}, []string{"English", "en-US;q=high", "e"}, "preferredLanguage"},
+		{`"locale":%q`, []string{"en-US", "en_US", "sr-Latn-RS", "de"}, []string{"English", "en US", "en-US,de", "e"}, "locale"},
+		{`"timezone":%q`, []string{"America/Los_Angeles", "Europe/Vienna", "UTC", "America/Argentina/Buenos_Aires"},
+			[]string{"Eastern Standard Time", "+01:00", "Local", "../etc/passwd", "/etc/localtime", "Mars/Olympus"}, "timezone"},
+		{`"addresses":[{"country":%q}]`, []string{"US", "AT", "gb"}, []string{"USA", "840", "Austria", "ZZ", "UK", "EU", "A"}, "addresses.country"},
+		{`"x509Certificates":[{"value":%q}]`, []string{certificate, strings.TrimRight(certificate, "=")}, []string{chain, "AAAA", certificate[:len(certificate)/2/4*4]}, "x509Certificates.value"},
+	} {
+		body := func(value string) *scim.Resource {
+			member := fmt.Sprintf(test.attribute, value)
+			if test.named != "userName" {
+				member += `,"userName":"b"`
+			}
+			return resource(t, `{"schemas":["`+scim.UserSchema+`"],`+member+`}`)
+		}
+		for _, value := range test.good {
+			_, err := UserType().Clean(body(value), CleanOptions{})
+			require.NoError(t, err, "%s %q", test.named, value)
+		}
+		for _, value := range test.wrong {
+			_, err := UserType().Clean(body(value), CleanOptions{Accept: lenient.All &^ lenient.LooseValues})
+			var e *scim.Error
+			require.ErrorAs(t, err, &e, "%s %q", test.named, value)
+			require.Equal(t, scim.InvalidValue, e.ScimType)
+			require.Contains(t, e.Detail, test.named+" must be")
+			out, err := UserType().Clean(body(value), CleanOptions{Accept: lenient.LooseValues})
+			require.NoError(t, err, "%s %q", test.named, value)
+			require.Contains(t, string(out.AppendJSON(nil)), string(scim.AppendValue(nil, value)), "it is kept as it came")
+		}
+	}
+}
+
+// certificates returns the base64 of one certificate and of two, one behind the other.
+func certificates(t *testing.T) (one, two string) {
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(nil, template, template, public, private)
+	require.NoError(t, err)
+	return base64.StdEncoding.EncodeToString(der), base64.StdEncoding.EncodeToString(slices.Concat(der, der))
+}
+
+func TestEchoedSchemasInsideAnExtension(t *testing.T) {
+	in := resource(t, `{`+base+`,"`+ent+`":{"schemas":["`+ent+`"],"department":"D"}}`)
+	_, err := UserType().Clean(in, CleanOptions{RefuseUnknown: true})
+	require.ErrorContains(t, err, ":schemas is not defined")
+	out, err := UserType().Clean(in, CleanOptions{RefuseUnknown: true, Accept: lenient.EchoedSchemas})
+	require.NoError(t, err)
+	require.Equal(t, `{"department":"D"}`, string(out.Complex(ent).AppendJSON(nil)))
+}
+
+func TestObjectsAsJSONText(t *testing.T) {
+	const text = `{"id":"6b","value":"25","displayName":"Admin"}`
+	in := resource(t, `{`+base+`,"roles":[{"value":`+string(scim.AppendValue(nil, text))+`},{"value":"{"},{"value":"{\"a\":1}"}]}`)
+	out, err := UserType().Clean(in, CleanOptions{Accept: lenient.JSONValues})
+	require.NoError(t, err)
+	require.Equal(t, `[{"value":"25","display":"Admin"},{"value":"{"},{"value":"{\"a\":1}"}]`, string(scim.AppendValue(nil, out.Array("roles"))))
+	out, err = UserType().Clean(in, CleanOptions{})
+	require.NoError(t, err)
+	role := out.Array("roles")[0].(*scim.Object)
+	require.Equal(t, text, role.Text("value"), "a text is a value")
 }
 
 func TestCleanForPUT(t *testing.T) {

@@ -104,6 +104,9 @@ func Parse(data []byte) (*Schema, error) {
 		return nil, fmt.Errorf("the schema has no attributes")
 	}
 	complete(s.Attributes)
+	if scim.EqualName(s.ID, scim.UserSchema) {
+		adoptSyntax(s.Attributes, User().Attributes)
+	}
 	return s, nil
 }
 

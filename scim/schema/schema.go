@@ -63,6 +63,7 @@ type Attribute struct {
 	Returned        Returned
 	Uniqueness      Uniqueness
 	ReferenceTypes  []string // for references: names of resource types, "external" or "uri"
+	Syntax          Syntax   // what values look like beyond their type; no part of the schema document
 	SubAttributes   []*Attribute
 }
 

@@ -82,6 +82,9 @@ func (a *Attribute) CleanElement(v any, path scim.AttrPath, opts CleanOptions) (
 		if msg := a.checkText(s); msg != "" {
 			return nil, invalid(path, msg)
 		}
+		if syntax, ok := syntaxes[a.Syntax]; ok && !opts.Accept.Has(lenient.LooseValues) && !syntax.valid(s) {
+			return nil, invalid(path, syntax.must)
+		}
 	}
 	return v, nil
 }
@@ -123,6 +126,9 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 			return nil, invalid(path, "must be an object of sub-attributes")
 		}
 	}
+	if opts.Accept.Has(lenient.JSONValues) && a.MultiValued {
+		in = a.unpacked(in)
+	}
 	out := &scim.Object{}
 	for name, v := range in.All() {
 		sub := a.SubAttribute(name)
@@ -155,6 +161,24 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 		}
 	}
 	return out, nil
+}
+
+// unpacked returns an element with what its "value" says when that is an object as JSON text; see lenient.JSONValues.
+func (a *Attribute) unpacked(element *scim.Object) *scim.Object {
+	text := element.Text("value")
+	if len(text) == 0 || text[0] != '{' || a.SubAttribute("display") == nil {
+		return element
+	}
+	said, err := scim.Decode([]byte(text))
+	if err != nil || said.Text("value") == "" {
+		return element
+	}
+	out := element.Clone()
+	out.Set("value", said.Text("value"))
+	if name := said.Text("displayName"); name != "" {
+		out.Set("display", name)
+	}
+	return out
 }
 
 // EmptyReference says whether v is an empty string, or an object with an empty "value", for an attribute that refers to a
@@ -209,6 +233,8 @@ func (a *Attribute) appendKey(key []byte, v any) []byte {
 		}
 	case !a.CaseExact:
 		s = fold.String(s)
+	default:
+		s = fold.Exact(s)
 	}
 	return append(key, s...)
 }

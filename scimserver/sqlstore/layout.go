@@ -116,7 +116,7 @@ func indexesOf(rt *schema.ResourceType) []index {
 			text:   last.Type == "" || last.Type == schema.String || last.Type == schema.Reference,
 		}
 		if last.CaseExact {
-			ix.fold = exactly
+			ix.fold = filter.Exact
 		}
 		out = append(out, ix)
 	}
@@ -151,8 +151,6 @@ func indexesOf(rt *schema.ResourceType) []index {
 func isUnique(a *schema.Attribute) bool {
 	return a.Type != schema.Complex && a.Mutability != schema.ReadOnly && (a.Uniqueness == schema.Server || a.Uniqueness == schema.Global)
 }
-
-func exactly(s string) string { return s }
 
 // indexName is the attribute's name; behind a digest of the URN for extensions, since URNs are longer than names may be.
 func indexName(p scim.AttrPath) string {

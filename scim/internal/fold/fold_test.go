@@ -1,0 +1,79 @@
+package fold
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/secure/precis"
+	"pgregory.net/rapid"
+)
+
+func TestTheSameText(t *testing.T) {
+	for _, test := range []struct {
+		name, a, b string
+		same       bool
+	}{
+		{"letter case", "Ann.Example", "aNN.eXAMPLE", true},
+		{"letter case outside ASCII", "ÄÖÜ Ж Σ", "äöü ж ς", true},
+		{"composed and decomposed accents", "é", "e\u0301", true},
+		{"an accent that only the small letter is composed with", "J\u030C", "\u01F0", true},
+		{"accents in another order", "a\u0323\u0307", "a\u0307\u0323", true},
+		{"wide letters", "ＡＮＮ", "ann", true},
+		{"narrow katakana", "ｱﾝ", "アン", true},
+		{"the Kelvin sign", "\u212A", "k", true},
+		{"the Ångström sign", "\u212B", "å", true},
+		{"another letter", "é", "e", false},
+		{"a sharp s is not two", "ß", "ss", false},
+		{"a superscript is not its digit", "²", "2", false},
+		{"a ligature is not its letters", "ﬁ", "fi", false},
+		{"white space counts", "a", "a ", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.Equal(t, test.same, String(test.a) == String(test.b), "%q %q", String(test.a), String(test.b))
+			require.Equal(t, test.same, Equal(test.a, test.b))
+		})
+	}
+	require.Equal(t, "é", Exact("e\u0301"))
+	require.NotEqual(t, Exact("É"), Exact("é"))
+}
+
+// texts are made of what is hard to fold: letters of all cases, signs that become letters, marks that combine.
+var texts = rapid.StringOfN(rapid.OneOf(
+	rapid.SampledFrom([]rune("aAeEjJkK\u212A\u212BsSſßẞσςΣıİiI\u0345\u03B9\u1FBE\u1E9B\u0307\u0323\u030C\u0301ＡａｱﾞがｶǅǆǄ\u0390\u1FD3각각")),
+	rapid.RuneFrom(nil, unicode.Letter, unicode.Mark),
+), 0, 6, -1)
+
+func TestFoldingTwiceIsFoldingOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		once := String(texts.Draw(t, "s"))
+		if twice := String(once); twice != once {
+			t.Fatalf("%+q, then %+q", once, twice)
+		}
+	})
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		once := String(string(r))
+		require.Equal(t, once, String(once), "%+q", r)
+	}
+}
+
+func TestEqualIsTheSameAsFoldingBoth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := texts.Draw(t, "a")
+		b := rapid.OneOf(texts, rapid.Just(strings.ToUpper(a)), rapid.Just(strings.ToLower(a)), rapid.Just(Exact(a))).Draw(t, "b")
+		if Equal(a, b) != (String(a) == String(b)) {
+			t.Fatalf("%+q %+q", a, b)
+		}
+	})
+}
+
+// What RFC 8265 says is the same user name is the same text here.
+func TestNamesThatPRECISCallsTheSameAreTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := texts.Draw(t, "s")
+		if name, err := precis.UsernameCaseMapped.String(s); err == nil && !Equal(s, name) {
+			t.Fatalf("%+q is prepared to %+q", s, name)
+		}
+	})
+}
