@@ -24,6 +24,10 @@
 //   - Pages are by index unless a query gives a cursor, if an empty one. Cursor pages repeat the totalResults of the first
 //     page. count may change between them, and one that is too large is cut as with an index; startIndex beside a cursor
 //     is refused.
+//   - The version of the protocol may stand in a path before the endpoint, and one at the end of [Options.Prefix] may be left out
+//     of it, as far as requests get here; v2 is served, any other is 400 invalidVers. Locations begin with the prefix always.
+//   - No attribute has a default value. Text is kept as it was sent and prepared for comparison: letter case, wide and narrow
+//     letters and the composition of accents make no difference where an attribute is not caseExact, only the last where it is.
 //   - Discovery needs a token like everything else.
 //   - What well-known clients send outside the RFCs is read as it is meant, unless [Options.Refuse] names it.
 //

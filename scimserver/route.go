@@ -125,7 +125,10 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 	if !grant.permits(r) {
 		return nil, scim.Errorf(http.StatusForbidden, "", "the token does not allow changes")
 	}
-	rt, id, ok := s.find(r.URL)
+	rt, id, ok, err := s.find(r.URL)
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, scim.Errorf(http.StatusNotFound, "", "there is nothing at this path")
 	}
@@ -154,22 +157,21 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 }
 
 // find returns the route of a path and its id. One slash at the end is tolerated.
-func (s *server) find(u *url.URL) (rt route, id string, ok bool) {
-	path, ok := strings.CutPrefix(u.EscapedPath(), s.prefix)
-	if !ok || path != "" && path[0] != '/' {
-		return nil, "", false
+func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
+	path, ok, err := s.below(u.EscapedPath())
+	if err != nil || !ok {
+		return nil, "", false, err
 	}
-	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
 	if rt, ok = s.routes[path]; ok && !strings.HasSuffix(path, anySegment) {
-		return rt, "", true
+		return rt, "", true, nil
 	}
 	first, last, nested := strings.Cut(path, "/")
-	id, err := url.PathUnescape(last)
+	id, err = url.PathUnescape(last)
 	if !nested || err != nil || strings.Contains(last, "/") || !plausibleID(id) {
-		return nil, "", false
+		return nil, "", false, nil
 	}
 	rt, ok = s.routes[first+"/"+anySegment]
-	return rt, id, ok
+	return rt, id, ok, nil
 }
 
 // plausibleID says whether a text can be an id at all. What cannot is never handed to a store: databases have their own

@@ -3,6 +3,7 @@ package filter
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -246,6 +247,8 @@ func equal(a *schema.Attribute, v, operand any) bool {
 		switch {
 		case a.Type == schema.Binary:
 			return strings.TrimRight(s, "=") == strings.TrimRight(t, "=")
+		case a.Type == schema.Reference && !slices.Contains(a.ReferenceTypes, "external"):
+			return fold.Exact(withoutVersion(s)) == fold.Exact(withoutVersion(t))
 		case a.CaseExact:
 			return fold.Exact(s) == fold.Exact(t)
 		}
@@ -307,6 +310,17 @@ func boolean(v any) (value, ok bool) {
 		return false, scim.EqualName(v, "false")
 	}
 	return false, false
+}
+
+// withoutVersion leaves out of the URI of a resource the version of the protocol before its endpoint: with it, with another one
+// and without it is the same resource (RFC 7643 section 2.4).
+func withoutVersion(uri string) string {
+	segments := strings.Split(uri, "/")
+	i := len(segments) - 3
+	if i < 0 || len(segments[i]) < 2 || segments[i][0] != 'v' || strings.Trim(segments[i][1:], "0123456789") != "" {
+		return uri
+	}
+	return strings.Join(slices.Delete(segments, i, i+1), "/")
 }
 
 // prepared is a string of an attribute as it is compared (RFC 7644 section 7.8).

@@ -1,0 +1,43 @@
+package scimserver
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// The version of the protocol in a path (RFC 7644 section 3.13): /scim/v2/Users. It may be left out; another one is refused.
+
+const protocolVersion = "v2"
+
+var versionSegment = regexp.MustCompile(`^v[0-9]+$`)
+
+// withoutVersion is a prefix without the version at its end.
+func withoutVersion(prefix string) string {
+	before, last := prefix[:max(strings.LastIndexByte(prefix, '/'), 0)], prefix[strings.LastIndexByte(prefix, '/')+1:]
+	if versionSegment.MatchString(last) {
+		return before
+	}
+	return prefix
+}
+
+// below returns what a path says below the prefix, without the slashes at its ends and without a version. ok is false for a
+// path elsewhere; the error is 400 invalidVers.
+func (s *server) below(path string) (rest string, ok bool, err error) {
+	if rest, ok = strings.CutPrefix(path, s.prefix); !ok || rest != "" && rest[0] != '/' {
+		if rest, ok = strings.CutPrefix(path, withoutVersion(s.prefix)); !ok || rest != "" && rest[0] != '/' {
+			return "", false, nil
+		}
+	}
+	rest = strings.TrimSuffix(strings.TrimPrefix(rest, "/"), "/")
+	first, after, _ := strings.Cut(rest, "/")
+	switch {
+	case !versionSegment.MatchString(first) || s.routes[first] != nil:
+		return rest, true, nil
+	case first != protocolVersion:
+		return "", false, scim.Errorf(http.StatusBadRequest, scim.InvalidVers, "version %s of the protocol is not served here; %s is", quoteSome([]string{first})[0], protocolVersion)
+	}
+	return after, true, nil
+}
