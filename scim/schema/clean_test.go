@@ -107,6 +107,8 @@ func TestCleanRefuses(t *testing.T) {
 		{"U+0000", `{` + base + `,"title":"a\u0000"}`, "U+0000", CleanOptions{}},
 		{"a fraction for an integer", `{` + base + `,"urn:example:Custom":{"must":"m","count":1.0}}`, "count must be a whole number", CleanOptions{}},
 		{"a string for a number", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":"1"}}`, "ratio must be a number", CleanOptions{}},
+		{"an integer of 65 bits", `{` + base + `,"urn:example:Custom":{"must":"m","count":9223372036854775808}}`, "count must be a whole number of 64 bits", CleanOptions{}},
+		{"a number beyond all floats", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":-1e400}}`, "ratio must be a number that", CleanOptions{}},
 		{"a date for a dateTime", `{` + base + `,"urn:example:Custom":{"must":"m","when":"2011-05-13"}}`, "when must be a dateTime", CleanOptions{}},
 		{"text that is not base64", `{` + base + `,"urn:example:Custom":{"must":"m","data":"A*"}}`, "data must be base64", CleanOptions{}},
 		{"text that is no URI", `{` + base + `,"urn:example:Custom":{"must":"m","link":"a b"}}`, "link must be a URI", CleanOptions{}},

@@ -68,12 +68,20 @@ func (a *Attribute) CleanElement(v any, path scim.AttrPath, opts CleanOptions) (
 			return nil, invalid(path, "must be true or false")
 		}
 	case Integer:
-		if n, ok := v.(json.Number); !ok || strings.ContainsAny(string(n), ".eE") {
+		n, ok := v.(json.Number)
+		if !ok || strings.ContainsAny(string(n), ".eE") {
 			return nil, invalid(path, "must be a whole number without fraction and exponent")
 		}
+		if _, err := n.Int64(); err != nil {
+			return nil, invalid(path, "must be a whole number of 64 bits")
+		}
 	case Decimal:
-		if _, ok := v.(json.Number); !ok {
+		n, ok := v.(json.Number)
+		if !ok {
 			return nil, invalid(path, "must be a number")
+		}
+		if _, err := n.Float64(); err != nil {
+			return nil, invalid(path, "must be a number that a 64-bit float can approach")
 		}
 	default:
 		if !isString {
