@@ -98,19 +98,41 @@ func (c *Collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 // Insert stores a new document. It returns ErrBadID, or a *UniqueError when the id or a value of a unique index is taken;
 // after the latter the transaction can only be rolled back.
 func (c *Collection[T]) Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error) {
+	p, err := c.Prepare(value)
+	if err != nil {
+		return Doc[T]{}, err
+	}
+	return c.InsertPrepared(ctx, tx, id, p)
+}
+
+// Prepared is a document with its text and the values of its indexes.
+type Prepared[T any] struct {
+	value T
+	text  []byte
+	keys  keys
+}
+
+// Prepare does what an insert can do before its transaction, in which others wait for their turn.
+func (c *Collection[T]) Prepare(value T) (Prepared[T], error) {
+	p := Prepared[T]{value: value}
+	var err error
+	p.text, p.keys, err = c.encode(&p.value)
+	return p, c.wrap(err)
+}
+
+// InsertPrepared is Insert.
+func (c *Collection[T]) InsertPrepared(ctx context.Context, tx *Tx, id string, p Prepared[T]) (Doc[T], error) {
 	if err := checkID(id); err != nil {
 		return Doc[T]{}, c.wrap(err)
 	}
-	text, k, err := c.encode(&value)
-	if err != nil {
-		return Doc[T]{}, c.wrap(err)
-	}
 	now := tx.now()
-	doc := Doc[T]{ID: id, Rev: 1, Created: now, Updated: now, Value: value}
-	args := append([]any{id, doc.Rev, now.UnixMilli(), now.UnixMilli(), text}, k.single...)
-	err = tx.sql.ExecReturning(ctx, []any{&doc.seq}, c.table.insertSQL, args...)
+	doc := Doc[T]{ID: id, Rev: 1, Created: now, Updated: now, Value: p.value}
+	args := make([]any, 0, insertColumns+len(p.keys.single))
+	args = append(args, id, doc.Rev, now.UnixMilli(), now.UnixMilli(), p.text)
+	var err error
+	doc.seq, err = c.table.insertRow(ctx, tx.sql, append(args, p.keys.single...))
 	if err == nil {
-		err = c.table.writeMulti(ctx, tx.sql, doc.seq, k, true)
+		err = c.table.writeMulti(ctx, tx.sql, doc.seq, p.keys, true)
 	}
 	if err != nil {
 		return Doc[T]{}, c.wrap(c.table.explain(err))
@@ -249,16 +271,23 @@ func decode[T any](text []byte, into *T) error {
 	return json.Unmarshal(text, into)
 }
 
-// encode returns the JSON text of a value and what its indexes compute.
+// encode returns the JSON text of a value and what its indexes compute. Types that write JSON themselves, by AppendJSON, do
+// so at once: encoding/json would read again what they wrote.
 func (c *Collection[T]) encode(value *T) ([]byte, keys, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // "<" stays "<", as it came
-	if err := enc.Encode(value); err != nil {
-		return nil, keys{}, err
+	var text []byte
+	if own, ok := any(value).(interface{ AppendJSON([]byte) []byte }); ok {
+		text = own.AppendJSON(nil)
+	} else {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false) // "<" stays "<", as it came
+		if err := enc.Encode(value); err != nil {
+			return nil, keys{}, err
+		}
+		text = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
 	k, err := c.table.keysOf(func(i int) []any { return c.values[i](value) })
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), k, err
+	return text, k, err
 }
 
 // open implements Table.

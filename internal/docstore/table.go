@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -24,6 +25,7 @@ type table struct {
 	err     error              // what is wrong with the declaration; Open reports it
 
 	insertSQL, updateSQL, deleteSQL string
+	insertReturningSQL              string // insertSQL that returns the seq
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -31,12 +33,17 @@ type index struct {
 	column
 	unique  bool
 	version int
+
+	insertSQL, deleteSQL, selectSQL string // of the side table
 }
 
 var (
 	validCollection = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 	validIndex      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$`)
 )
+
+// insertColumns is how many columns insertSQL fills beside those of the indexes.
+const insertColumns = 5
 
 // maxNameLength is PostgreSQL's limit for names, which it cuts beyond that.
 const maxNameLength = 63
@@ -60,7 +67,7 @@ func newTable(name string, indexes []index) *table {
 		return t
 	}
 	names, sets := "id, rev, created, updated, doc", "rev = rev + 1, updated = ?, doc = ?"
-	marks := placeholders(5)
+	marks := placeholders(insertColumns)
 	folded := map[string]bool{ID: true, Created: true, Updated: true} // SQLite's names ignore letter case
 	for i := range t.indexes {
 		ix := &t.indexes[i]
@@ -74,6 +81,9 @@ func newTable(name string, indexes []index) *table {
 		ix.quoted = quote(ix.field)
 		if ix.multi {
 			ix.side = quote(t.sideName(ix.name))
+			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?)"
+			ix.deleteSQL = "DELETE FROM " + ix.side + " WHERE " + ix.quoted + " = ? AND seq = ?"
+			ix.selectSQL = "SELECT " + ix.quoted + " FROM " + ix.side + " WHERE seq = ?"
 		} else {
 			names += ", " + ix.quoted
 			sets += ", " + ix.quoted + " = ?"
@@ -81,7 +91,8 @@ func newTable(name string, indexes []index) *table {
 		}
 		t.columns[ix.name] = &ix.column
 	}
-	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES (" + marks + ") RETURNING seq"
+	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES (" + marks + ")"
+	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
 	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
 	return t
@@ -131,6 +142,20 @@ func (t *table) build(cond Cond) (*builder, error) {
 	return b, writeCond(b, cond)
 }
 
+// insertRow inserts a document and returns its seq. SQLite knows the last row of a connection for nothing, while RETURNING
+// costs it about 3 us.
+func (t *table) insertRow(ctx context.Context, tx *sqldb.Tx, args []any) (seq int64, err error) {
+	if tx.Dialect() != sqldb.SQLite {
+		err = tx.ExecReturning(ctx, []any{&seq}, t.insertReturningSQL, args...)
+		return seq, err
+	}
+	res, err := tx.Exec(ctx, t.insertSQL, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
 // keys are the index values of one document: single-valued ones in the order of the columns, and the others by index.
 type keys struct {
 	single []any
@@ -139,7 +164,7 @@ type keys struct {
 
 // keysOf converts the values that the indexes computed of a document.
 func (t *table) keysOf(values func(i int) []any) (keys, error) {
-	k := keys{multi: make([][]any, len(t.indexes))}
+	k := keys{single: make([]any, 0, len(t.indexes)), multi: make([][]any, len(t.indexes))}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
 		found, err := ix.keys(values(i))
@@ -160,17 +185,25 @@ func (t *table) keysOf(values func(i int) []any) (keys, error) {
 
 // keys converts the values of one document: each key once, no nil.
 func (ix *index) keys(values []any) ([]any, error) {
-	var out []any
-	seen := map[any]bool{}
+	out := make([]any, 0, len(values))
+	var seen map[any]bool // made when comparing one by one would take long
 	for _, value := range values {
 		key, err := ix.key(value)
 		if err != nil {
 			return nil, err
 		}
-		if key == nil || seen[key] {
+		if len(out) == linearKeys && seen == nil {
+			seen = make(map[any]bool, len(values))
+			for _, key := range out {
+				seen[key] = true
+			}
+		}
+		if key == nil || seen[key] || seen == nil && slices.Contains(out, key) {
 			continue
 		}
-		seen[key] = true
+		if seen != nil {
+			seen[key] = true
+		}
 		out = append(out, key)
 	}
 	if !ix.multi && len(out) > 1 {
@@ -178,6 +211,9 @@ func (ix *index) keys(values []any) ([]any, error) {
 	}
 	return out, nil
 }
+
+// linearKeys is the number of keys up to which comparing them one by one beats a map.
+const linearKeys = 16
 
 // writeMulti brings the side tables to the keys of the document seq. Values that stay are not touched.
 func (t *table) writeMulti(ctx context.Context, tx *sqldb.Tx, seq int64, k keys, fresh bool) error {
@@ -192,39 +228,45 @@ func (t *table) writeMulti(ctx context.Context, tx *sqldb.Tx, seq int64, k keys,
 }
 
 func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []any, fresh bool) error {
-	missing := map[any]bool{}
-	for _, key := range want {
-		missing[key] = true
-	}
 	if !fresh {
-		stored, err := ix.stored(ctx, tx, seq)
-		if err != nil {
+		var err error
+		if want, err = ix.missing(ctx, tx, seq, want); err != nil {
 			return err
 		}
-		for _, key := range stored {
-			if missing[key] {
-				delete(missing, key)
-				continue
-			}
-			if _, err := tx.Exec(ctx, "DELETE FROM "+ix.side+" WHERE "+ix.quoted+" = ? AND seq = ?", key, seq); err != nil {
-				return err
-			}
-		}
 	}
 	for _, key := range want {
-		if !missing[key] {
-			continue
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO "+ix.side+" ("+ix.quoted+", seq) VALUES (?, ?)", key, seq); err != nil {
+		if _, err := tx.Exec(ctx, ix.insertSQL, key, seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// missing removes the values of the document seq that it has no more, and returns those wanted that are not there.
+func (ix *index) missing(ctx context.Context, tx *sqldb.Tx, seq int64, want []any) ([]any, error) {
+	stored, err := ix.stored(ctx, tx, seq)
+	if err != nil {
+		return nil, err
+	}
+	missing := make(map[any]bool, len(want))
+	for _, key := range want {
+		missing[key] = true
+	}
+	for _, key := range stored {
+		if missing[key] {
+			delete(missing, key)
+			continue
+		}
+		if _, err := tx.Exec(ctx, ix.deleteSQL, key, seq); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(want), func(key any) bool { return !missing[key] }), nil
+}
+
 // stored returns the values of the document seq in the side table.
 func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, error) {
-	rows, err := tx.Query(ctx, "SELECT "+ix.quoted+" FROM "+ix.side+" WHERE seq = ?", seq)
+	rows, err := tx.Query(ctx, ix.selectSQL, seq)
 	if err != nil {
 		return nil, err
 	}

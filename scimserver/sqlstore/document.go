@@ -20,13 +20,17 @@ const (
 	keyPassword = "passwordHash"
 )
 
-// MarshalJSON writes the document.
-func (d document) MarshalJSON() ([]byte, error) {
-	o := scim.NewObject(scim.Member{Name: keyResource, Value: &d.Resource.Object}, scim.Member{Name: keyDisplay, Value: d.Display})
+// AppendJSON appends the JSON text of the document to dst.
+func (d *document) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"`+keyResource+`":`...)
+	dst = d.Resource.AppendJSON(dst)
+	dst = append(dst, `,"`+keyDisplay+`":`...)
+	dst = scim.AppendValue(dst, d.Display)
 	if d.PasswordHash != "" {
-		o.Set(keyPassword, d.PasswordHash)
+		dst = append(dst, `,"`+keyPassword+`":`...)
+		dst = scim.AppendValue(dst, d.PasswordHash)
 	}
-	return o.AppendJSON(nil), nil
+	return append(dst, '}')
 }
 
 // UnmarshalJSON reads the document in one go, without encoding/json looking for the parts first.

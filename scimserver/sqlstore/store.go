@@ -43,13 +43,17 @@ func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []st
 	if err != nil {
 		return nil, err
 	}
+	prepared, err := k.docs.Prepare(documentOf(rec))
+	if err != nil {
+		return nil, err
+	}
 	var stored *scimserver.Record
 	err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
 		joining, err := s.joining(ctx, tx, rec.ID, members)
 		if err != nil {
 			return err
 		}
-		doc, err := k.docs.Insert(ctx, tx, rec.ID, documentOf(rec))
+		doc, err := k.docs.InsertPrepared(ctx, tx, rec.ID, prepared)
 		if err != nil {
 			return translate(k, err)
 		}
