@@ -3,6 +3,7 @@ package scimserver
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,6 +125,7 @@ func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply
 			return nil, err
 		}
 	}
+	q.groups = slices.ContainsFunc(types, func(t *resourceType) bool { return t.isUser && shows(t, q.projection) })
 	var err error
 	if q.ordering, err = newOrdering(q.sortBy, q.sortOrder, types); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ type search struct {
 	ordering      ordering
 	after         *place // where to begin; nil is the beginning
 	offset, limit int    // from there
+	groups        bool   // the answer shows the derived groups of users
 }
 
 // hit is a resource that was found. The record is nil where only the place is known.
@@ -122,7 +123,7 @@ func (s *server) findType(ctx context.Context, base string, q *search, t *resour
 
 // fromIndex asks the store, which may decline.
 func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int, exact bool, err error) {
-	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit}
+	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
 	ask.SortBy, _ = q.ordering.path(t) // without it, all are equal
 	if q.after != nil {
 		ask.After = &Position{Key: q.after.key, Order: q.after.order}

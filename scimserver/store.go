@@ -30,6 +30,10 @@ type Record struct {
 	Display string
 	// PasswordHash is empty or a hash as made by this package; it is never a password.
 	PasswordHash string
+	// Groups is what MemberOf tells of this resource, when the store has read that along with it: one answer then takes one
+	// question less. Nil when it has not; empty, and not nil, for a resource that is in no group. Stores ignore it in what
+	// they are given.
+	Groups []Membership
 }
 
 // Member is one direct member of a group.
@@ -119,6 +123,8 @@ type Query struct {
 	After  *Position
 	Offset int // matching resources to pass over, from After on
 	Limit  int // most resources to return; 0 asks for the total only
+	// Groups says that Record.Groups would be of use.
+	Groups bool
 }
 
 // Position is a place in the order of a [Query].

@@ -3,6 +3,7 @@ package scimserver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/scimwright/scimwright/scim"
@@ -16,26 +17,43 @@ type group struct {
 
 // groupsOfAll returns the attribute "groups" of each user.
 func (s *server) groupsOfAll(ctx context.Context, base string, users []*Record) ([][]any, error) {
-	ids := make([]string, len(users))
-	for i, rec := range users {
-		ids[i] = rec.ID
-	}
-	groups, err := s.groupsOf(ctx, ids)
+	groups, err := s.groupsOf(ctx, users)
 	if err != nil {
 		return nil, err
 	}
 	values := make([][]any, len(users))
-	for i, id := range ids {
-		values[i] = s.groupValues(base, groups[id])
+	for i, rec := range users {
+		values[i] = s.groupValues(base, groups[rec.ID])
 	}
 	return values, nil
 }
 
+// directGroups returns, by user id, the groups that users are direct members of. The store is asked for those it has not told
+// already.
+func (s *server) directGroups(ctx context.Context, users []*Record) (map[string][]Membership, error) {
+	var ask []string
+	direct := map[string][]Membership{}
+	for _, rec := range users {
+		switch {
+		case rec.Groups == nil:
+			ask = append(ask, rec.ID)
+		case len(rec.Groups) > 0:
+			direct[rec.ID] = rec.Groups
+		}
+	}
+	if len(ask) == 0 {
+		return direct, nil
+	}
+	found, err := s.memberOf(ctx, ask)
+	maps.Copy(direct, found)
+	return direct, err
+}
+
 // groupsOf returns, by user id, all groups that users belong to: the direct ones first, then those that these groups are
 // members of, level by level. Groups that contain each other do no harm.
-func (s *server) groupsOf(ctx context.Context, users []string) (map[string][]group, error) {
-	direct, err := s.memberOf(ctx, users)
-	if err != nil {
+func (s *server) groupsOf(ctx context.Context, users []*Record) (map[string][]group, error) {
+	direct, err := s.directGroups(ctx, users)
+	if err != nil || len(direct) == 0 {
 		return nil, err
 	}
 	parents := map[string][]Membership{} // of every group met so far
@@ -96,6 +114,9 @@ func unread(known map[string][]Membership, found map[string][]Membership) []stri
 
 // groupValues is the attribute "groups" of a user (RFC 7643 section 4.1.2).
 func (s *server) groupValues(base string, groups []group) []any {
+	if len(groups) == 0 {
+		return nil
+	}
 	var groupType *resourceType
 	for _, t := range s.types {
 		if t.isGroup {

@@ -29,8 +29,10 @@ type Doc[T any] struct {
 	Updated time.Time // UTC, in milliseconds
 	Value   T
 
-	seq int64
-	key any // in the order of the query that found it: string, int64 or nil
+	seq     int64
+	key     any // in the order of the query that found it: string, int64 or nil
+	linked  []string
+	hasLink bool
 }
 
 // Seq is the document's place in the order of insertion: positive, growing, and never given again.
@@ -57,7 +59,16 @@ func (c *Collection[T]) Name() string { return c.table.name }
 
 // Get returns the document with the id, or ErrNotFound.
 func (c *Collection[T]) Get(ctx context.Context, q Reader, id string) (Doc[T], error) {
-	docs, err := c.GetMany(ctx, q, []string{id})
+	return c.GetLinked(ctx, q, id, nil)
+}
+
+// GetLinked is Get that reads a link along, unless that is nil.
+func (c *Collection[T]) GetLinked(ctx context.Context, q Reader, id string, link *Link) (Doc[T], error) {
+	if !validID(id) {
+		return Doc[T]{}, c.notFound(id)
+	}
+	with := columns{link: link}
+	docs, err := c.read(sqldb.Brief(ctx, q), q, with, c.table.selectSQL(with)+" WHERE id = ?", []any{id})
 	if err == nil && len(docs) == 0 {
 		err = c.notFound(id)
 	}
@@ -77,7 +88,7 @@ func (c *Collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 		if err != nil {
 			return nil, c.wrap(err)
 		}
-		docs, err := c.read(ctx, q, nil, c.table.selectSQL(nil)+where, args)
+		docs, err := c.read(ctx, q, columns{}, c.table.selectSQL(columns{})+where, args)
 		if err != nil {
 			return nil, err
 		}
@@ -234,28 +245,37 @@ func (c *Collection[T]) count(ctx context.Context, q Reader, where string, args 
 // chunkSize is how many documents are read by one statement where their number is not the caller's.
 const chunkSize = 512
 
-// read runs a statement that begins with table.selectSQL of the same column.
-func (c *Collection[T]) read(ctx context.Context, q Reader, order *column, query string, args []any) ([]Doc[T], error) {
+// read runs a statement that begins with table.selectSQL of the same columns.
+func (c *Collection[T]) read(ctx context.Context, q Reader, with columns, query string, args []any) ([]Doc[T], error) {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
 		return nil, c.wrap(err)
 	}
 	defer rows.Close()
-	var out []Doc[T]
+	var (
+		out              []Doc[T]
+		doc              Doc[T]
+		created, updated int64
+		text, linked     sql.RawBytes
+	)
+	dest := []any{&doc.seq, &doc.ID, &doc.Rev, &created, &updated, &text}
+	if with.order != nil {
+		dest = append(dest, with.order.scanner(&doc.key))
+	}
+	if with.link != nil {
+		dest = append(dest, &linked)
+	}
 	for rows.Next() {
-		var doc Doc[T]
-		var created, updated int64
-		var text sql.RawBytes
-		dest := []any{&doc.seq, &doc.ID, &doc.Rev, &created, &updated, &text}
-		if order != nil {
-			dest = append(dest, order.scanner(&doc.key))
-		}
+		doc = Doc[T]{}
 		if err := rows.Scan(dest...); err != nil {
 			return nil, c.wrap(err)
 		}
 		doc.Created, doc.Updated = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
 		if err := decode(text, &doc.Value); err != nil {
 			return nil, c.wrap(fmt.Errorf("%q: stored document: %w", doc.ID, err))
+		}
+		if with.link != nil {
+			doc.linked, doc.hasLink = linkedIDs(doc.ID, string(linked))
 		}
 		out = append(out, doc)
 	}
@@ -303,7 +323,7 @@ func (c *Collection[T]) drop(ctx context.Context, tx *sqldb.Tx) error {
 // fill computes the values of new indexes for the documents that are stored already.
 func (c *Collection[T]) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) error {
 	for after := int64(0); ; {
-		docs, err := c.read(ctx, tx, nil, c.table.selectSQL(nil)+" WHERE seq > ? ORDER BY seq LIMIT ?", []any{after, chunkSize})
+		docs, err := c.read(ctx, tx, columns{}, c.table.selectSQL(columns{})+" WHERE seq > ? ORDER BY seq"+sqldb.Limit, []any{after, chunkSize})
 		if err != nil {
 			return err
 		}

@@ -128,6 +128,17 @@ func (c compare) write(b *builder) error {
 	return nil
 }
 
+// lookup says whether a condition is the equality with a value of one column, whose index then gives the documents in the
+// order of insertion, without sorting them.
+func (t *table) lookup(cond Cond) bool {
+	c, ok := cond.(compare)
+	if !ok || c.op != "=" || c.index == Created || c.index == Updated {
+		return false
+	}
+	col, err := t.column(c.index)
+	return err == nil && !col.multi
+}
+
 func (c in) write(b *builder) error {
 	col, err := b.table.column(c.index)
 	if err != nil {

@@ -112,7 +112,7 @@ func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []E
 // claim removes the oldest events and returns them in order.
 func claim(ctx context.Context, tx *sqldb.Tx, batch int) ([]Event, error) {
 	rows, err := tx.Query(ctx, `DELETE FROM docstore_outbox
-		WHERE seq IN (SELECT seq FROM docstore_outbox ORDER BY seq LIMIT ?) RETURNING seq, topic, key, data, at`, batch)
+		WHERE seq IN (SELECT seq FROM docstore_outbox ORDER BY seq`+sqldb.Limit+`) RETURNING seq, topic, key, data, at`, batch)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // DefaultLimit is the size of a page when Query.Limit is 0.
@@ -31,6 +33,8 @@ type Query[T any] struct {
 	Offset int
 	// Limit is the size of the page. Defaults to DefaultLimit.
 	Limit int
+	// Link is read along, when set; see Doc.Linked.
+	Link *Link
 	// Match, when set, checks exactly what Where selects; the page is filled with documents that match, and Offset counts them.
 	Match func(*Doc[T]) bool
 }
@@ -82,6 +86,8 @@ func (c *Collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 type walk[T any] struct {
 	c         *Collection[T]
 	order     *column // nil for the order of insertion
+	link      *Link
+	lookup    bool // an index gives the documents in their order
 	desc      bool
 	where     string // the condition, beginning with " WHERE "
 	args      []any
@@ -117,7 +123,7 @@ func (c *cursor) key() any {
 }
 
 func (c *Collection[T]) walk(query Query[T]) (*walk[T], error) {
-	w := &walk[T]{c: c, desc: query.Desc, stretches: []stretch{everything}}
+	w := &walk[T]{c: c, desc: query.Desc, link: query.Link, stretches: []stretch{everything}}
 	if query.OrderBy != "" {
 		var err error
 		if w.order, err = c.table.column(query.OrderBy); err != nil {
@@ -131,6 +137,7 @@ func (c *Collection[T]) walk(query Query[T]) (*walk[T], error) {
 			slices.Reverse(w.stretches)
 		}
 	}
+	w.lookup = w.order == nil && c.table.lookup(query.Where)
 	var err error
 	if w.where, w.args, err = c.table.where(query.Where); err != nil {
 		return nil, err
@@ -224,13 +231,17 @@ func (w *walk[T]) step(ctx context.Context, q Reader, offset, n int) ([]Doc[T], 
 	if w.stretches[w.at] == withValue {
 		orderBy = w.order.quoted + direction + ", " + orderBy
 	}
-	query := w.c.table.selectSQL(w.order) + where + " ORDER BY " + orderBy + " LIMIT ?"
+	with := columns{order: w.order, link: w.link}
+	query := w.c.table.selectSQL(with) + where + " ORDER BY " + orderBy + sqldb.Limit
 	args = append(args, n)
 	if offset > 0 {
-		query += " OFFSET ?"
+		query += sqldb.Offset
 		args = append(args, offset)
 	}
-	docs, err := w.c.read(ctx, q, w.order, query, args)
+	if w.lookup && offset == 0 {
+		ctx = sqldb.Brief(ctx, q)
+	}
+	docs, err := w.c.read(ctx, q, with, query, args)
 	if err == nil && len(docs) > 0 {
 		w.pos = position(&docs[len(docs)-1])
 	}

@@ -26,6 +26,7 @@ type table struct {
 
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq
+	selectPlainSQL                  string // selectSQL of nothing but documents
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -92,18 +93,32 @@ func newTable(name string, indexes []index) *table {
 		t.columns[ix.name] = &ix.column
 	}
 	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES (" + marks + ")"
+	t.selectPlainSQL = "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
 	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
 	return t
 }
 
-// selectSQL begins a statement that reads documents, and the keys of a column unless that is nil.
-func (t *table) selectSQL(order *column) string {
-	if order == nil {
-		return "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
+// columns are what a statement reads beside the document.
+type columns struct {
+	order *column // its keys, unless nil
+	link  *Link   // unless nil
+}
+
+// selectSQL begins a statement that reads documents.
+func (t *table) selectSQL(with columns) string {
+	if with == (columns{}) {
+		return t.selectPlainSQL
 	}
-	return "SELECT seq, id, rev, created, updated, doc, " + order.quoted + " FROM " + t.quoted
+	names := "SELECT seq, id, rev, created, updated, doc"
+	if with.order != nil {
+		names += ", " + with.order.quoted
+	}
+	if with.link != nil {
+		names += ", " + with.link.sql(t)
+	}
+	return names + " FROM " + t.quoted
 }
 
 // fieldName is the column that holds an index.

@@ -100,6 +100,9 @@ type reader struct {
 	texts *rewriter
 }
 
+// Dialect tells which database is read.
+func (r reader) Dialect() Dialect { return r.texts.dialect }
+
 func (r reader) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return r.conn.QueryContext(ctx, r.texts.rewrite(query), args...)
 }

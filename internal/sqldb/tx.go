@@ -16,6 +16,24 @@ type Queryer interface {
 	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// Brief returns the context for a query of q that an index answers at once. On SQLite it is not watched for its end: that
+// takes a goroutine of database/sql and one of the driver, which cost a fifth of such a query and a switch between
+// goroutines. On PostgreSQL, which may be slow to answer at any time, it is ctx.
+func Brief(ctx context.Context, q Queryer) context.Context {
+	d, ok := q.(interface{ Dialect() Dialect })
+	if !ok || d.Dialect() != SQLite || ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// Limit and Offset are clauses with a placeholder. The cast hides it from SQLite's planner, which otherwise looks at the
+// value and compiles the statement again for each execution: that took half of the time of a query by index.
+const (
+	Limit  = " LIMIT CAST(? AS BIGINT)"
+	Offset = " OFFSET CAST(? AS BIGINT)"
+)
+
 // Execer is the part of *sql.Tx, *sql.Conn and *sql.DB that runs statements.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)

@@ -50,6 +50,7 @@ func documentOf(rec *scimserver.Record) document {
 	return document{Resource: rec.Resource, Display: rec.Display, PasswordHash: rec.PasswordHash}
 }
 
+// recordOf is the record of a document, without its groups.
 func recordOf(k *kind, doc docstore.Doc[document]) *scimserver.Record {
 	return &scimserver.Record{
 		Type: k.Name, ID: doc.ID, Version: doc.Rev, Order: doc.Seq(), Created: doc.Created, LastModified: doc.Updated,

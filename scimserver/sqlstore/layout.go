@@ -24,6 +24,7 @@ type kind struct {
 	*schema.ResourceType
 	docs    *docstore.Collection[document]
 	indexes []index
+	groups  *docstore.Link // for users, whose groups are read along
 }
 
 // membership is one direct member of one group. Its id is docstore.JoinID(group, member).
@@ -58,6 +59,9 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 			declared = append(declared, docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values})
 		}
 		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...)
+		if rt.Schema.ID == scim.UserSchema {
+			k.groups = docstore.NewLink(l.members, byMember)
+		}
 		l.types = append(l.types, k)
 	}
 	return l

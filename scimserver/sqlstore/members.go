@@ -61,11 +61,43 @@ func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimse
 	}
 	out := make(map[string][]scimserver.Membership, len(found))
 	for id, groups := range found {
-		for _, group := range groups {
-			// A group that is deleted right now has left the first table only.
-			if text, ok := display[group]; ok {
-				out[id] = append(out[id], scimserver.Membership{Group: group, Display: text})
-			}
+		if shown := memberships(groups, display); len(shown) > 0 {
+			out[id] = shown
+		}
+	}
+	return out, nil
+}
+
+// memberships are those groups that have a display. A group that is deleted right now has left the first table only.
+func memberships(groups []string, display map[string]string) []scimserver.Membership {
+	out := make([]scimserver.Membership, 0, len(groups))
+	for _, group := range groups {
+		if text, ok := display[group]; ok {
+			out = append(out, scimserver.Membership{Group: group, Display: text})
+		}
+	}
+	return out
+}
+
+// records are the records of documents, with their groups where those were read along.
+func (s *Store) records(ctx context.Context, k *kind, docs []docstore.Doc[document]) ([]*scimserver.Record, error) {
+	out := make([]*scimserver.Record, len(docs))
+	var groups []string
+	for i := range docs {
+		out[i] = recordOf(k, docs[i])
+		linked, _ := docs[i].Linked()
+		groups = append(groups, linked...)
+	}
+	var display map[string]string
+	if len(groups) > 0 {
+		var err error
+		if display, err = s.displays(ctx, groups); err != nil {
+			return nil, err
+		}
+	}
+	for i := range docs {
+		if linked, ok := docs[i].Linked(); ok {
+			out[i].Groups = memberships(linked, display)
 		}
 	}
 	return out, nil

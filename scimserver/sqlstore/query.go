@@ -60,6 +60,9 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 		return scimserver.Selection{}, false, err
 	}
 	query := docstore.Query[document]{Where: where, Desc: q.Reverse, Offset: q.Offset, Limit: q.Limit}
+	if q.Groups {
+		query.Link = k.groups
+	}
 	if !k.order(&query, q) {
 		return scimserver.Selection{}, false, nil
 	}
@@ -69,8 +72,8 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 		if err != nil {
 			return scimserver.Selection{}, false, err
 		}
-		for _, doc := range page.Docs {
-			out.Records = append(out.Records, recordOf(k, doc))
+		if out.Records, err = s.records(ctx, k, page.Docs); err != nil {
+			return scimserver.Selection{}, false, err
 		}
 		if page.Next == "" && (len(page.Docs) > 0 || q.Offset == 0) { // the end is in sight
 			out.Total = q.Offset + len(page.Docs)

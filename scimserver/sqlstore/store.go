@@ -30,11 +30,15 @@ func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, er
 	if err != nil {
 		return nil, err
 	}
-	doc, err := k.docs.Get(ctx, s.docs.Reader(), id)
+	doc, err := k.docs.GetLinked(ctx, s.docs.Reader(), id, k.groups)
 	if err != nil {
 		return nil, translate(k, err)
 	}
-	return recordOf(k, doc), nil
+	recs, err := s.records(ctx, k, []docstore.Doc[document]{doc})
+	if err != nil {
+		return nil, err
+	}
+	return recs[0], nil
 }
 
 // Create implements scimserver.Store.
@@ -58,6 +62,7 @@ func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []st
 			return translate(k, err)
 		}
 		stored = recordOf(k, doc)
+		stored.Groups = []scimserver.Membership{} // who was not there is nobody's member
 		return s.join(ctx, tx, joining)
 	})
 	return stored, err

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/scim"
@@ -48,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"a deleted member leaves its groups, which change by that", deletedMemberLeaves},
 		{"a deleted group dissolves", deletedGroupDissolves},
 		{"memberships are found for users and nested groups", memberships},
+		{"groups that are read along are those that MemberOf tells", groupsAlong},
 		{"a scan yields everything once in the order of creation", scanYieldsAll},
 		{"a scan can be left early", scanLeftEarly},
 		{"scan and select find what a filter matches", filters},
@@ -342,6 +344,50 @@ func memberships(t *testing.T, s scimserver.Store) {
 	members, err := s.Members(t.Context(), second.ID, nil)
 	require.NoError(t, err)
 	equal(t, []scimserver.Member{{ID: ids[0], Type: users, Display: "ann"}, {ID: first.ID, Type: groups, Display: "first"}}, members)
+}
+
+// groupsAlong reads users in every way that may bring their groups along.
+func groupsAlong(t *testing.T, s scimserver.Store) {
+	odd := User("odd")
+	odd.ID = "an odd \x01 id"
+	recs := []*scimserver.Record{User("ann"), User("bob"), odd}
+	for i, rec := range recs {
+		recs[i] = create(t, s, rec)
+		require.Empty(t, recs[i].Groups)
+	}
+	one := create(t, s, Group("one"), recs[0].ID, odd.ID)
+	create(t, s, Group("two"), one.ID, recs[0].ID)
+	three := create(t, s, Group("three"), recs[0].ID, recs[1].ID)
+	check := func() {
+		t.Helper()
+		want, err := s.MemberOf(t.Context(), idsOf(recs))
+		require.NoError(t, err)
+		read := []*scimserver.Record{get(t, s, recs[0]), get(t, s, recs[1]), get(t, s, recs[2])}
+		if selector, ok := s.(scimserver.Selector); ok {
+			for _, by := range []scim.AttrPath{{}, {Name: "userName"}} {
+				got, exact, err := selector.Select(t.Context(), scimserver.Query{Type: users, SortBy: by, Limit: 10, Groups: true})
+				require.NoError(t, err)
+				if exact {
+					require.Len(t, got.Records, len(recs))
+					read = append(read, got.Records...)
+				}
+			}
+		}
+		for _, rec := range read {
+			if rec.Groups == nil {
+				continue // the store has not read them along
+			}
+			if diff := cmp.Diff(want[rec.ID], rec.Groups, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("groups of %s (-MemberOf +read along):\n%s", rec.Display, diff)
+			}
+		}
+	}
+	check()
+	_, err := s.Replace(t.Context(), get(t, s, three), scimserver.MemberChange{Remove: []string{recs[1].ID}})
+	require.NoError(t, err)
+	check()
+	require.NoError(t, s.Delete(t.Context(), groups, one.ID, 0))
+	check()
 }
 
 func scanned(t testing.TB, s scimserver.Store, typ string, f filter.Expr) []*scimserver.Record {

@@ -29,6 +29,7 @@ func Run(t *testing.T, open Opener) {
 		{"unique indexes", testUnique},
 		{"conditions", testConditions},
 		{"hostile text", testHostileText},
+		{"links", testLinks},
 		{"pages", testPages},
 		{"pages while documents come and go", testMovingPages},
 		{"cursors", testCursors},
