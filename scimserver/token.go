@@ -40,6 +40,8 @@ var ErrBadToken = errors.New("scimserver: the token is not valid")
 // Token is a bearer token with what it allows.
 type Token struct {
 	Value string
+	// Digest is the SHA-256 of the value, for who does not keep the value itself. It counts when Value is empty.
+	Digest [sha256.Size]byte
 	// Expires is when the token stops being good. Defaults to never.
 	Expires time.Time
 	Grant
@@ -62,8 +64,12 @@ func Tokens(now func() time.Time, tokens ...Token) TokenVerifier {
 	}
 	kept := tokenList{now: now}
 	for _, t := range tokens {
+		sum := t.Digest
 		if t.Value != "" {
-			kept.tokens = append(kept.tokens, hashedToken{sum: sha256.Sum256([]byte(t.Value)), expires: t.Expires, grant: t.Grant})
+			sum = sha256.Sum256([]byte(t.Value))
+		}
+		if sum != [sha256.Size]byte{} {
+			kept.tokens = append(kept.tokens, hashedToken{sum: sum, expires: t.Expires, grant: t.Grant})
 		}
 	}
 	return kept

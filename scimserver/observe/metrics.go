@@ -60,3 +60,16 @@ func (m *Metrics) end(e exchange) {
 	m.duration.WithLabelValues(e.provider, e.method, e.route).Observe(e.took.Seconds())
 	m.bytes.WithLabelValues(e.provider, e.method, e.route).Add(float64(e.bytes))
 }
+
+// Forget removes what was counted for a service provider that is gone, so that providers that come and go do not make for
+// endless metrics. None of its requests may be running.
+func (m *Metrics) Forget(provider string) {
+	if m == nil {
+		return
+	}
+	gone := prometheus.Labels{"provider": provider}
+	m.requests.DeletePartialMatch(gone)
+	m.duration.DeletePartialMatch(gone)
+	m.bytes.DeletePartialMatch(gone)
+	m.inFlight.DeletePartialMatch(gone)
+}
