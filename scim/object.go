@@ -31,6 +31,9 @@ func NewObject(members ...Member) *Object {
 	return o
 }
 
+// Grow makes room for n more members, so that setting them allocates once.
+func (o *Object) Grow(n int) { o.members = slices.Grow(o.members, n) }
+
 // Len returns the number of members.
 func (o *Object) Len() int {
 	if o == nil {
@@ -85,6 +88,14 @@ func (o *Object) All() iter.Seq2[string, any] {
 			}
 		}
 	}
+}
+
+// Copy returns a copy with members of its own that shares their values; nil for nil.
+func (o *Object) Copy() *Object {
+	if o == nil {
+		return nil
+	}
+	return &Object{members: slices.Clone(o.members)}
 }
 
 // Clone returns a deep copy; nil for nil.

@@ -63,6 +63,19 @@ func TestCloneIsDeep(t *testing.T) {
 	require.Equal(t, `{"a":{"b":[{"c":1}]}}`, string(o.AppendJSON(nil)))
 }
 
+func TestACopyHasMembersOfItsOwn(t *testing.T) {
+	inner := NewObject(Member{"c", "1"})
+	o := NewObject(Member{"a", "1"}, Member{"b", inner})
+	o.Grow(3)
+	c := o.Copy()
+	c.Set("a", "2")
+	c.Set("d", "3")
+	c.Delete("b")
+	require.Equal(t, `{"a":"1","b":{"c":"1"}}`, string(o.AppendJSON(nil)))
+	require.Same(t, inner, o.Copy().Complex("b"), "values are shared")
+	require.Nil(t, (*Object)(nil).Copy())
+}
+
 func TestValue(t *testing.T) {
 	type tagged struct {
 		Name string `json:"name"`

@@ -67,19 +67,20 @@ func instant(s string) time.Time {
 
 // SetMeta replaces the attribute "meta". Zero fields are left out; instants are written in UTC as [TimeFormat].
 func (r *Resource) SetMeta(m Meta) {
-	o := &Object{}
+	o := &Object{members: make([]Member, 0, 5)}
 	text := func(name, value string) {
 		if value != "" {
-			o.Set(name, value)
+			o.members = append(o.members, Member{Name: name, Value: value})
 		}
 	}
 	text("resourceType", m.ResourceType)
-	if !m.Created.IsZero() {
-		o.Set("created", m.Created)
+	instant := func(name string, t time.Time) {
+		if !t.IsZero() {
+			text(name, t.UTC().Format(TimeFormat))
+		}
 	}
-	if !m.LastModified.IsZero() {
-		o.Set("lastModified", m.LastModified)
-	}
+	instant("created", m.Created)
+	instant("lastModified", m.LastModified)
 	text("location", m.Location)
 	text("version", m.Version)
 	r.Set("meta", o)

@@ -20,10 +20,10 @@ const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 // Value converts a Go value to a stored kind (see [Object]): integers and floats to json.Number, slices to []any, maps to
 // objects sorted by key, a time.Time to its [TimeFormat] text in UTC, any other type by way of its JSON form. A value of a
 // stored kind comes back as it is, not copied. It fails for what JSON cannot express.
-func Value(v any) (any, error) {
-	switch v := v.(type) {
+func Value(value any) (any, error) {
+	switch v := value.(type) {
 	case nil, bool, string:
-		return v, nil
+		return value, nil
 	case *Object:
 		if v == nil {
 			return nil, nil
@@ -51,6 +51,9 @@ func Value(v any) (any, error) {
 	case time.Time:
 		return v.UTC().Format(TimeFormat), nil
 	case []any:
+		if v != nil && !slices.ContainsFunc(v, notStored) {
+			return value, nil // as it came, not packed into an interface again
+		}
 		return values(v)
 	case []string:
 		return convert(v)
@@ -105,6 +108,8 @@ func stored(v any) bool {
 	}
 	return false
 }
+
+func notStored(v any) bool { return !stored(v) }
 
 func convert[T any](in []T) (any, error) {
 	out := make([]any, len(in))

@@ -18,7 +18,7 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Written = writtenBy(body, t)
+	p.Written = t.written(body)
 	clean, err := t.Clean(&scim.Resource{Object: *body}, s.cleaning())
 	if err != nil {
 		return nil, err
@@ -44,11 +44,12 @@ func (s *server) cleaning() schema.CleanOptions {
 }
 
 // record takes apart a clean representation: what the store keeps elsewhere leaves the resource. The old record gives what
-// does not change; a password that is its hash is that same password.
+// does not change; a password that is its hash is that same password. The record shares values with the representation,
+// which is not changed any more.
 func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec *Record, members []string, err error) {
 	rec = &Record{
 		Type: old.Type, ID: old.ID, Version: old.Version, Created: old.Created, LastModified: old.LastModified,
-		Resource: clean.Clone(),
+		Resource: &scim.Resource{Object: *clean.Copy()},
 	}
 	r := rec.Resource
 	r.Delete("id")

@@ -18,7 +18,7 @@ func (s *server) replace(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	sent := &scim.Resource{Object: *body}
-	p.Written = writtenBy(body, t)
+	p.Written = t.written(body)
 	rec, err := s.change(r, t, memberScope{all: true}, func(current *scim.Resource) (*scim.Resource, error) {
 		opts := s.cleaning()
 		opts.Previous = current

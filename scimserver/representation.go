@@ -34,6 +34,14 @@ func writtenBy(body *scim.Object, t *resourceType) []scim.AttrPath {
 	return paths
 }
 
+// written is writtenBy for types where that makes a difference to the answer.
+func (t *resourceType) written(body *scim.Object) []scim.AttrPath {
+	if !t.onRequest {
+		return nil
+	}
+	return writtenBy(body, t)
+}
+
 // writtenByOperation is writtenBy for an operation of a PATCH.
 func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath {
 	if op.Path == "" {
@@ -94,6 +102,7 @@ func (s *server) complete(ctx context.Context, base string, t *resourceType, rec
 	out := make([]*scim.Resource, len(recs))
 	for i, rec := range recs {
 		r := &scim.Resource{}
+		r.Grow(rec.Resource.Len() + 3) // id, meta and what is derived
 		r.Set("schemas", rec.Resource.Array("schemas"))
 		r.SetID(rec.ID)
 		for name, value := range rec.Resource.All() {

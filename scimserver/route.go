@@ -211,11 +211,14 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 		w.WriteHeader(rep.status)
 		return
 	}
-	body, err := encode(rep.body)
+	buffer := s.takeBuffer()
+	defer s.giveBuffer(buffer)
+	body, err := encode((*buffer)[:0], rep.body)
 	if err != nil {
 		rep = s.internalError(r, errorAttr(fmt.Errorf("encode the answer: %w", err)))
-		body, _ = encode(rep.body)
+		body, _ = encode(nil, rep.body)
 	}
+	*buffer = body
 	h.Set("Content-Type", scim.MediaType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(rep.status)
@@ -224,13 +227,34 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	}
 }
 
-func encode(body any) ([]byte, error) {
+// encode appends the JSON text of an answer to dst.
+func encode(dst []byte, body any) ([]byte, error) {
 	if a, ok := body.(interface{ AppendJSON([]byte) []byte }); ok {
-		return a.AppendJSON(nil), nil
+		return a.AppendJSON(dst), nil
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
+	buf := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(body)
 	return buf.Bytes(), err
+}
+
+// The sizes in bytes of the buffers that answers are written into: at first, and up to which one is kept for other answers.
+const (
+	firstBuffer = 2 << 10
+	keptBuffer  = 64 << 10
+)
+
+func (s *server) takeBuffer() *[]byte {
+	if b, ok := s.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, 0, firstBuffer)
+	return &b
+}
+
+func (s *server) giveBuffer(b *[]byte) {
+	if cap(*b) <= keptBuffer {
+		s.buffers.Put(b)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -90,6 +91,7 @@ type server struct {
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
 	locks        locks
+	buffers      sync.Pool // of *[]byte, for the text of answers
 }
 
 // resourceType is a type that is served, with the part this server knows by heart.
@@ -98,6 +100,8 @@ type resourceType struct {
 	path    string // the endpoint without its slash: "Users"
 	isUser  bool   // has a password and derived groups
 	isGroup bool   // has members, which are a relation
+
+	onRequest bool // has attributes that are returned on request
 }
 
 // derived is the attribute that is made from the membership relation, "" when the type has none.
@@ -165,6 +169,7 @@ func New(o Options) (http.Handler, error) {
 			path:         strings.TrimPrefix(rt.Endpoint, "/"),
 			isUser:       scim.EqualName(rt.Schema.ID, scim.UserSchema),
 			isGroup:      scim.EqualName(rt.Schema.ID, scim.GroupSchema),
+			onRequest:    rt.ReturnsOnRequest(),
 		}
 		if t.path == "" || t.path == anySegment || strings.Contains(t.path, "/") {
 			return nil, fmt.Errorf("scimserver: resource type %s: endpoint %q is not one path segment", rt.Name, rt.Endpoint)

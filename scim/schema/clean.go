@@ -37,6 +37,7 @@ func (rt *ResourceType) Clean(in *scim.Resource, opts CleanOptions) (*scim.Resou
 		return nil, err
 	}
 	out := &scim.Resource{}
+	out.Grow(in.Len() + 1)
 	out.Set("schemas", []any{rt.Schema.ID})
 	if opts.Previous != nil && opts.Previous.ID() != "" {
 		out.SetID(opts.Previous.ID())
@@ -97,6 +98,7 @@ func (e *Extension) clean(out *scim.Resource, v any, opts CleanOptions) error {
 		return invalid(scim.AttrPath{URN: urn}, "must be an object of attributes")
 	}
 	data := &scim.Object{}
+	data.Grow(in.Len())
 	for name, v := range in.All() {
 		path := scim.AttrPath{URN: urn, Name: name}
 		a := e.Schema.Attribute(name)

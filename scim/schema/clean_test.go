@@ -370,3 +370,20 @@ func BenchmarkClean(b *testing.B) {
 		}
 	}
 }
+
+func TestWrittenMattersOnlyToTypesThatReturnOnRequest(t *testing.T) {
+	require.True(t, customType().ReturnsOnRequest())
+	inside := UserType()
+	inside.Extensions = append(inside.Extensions, Extension{Schema: &Schema{ID: "urn:example:Inside", Attributes: complete([]*Attribute{
+		{Name: "box", Type: Complex, SubAttributes: []*Attribute{{Name: "asked", Returned: Request}}}})}})
+	require.True(t, inside.ReturnsOnRequest(), "a sub-attribute of an extension counts")
+	for _, rt := range []*ResourceType{UserType(), GroupType()} {
+		require.False(t, rt.ReturnsOnRequest())
+		full := resource(t, `{`+base+`,"displayName":"d","name":{"familyName":"f"},"emails":[{"value":"a@b"}],"password":"p","`+ent+`":{"department":"d"}}`)
+		var written []scim.AttrPath
+		for name := range full.All() {
+			written = append(written, scim.AttrPath{Name: name}, scim.AttrPath{URN: ent, Name: "department"}, scim.AttrPath{Name: "emails", Sub: "value"})
+		}
+		require.True(t, scim.Equal(&rt.Project(full, Projection{}).Object, &rt.Project(full, Projection{Written: written}).Object))
+	}
+}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -59,6 +60,7 @@ func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 		written:  rt.resolveAll(p.Written),
 	}
 	out := &scim.Resource{}
+	out.Grow(r.Len())
 	for name, value := range r.All() {
 		if ext := rt.Extension(name); ext != nil {
 			data, _ := value.(*scim.Object)
@@ -82,6 +84,17 @@ func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 		}
 	}
 	return out
+}
+
+// ReturnsOnRequest says whether the type has attributes that are returned on request. Projection.Written makes no difference
+// to one that has none.
+func (rt *ResourceType) ReturnsOnRequest() bool {
+	return slices.ContainsFunc(rt.Schema.Attributes, (*Attribute).onRequest) ||
+		slices.ContainsFunc(rt.Extensions, func(e Extension) bool { return slices.ContainsFunc(e.Schema.Attributes, (*Attribute).onRequest) })
+}
+
+func (a *Attribute) onRequest() bool {
+	return a.Returned == Request || slices.ContainsFunc(a.SubAttributes, (*Attribute).onRequest)
 }
 
 func (rt *ResourceType) resolveAll(paths []scim.AttrPath) []Resolved {
@@ -112,6 +125,7 @@ const (
 
 func (v *view) extension(s *Schema, data *scim.Object) *scim.Object {
 	out := &scim.Object{}
+	out.Grow(data.Len())
 	for name, value := range data.All() {
 		a := s.Attribute(name)
 		if a == nil {
@@ -133,23 +147,21 @@ func (v *view) attribute(a *Attribute, value any) (any, bool) {
 	if a.Type != Complex {
 		return value, true
 	}
-	shows := make([]bool, len(a.SubAttributes))
-	all := true
-	for i, sub := range a.SubAttributes {
+	hidden := func(sub *Attribute) bool {
 		mention := v.mentioned(v.named, a, sub)
 		if a.Returned == Always && mention == unmentioned {
 			mention = around
 		}
-		shows[i] = v.shows(sub, mention, v.mentioned(v.excluded, a, sub), v.mentioned(v.written, a, sub))
-		all = all && shows[i]
+		return !v.shows(sub, mention, v.mentioned(v.excluded, a, sub), v.mentioned(v.written, a, sub))
 	}
-	if all {
+	if !slices.ContainsFunc(a.SubAttributes, hidden) {
 		return value, true
 	}
+	shown := slices.DeleteFunc(slices.Clone(a.SubAttributes), hidden)
 	return mapElements(value, func(o *scim.Object) any {
 		out := &scim.Object{}
-		for i, sub := range a.SubAttributes {
-			if part, ok := o.Get(sub.Name); ok && shows[i] {
+		for _, sub := range shown {
+			if part, ok := o.Get(sub.Name); ok {
 				out.Set(sub.Name, part)
 			}
 		}

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"slices"
+
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
@@ -20,8 +22,12 @@ const (
 	keyPassword = "passwordHash"
 )
 
+// usualSize is the length in bytes of the text of most documents.
+const usualSize = 1024
+
 // AppendJSON appends the JSON text of the document to dst.
 func (d *document) AppendJSON(dst []byte) []byte {
+	dst = slices.Grow(dst, usualSize)
 	dst = append(dst, `{"`+keyResource+`":`...)
 	dst = d.Resource.AppendJSON(dst)
 	dst = append(dst, `,"`+keyDisplay+`":`...)

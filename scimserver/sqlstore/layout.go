@@ -186,16 +186,26 @@ func (ix index) values(d *document) []any {
 	if ix.path.URN != "" {
 		o = o.Complex(ix.path.URN)
 	}
-	var out []any
-	for _, v := range o.Array(ix.path.Name) {
-		if ix.path.Sub == "" {
-			out = append(out, ix.key(v))
-			continue
-		}
-		element, _ := v.(*scim.Object)
-		for _, v := range element.Array(ix.path.Sub) {
-			out = append(out, ix.key(v))
-		}
+	value, _ := o.Get(ix.path.Name)
+	list, several := value.([]any)
+	if !several {
+		return ix.appendKeys(nil, value)
+	}
+	out := make([]any, 0, len(list))
+	for _, v := range list {
+		out = ix.appendKeys(out, v)
+	}
+	return out
+}
+
+// appendKeys appends what an element of the attribute gives.
+func (ix index) appendKeys(out []any, element any) []any {
+	if ix.path.Sub == "" {
+		return append(out, ix.key(element))
+	}
+	o, _ := element.(*scim.Object)
+	for _, v := range o.Array(ix.path.Sub) {
+		out = append(out, ix.key(v))
 	}
 	return out
 }
