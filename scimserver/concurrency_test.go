@@ -147,7 +147,7 @@ func TestReadersNeverSeeHalfAPatchOfAGroup(t *testing.T) {
 						return
 					default:
 					}
-					a := h.do(t, http.MethodGet, path, nil)
+					a := h.do(t, http.MethodGet, path+"?attributes=displayName,members.display", nil)
 					members := a.body.Array("members")
 					if len(members) != 1 || members[0].(*scim.Object).Text("display") != a.body.Text("displayName") {
 						t.Errorf("half a change is seen: %s", a.text)

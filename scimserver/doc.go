@@ -10,7 +10,8 @@
 //     lastModified.
 //   - A PATCH is answered with the resource; that of a group with 204, unless attributes or excludedAttributes ask for a body.
 //   - Members have to exist: an unknown one is refused with 400 invalidValue, and nothing is changed. A deleted resource
-//     leaves its groups, which is a change of them. What a client says of a member's type and display does not count.
+//     leaves its groups, which is a change of them. What a client says of a member's type and display does not count;
+//     the display is what the member is called now and is shown on request.
 //   - A bulk job is answered with 200 whatever becomes of its operations. References to what is created later in the job
 //     are waited for. A circle of references is created as a whole or not at all; what refers to a failed operation is 409.
 //   - /Me is the resource that the token's [Grant] names, with its own location. It is 501 for a token that belongs to no

@@ -15,7 +15,7 @@ import (
 func (h *harness) memberNames(t testing.TB, group string) string {
 	t.Helper()
 	var names []string
-	for _, m := range h.get(t, "/Groups/"+group).body.Array("members") {
+	for _, m := range h.get(t, "/Groups/"+group+"?attributes=members.display").body.Array("members") {
 		names = append(names, m.(*scim.Object).Text("display"))
 	}
 	return strings.Join(names, " ")
@@ -27,11 +27,20 @@ func TestMembers(t *testing.T) {
 		inner := h.newGroup(t, "inner", bob.id())
 		outer := h.do(t, http.MethodPost, "/Groups", group("outer", ann.id(), inner.id(), ann.id())).want(t, http.StatusCreated)
 
-		t.Run("show value, type, reference and display", func(t *testing.T) {
+		t.Run("show value, type and reference", func(t *testing.T) {
+			want := fmt.Sprintf(`{"members":[{"value":%q,"type":"User","$ref":"%s/Users/%s"},{"value":%q,"type":"Group","$ref":"%s/Groups/%s"}]}`,
+				ann.id(), h.url, ann.id(), inner.id(), h.url, inner.id())
+			sameJSON(t, want, without(outer.body, "schemas", "id", "displayName", "meta"))
+			require.Equal(t, outer.text, h.get(t, "/Groups/"+outer.id()).text)
+		})
+		t.Run("show display on request", func(t *testing.T) {
+			a := h.get(t, "/Groups/"+outer.id()+"?attributes=members,members.display")
 			want := fmt.Sprintf(`{"members":[
 				{"value":%q,"type":"User","$ref":"%s/Users/%s","display":"ann"},
 				{"value":%q,"type":"Group","$ref":"%s/Groups/%s","display":"inner"}]}`, ann.id(), h.url, ann.id(), inner.id(), h.url, inner.id())
-			sameJSON(t, want, without(outer.body, "schemas", "id", "displayName", "meta"))
+			sameJSON(t, want, without(a.body, "schemas", "id"))
+			listed := h.get(t, filtered("/Groups", `members.display eq "Bob B."`, "attributes=members.display"))
+			require.Contains(t, listed.text, `"members":[{"display":"Bob B."}]`)
 		})
 		t.Run("a reference resolves", func(t *testing.T) {
 			m := outer.body.Array("members")[0].(*scim.Object)

@@ -15,20 +15,43 @@ func (r *request) projection() (schema.Projection, error) {
 	return schema.ParseProjection(r.params["attributes"], r.params["excludedAttributes"])
 }
 
-// writtenBy lists the attributes that a representation names. Attributes which are returned on request are in the answer
-// to a write that named them (RFC 7643 section 7).
+// writtenBy lists the attributes and sub-attributes that a representation names. Those which are returned on request are in the
+// answer to a write that named them (RFC 7643 section 7).
 func writtenBy(body *scim.Object, t *resourceType) []scim.AttrPath {
 	var paths []scim.AttrPath
 	for name, value := range body.All() {
 		if extension := t.Extension(name); extension != nil {
 			data, _ := value.(*scim.Object)
-			for name := range data.All() {
-				paths = append(paths, scim.AttrPath{URN: extension.Schema.ID, Name: name})
+			for name, value := range data.All() {
+				paths = appendWritten(paths, scim.AttrPath{URN: extension.Schema.ID, Name: name}, value)
 			}
 			continue
 		}
 		if path, err := scim.ParseAttrPath(name); err == nil {
-			paths = append(paths, path)
+			paths = appendWritten(paths, path, value)
+		}
+	}
+	return paths
+}
+
+// appendWritten appends a path and those of the sub-attributes that its value names.
+func appendWritten(paths []scim.AttrPath, path scim.AttrPath, value any) []scim.AttrPath {
+	begin := len(paths)
+	paths = append(paths, path)
+	if path.Sub != "" {
+		return paths
+	}
+	elements, many := value.([]any)
+	if !many {
+		elements = []any{value}
+	}
+	for _, element := range elements {
+		o, _ := element.(*scim.Object)
+		for name := range o.All() {
+			path.Sub = name
+			if !slices.Contains(paths[begin:], path) {
+				paths = append(paths, path)
+			}
 		}
 	}
 	return paths
@@ -55,7 +78,10 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 	if path.Sub != "" {
 		path.Attr.Sub = path.Sub
 	}
-	return []scim.AttrPath{path.Attr}
+	if r, ok := t.Resolve(path.Attr); ok && r.Attribute == nil {
+		return append(writtenBy(scim.NewObject(scim.Member{Name: r.Path.URN, Value: op.Value}), t), path.Attr)
+	}
+	return appendWritten(nil, path.Attr, op.Value)
 }
 
 // represent turns records of one type into what the client sees. What it does not see is not read. It replaces records by

@@ -59,8 +59,9 @@ func TestMembers(t *testing.T) {
 			want: `{"members":[{"value":"A","type":"User"},{"value":"B","display":"b"},{"value":"C"}]}`},
 		{name: "a member's value cannot change", on: group, rt: rt, ops: `{"op":"replace","path":"members[value eq \"A\"].value","value":"C"}`, fail: scim.Mutability},
 		{name: "a member's value cannot be removed", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"A\"].value"}`, fail: scim.Mutability},
-		{name: "an unset part can be set", on: group, rt: rt, ops: `{"op":"add","path":"members[value eq \"A\"].display","value":"a"}`,
-			want: `{"members":[{"value":"A","type":"User","display":"a"},{"value":"B","display":"b"}]}`},
+		{name: "an unset part can be set", on: group, rt: rt, ops: `{"op":"add","path":"members[value eq \"B\"].type","value":"User"}`,
+			want: `{"members":[{"value":"A","type":"User"},{"value":"B","display":"b","type":"User"}]}`},
+		{name: "what a member is called is not the client's to say", on: group, rt: rt, ops: `{"op":"add","path":"members[value eq \"A\"].display","value":"a"}`, fail: scim.Mutability},
 		{name: "a whole member can be replaced", on: group, rt: rt, ops: `{"op":"replace","path":"members[value eq \"A\"]","value":{"value":"C"}}`,
 			want: `{"members":[{"value":"C"},{"value":"B","display":"b"}]}`},
 		{name: "replace sets the whole list", on: group, rt: rt, ops: `{"op":"replace","path":"members","value":[{"value":"B"},{"value":"B"}]}`, want: `{"members":[{"value":"B"}]}`},
@@ -203,7 +204,9 @@ func TestExamplesOfTheRFC(t *testing.T) {
 	group := `{"schemas":["` + scim.GroupSchema + `"],"id":"acbf3ae7","displayName":"Group A","members":[
 		{"display":"Mandy Pepperidge","$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"},
 		{"display":"James Smith","$ref":"https://example.com/v2/Users/08e1d05d","value":"08e1d05d"}]}`
-	babs := `{"display":"Babs Jensen","$ref":"https://example.com/v2/Users/2819c223...413861904646","value":"2819c223-7f76-453a-919d-413861904646"}`
+	// What members are called is read-only here, so what the examples say of it is passed over.
+	named := `{"display":"Babs Jensen","$ref":"https://example.com/v2/Users/2819c223...413861904646","value":"2819c223-7f76-453a-919d-413861904646"}`
+	babs := `{"$ref":"https://example.com/v2/Users/2819c223...413861904646","value":"2819c223-7f76-453a-919d-413861904646"}`
 	mandy := `{"display":"Mandy Pepperidge","$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"}`
 	james := `{"display":"James Smith","$ref":"https://example.com/v2/Users/08e1d05d","value":"08e1d05d"}`
 	address := `{"type":"work","streetAddress":"911 Universal City Plaza","locality":"Hollywood","region":"CA","postalCode":"91608","country":"US","formatted":"911 Universal City Plaza\nHollywood, CA 91608 US","primary":true}`
@@ -212,16 +215,17 @@ func TestExamplesOfTheRFC(t *testing.T) {
 		"emails":[{"value":"bjensen@example.com","type":"work"},{"value":"babs@jensen.org","type":"home"}]}`
 	rt := schema.GroupType()
 	runAll(t, []step{
-		{name: "add a member", on: group, rt: rt, ops: `{"op":"add","path":"members","value":[` + babs + `]}`, want: `{"members":[` + mandy + `,` + james + `,` + babs + `]}`},
+		{name: "add a member", on: group, rt: rt, ops: `{"op":"add","path":"members","value":[` + named + `]}`, want: `{"members":[` + mandy + `,` + james + `,` + babs + `]}`},
 		{name: "add without path", on: bareUser, ops: `{"op":"add","value":{"emails":[{"value":"babs@jensen.org","type":"home"}],"nickname":"Babs"}}`,
 			want: `{"emails":[{"value":"babs@jensen.org","type":"home"}],"nickName":"Babs"}`},
 		{name: "remove a member", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"2819c223\"]"}`, want: `{"members":[` + james + `]}`},
 		{name: "remove all members", on: group, rt: rt, ops: `{"op":"remove","path":"members"}`, want: `{"members":null}`},
 		{name: "remove work emails containing example.com", on: user, ops: `{"op":"remove","path":"emails[type eq \"work\" and value ew \"example.com\"]"}`,
 			want: `{"emails":[{"value":"babs@jensen.org","type":"home"}]}`},
-		{name: "remove and add a member", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"2819c223\"]"},{"op":"add","path":"members","value":[` + babs + `]}`,
+		{name: "remove and add a member", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"2819c223\"]"},{"op":"add","path":"members","value":[` + named + `]}`,
 			want: `{"members":[` + james + `,` + babs + `]}`},
-		{name: "replace all members", on: group, rt: rt, ops: `{"op":"replace","path":"members","value":[` + mandy + `,` + babs + `]}`, want: `{"members":[` + mandy + `,` + babs + `]}`},
+		{name: "replace all members", on: group, rt: rt, ops: `{"op":"replace","path":"members","value":[` + mandy + `,` + named + `]}`,
+			want: `{"members":[{"$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"},` + babs + `]}`},
 		{name: "replace the work address", on: user, ops: `{"op":"replace","path":"addresses[type eq \"work\"]","value":` + address + `}`,
 			want: `{"addresses":[` + address + `,{"type":"home","streetAddress":"456 Hollywood Blvd"}]}`},
 		{name: "replace a street", on: user, ops: `{"op":"replace","path":"addresses[type eq \"work\"].streetAddress","value":"1010 Broadway Ave"}`,

@@ -83,8 +83,8 @@ func TestCharacteristicsThatAreNotTheDefault(t *testing.T) {
 	}
 	require.Empty(t, cmp.Diff(user, describe(User())))
 	require.Empty(t, cmp.Diff(map[string]string{
-		"displayName": "required", "members": "complex multi", "members.value": "exact immutable", "members.$ref": "reference exact immutable ->User ->Group",
-		"members.display": "immutable", "members.type": "immutable",
+		"displayName": "required", "members": "complex multi", "members.value": "required exact immutable", "members.$ref": "reference exact immutable ->User ->Group",
+		"members.display": "readOnly request", "members.type": "immutable",
 	}, describe(Group())))
 	require.Empty(t, cmp.Diff(map[string]string{
 		"manager": "complex", "manager.value": "exact", "manager.$ref": "reference exact ->User", "manager.displayName": "readOnly",

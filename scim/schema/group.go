@@ -11,18 +11,19 @@ func GroupType() *ResourceType {
 }
 
 // Group returns the Group schema of RFC 7643 section 8.7.1 with the verified errata. Beyond the listing members have
-// "display" (erratum 6011; clients send it) and members.value, which holds an id, compares exactly. The value is the
-// caller's own.
+// "display" (erratum 6011). It is what the member is called now, so it is read-only, what clients send for it is passed over,
+// and it is shown when it is asked for: a group of many members is read more often than looked at. And members.value, which
+// holds an id, compares exactly and is required (section 4.2). The value is the caller's own.
 func Group() *Schema {
 	return &Schema{
 		ID: scim.GroupSchema, Name: "Group", Description: "Group",
 		Attributes: complete([]*Attribute{
 			{Name: "displayName", Required: true, Description: "A human-readable name for the Group."},
 			{Name: "members", Type: Complex, MultiValued: true, Description: "A list of members of the Group.", SubAttributes: []*Attribute{
-				{Name: "value", CaseExact: true, Mutability: Immutable, Description: "Identifier of the member of this Group."},
+				{Name: "value", Required: true, CaseExact: true, Mutability: Immutable, Description: "Identifier of the member of this Group."},
 				{Name: "$ref", Type: Reference, Mutability: Immutable, ReferenceTypes: []string{"User", "Group"},
 					Description: "The URI corresponding to a SCIM resource that is a member of this Group."},
-				{Name: "display", Mutability: Immutable, Description: displayText},
+				{Name: "display", Mutability: ReadOnly, Returned: Request, Description: "The name of the member, as it is now."},
 				{Name: "type", Mutability: Immutable, CanonicalValues: []string{"User", "Group"},
 					Description: "A label indicating the type of resource, e.g., 'User' or 'Group'."},
 			}},

@@ -14,8 +14,8 @@ type Projection struct {
 	Attributes []scim.AttrPath
 	// ExcludedAttributes are left out of the default set; attributes always returned stay.
 	ExcludedAttributes []scim.AttrPath
-	// Written are the attributes a POST, PUT or PATCH named in its body. Of those, the ones that are returned on request
-	// belong to its answer (RFC 7643 section 7).
+	// Written are the attributes and sub-attributes a POST, PUT or PATCH named in its body. Of those, the ones that are
+	// returned on request belong to its answer (RFC 7643 section 7).
 	Written []scim.AttrPath
 }
 
@@ -180,7 +180,7 @@ func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
 	case Always:
 		return true
 	case Request:
-		return named == exactly || named == inside || written != unmentioned
+		return named == exactly || named == inside || written == exactly || written == inside
 	}
 	if v.restrict {
 		return named != unmentioned

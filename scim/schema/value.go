@@ -138,6 +138,7 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 		in = a.unpacked(in)
 	}
 	out := &scim.Object{}
+	given := false
 	for name, v := range in.All() {
 		sub := a.SubAttribute(name)
 		if sub == nil {
@@ -147,6 +148,7 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 			}
 			continue
 		}
+		given = given || v != nil
 		if sub.Mutability == ReadOnly {
 			continue
 		}
@@ -159,7 +161,7 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 			out.Set(sub.Name, c)
 		}
 	}
-	if out.Len() == 0 {
+	if out.Len() == 0 && !given {
 		return nil, nil
 	}
 	for _, sub := range a.SubAttributes {
@@ -167,6 +169,9 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 			path.Sub = sub.Name
 			return nil, invalid(path, "is required")
 		}
+	}
+	if out.Len() == 0 {
+		return nil, nil
 	}
 	return out, nil
 }
