@@ -74,7 +74,7 @@ func sortable(r schema.Resolved) (schema.Resolved, error) {
 		}
 		r.Path.Sub = r.Sub.Name
 	}
-	if r.Attribute.Returned == schema.Never || valueOf(r).Returned == schema.Never {
+	if r.Attribute.Secret() || valueOf(r).Secret() {
 		return refuse("is never returned, and its order would tell its values")
 	}
 	return r, nil

@@ -84,7 +84,7 @@ func checkResolved(r schema.Resolved, op Op, value any, accept lenient.Set) erro
 		return illegal("%s is a schema, not an attribute", r.Path)
 	}
 	a := r.Attribute
-	if a.Returned == schema.Never || r.Sub != nil && r.Sub.Returned == schema.Never {
+	if a.Secret() || r.Sub != nil && r.Sub.Secret() {
 		return illegal("%s cannot be used in a filter", r.Path)
 	}
 	switch {
@@ -108,7 +108,7 @@ func defaultSub(a *schema.Attribute) *schema.Attribute {
 }
 
 func checkComparison(path string, a *schema.Attribute, op Op, value any, accept lenient.Set) error {
-	if a.Returned == schema.Never {
+	if a.Secret() {
 		return illegal("%s cannot be used in a filter", path)
 	}
 	if op == Pr {

@@ -61,7 +61,7 @@ func EvalElement(e Expr, element any, a *schema.Attribute) bool {
 
 func evalValuePath(e ValuePath, r *scim.Resource, rt *schema.ResourceType) bool {
 	res, ok := rt.Resolve(e.Path)
-	if !ok || res.Attribute == nil || res.Sub != nil || res.Attribute.Returned == schema.Never {
+	if !ok || res.Attribute == nil || res.Sub != nil || res.Attribute.Secret() {
 		return false
 	}
 	v, _ := res.Lookup(r)
@@ -91,7 +91,7 @@ func evalAttribute(path scim.AttrPath, op Op, operand any, r *scim.Resource, rt 
 		return op == Pr && present(v)
 	}
 	a := res.Attribute
-	if a.Returned == schema.Never {
+	if a.Secret() {
 		return false
 	}
 	sub := res.Sub
@@ -114,7 +114,9 @@ func evalPart(name string, op Op, operand any, element any, a *schema.Attribute)
 		return false
 	}
 	if o, ok := element.(*scim.Object); ok {
-		element, _ = o.Get(sub.Name)
+		if element, _ = o.Get(sub.Name); op != Pr && operand != nil {
+			element = assumed(sub, element)
+		}
 	}
 	return evalValues(sub, nil, op, operand, element)
 }
@@ -130,7 +132,7 @@ func elementAttribute(a *schema.Attribute, name string) *schema.Attribute {
 // evalValues applies the operator to a stored value of the definition a. Where v is, or is an array of, objects, sub says
 // which part of them is meant.
 func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
-	if a.Returned == schema.Never {
+	if a.Secret() {
 		return false
 	}
 	switch {
@@ -145,10 +147,19 @@ func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	return anyElement(a, sub, op, operand, v)
 }
 
+// assumed is the value of a part for a comparison: an element that says nothing of "primary" is not primary (RFC 7643
+// section 2.4).
+func assumed(a *schema.Attribute, v any) any {
+	if v == nil && a.Type == schema.Boolean && scim.EqualName(a.Name, "primary") {
+		return false
+	}
+	return v
+}
+
 func anyElement(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	if list, ok := v.([]any); ok {
 		for _, e := range list {
-			if compare(a, op, part(e, sub), operand) {
+			if compare(a, op, assumed(a, part(e, sub)), operand) {
 				return true
 			}
 		}
@@ -248,7 +259,7 @@ func equal(a *schema.Attribute, v, operand any) bool {
 		case a.Type == schema.Binary:
 			return strings.TrimRight(s, "=") == strings.TrimRight(t, "=")
 		case a.Type == schema.Reference && !slices.Contains(a.ReferenceTypes, "external"):
-			return fold.Exact(withoutVersion(s)) == fold.Exact(withoutVersion(t))
+			return sameResource(fold.Exact(withoutVersion(s)), fold.Exact(withoutVersion(t)))
 		case a.CaseExact:
 			return fold.Exact(s) == fold.Exact(t)
 		}
@@ -310,6 +321,18 @@ func boolean(v any) (value, ok bool) {
 		return false, scim.EqualName(v, "false")
 	}
 	return false, false
+}
+
+// sameResource says whether two URIs of resources are the same. A relative one is relative to the base of the service (RFC 7643
+// section 2.3.7), so it is the end of an absolute one.
+func sameResource(s, t string) bool {
+	switch relative := [2]bool{!strings.Contains(s, "://"), !strings.Contains(t, "://")}; {
+	case relative[0] && !relative[1]:
+		return s != "" && strings.HasSuffix(t, "/"+strings.TrimPrefix(s, "/"))
+	case relative[1] && !relative[0]:
+		return sameResource(t, s)
+	}
+	return strings.TrimPrefix(s, "/") == strings.TrimPrefix(t, "/")
 }
 
 // withoutVersion leaves out of the URI of a resource the version of the protocol before its endpoint: with it, with another one

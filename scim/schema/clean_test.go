@@ -377,7 +377,9 @@ func TestWrittenMattersOnlyToTypesThatReturnOnRequest(t *testing.T) {
 	inside.Extensions = append(inside.Extensions, Extension{Schema: &Schema{ID: "urn:example:Inside", Attributes: complete([]*Attribute{
 		{Name: "box", Type: Complex, SubAttributes: []*Attribute{{Name: "asked", Returned: Request}}}})}})
 	require.True(t, inside.ReturnsOnRequest(), "a sub-attribute of an extension counts")
-	for _, rt := range []*ResourceType{UserType(), GroupType()} {
+	require.True(t, GroupType().ReturnsOnRequest(), "members.display")
+	rooms := &ResourceType{Name: "Room", Schema: &Schema{ID: "urn:example:Room", Attributes: complete([]*Attribute{{Name: "displayName"}})}}
+	for _, rt := range []*ResourceType{UserType(), rooms} {
 		require.False(t, rt.ReturnsOnRequest())
 		full := resource(t, `{`+base+`,"displayName":"d","name":{"familyName":"f"},"emails":[{"value":"a@b"}],"password":"p","`+ent+`":{"department":"d"}}`)
 		var written []scim.AttrPath

@@ -4,7 +4,7 @@ import "cmp"
 
 // Definitions in Go and in schema documents leave out what is usual; complete writes the defaults of RFC 7643 section 2.2
 // into them, so that readers see every characteristic. References and binaries compare exactly by sections 2.3.6 and
-// 2.3.7, whatever the listings of section 8.7 print (errata 6001, 8472).
+// 2.3.7, whatever the listings of section 8.7 print (errata 6001, 8472). What is write-only is returned never.
 func complete(attributes []*Attribute) []*Attribute {
 	for _, a := range attributes {
 		a.Type = cmp.Or(a.Type, String)
@@ -13,6 +13,9 @@ func complete(attributes []*Attribute) []*Attribute {
 		a.Uniqueness = cmp.Or(a.Uniqueness, None)
 		if a.Type == Reference || a.Type == Binary {
 			a.CaseExact = true
+		}
+		if a.Secret() {
+			a.Returned = Never
 		}
 		complete(a.SubAttributes)
 	}

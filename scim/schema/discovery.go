@@ -68,7 +68,11 @@ func (a *Attribute) definition() *scim.Object {
 		o.Set("caseExact", a.CaseExact)
 	}
 	o.Set("mutability", string(cmp.Or(a.Mutability, ReadWrite)))
-	o.Set("returned", string(cmp.Or(a.Returned, Default)))
+	returned := cmp.Or(a.Returned, Default)
+	if a.Secret() {
+		returned = Never
+	}
+	o.Set("returned", string(returned))
 	if kind != Boolean && kind != Complex {
 		o.Set("uniqueness", string(cmp.Or(a.Uniqueness, None)))
 	}

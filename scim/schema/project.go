@@ -174,9 +174,10 @@ func (v *view) attribute(a *Attribute, value any) (any, bool) {
 
 // shows applies the returned characteristic.
 func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
-	switch a.Returned {
-	case Never:
+	if a.Secret() {
 		return false
+	}
+	switch a.Returned {
 	case Always:
 		return true
 	case Request:

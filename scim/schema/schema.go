@@ -67,6 +67,10 @@ type Attribute struct {
 	SubAttributes   []*Attribute
 }
 
+// Secret says whether the values of the attribute are for nobody to read: returned never, or write-only, whatever else its
+// definition says (RFC 7643 section 7). Secrets are in no answer and can be neither filtered nor sorted by.
+func (a *Attribute) Secret() bool { return a.Returned == Never || a.Mutability == WriteOnly }
+
 // Schema is a named set of attributes (RFC 7643 section 7). ID is its URN.
 type Schema struct {
 	ID, Name, Description string
