@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -58,102 +60,179 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 	}
 }
 
-// BenchmarkGrowth measures every kind of request with few users and with many. The metric "growth" is what a request costs
-// compared with the first size, or with the thing that the name says.
+// grown is a server with users, and what the requests of the growth benchmarks need of it.
+type grown struct {
+	h              http.Handler
+	users          int
+	far, farSorted string // cursors near the end
+	turn, made     int
+}
+
+func newGrown(b *testing.B, users int) *grown {
+	b.Helper()
+	store := storeOn(b, sqldbtest.SQLite(b, sqldbtest.Durable))
+	grow(b, store, users)
+	h, err := scimserver.New(scimserver.Options{Store: store, Tokens: scimserver.StaticTokens(token)})
+	require.NoError(b, err)
+	g := &grown{h: h, users: users}
+	g.far, g.farSorted = g.walk(b, ""), g.walk(b, "&sortBy=userName")
+	return g
+}
+
+// walk returns a cursor near the end.
+func (g *grown) walk(b *testing.B, query string) (cursor string) {
+	page := func(count int) {
+		o, err := scim.Decode(g.ask(b, http.MethodGet, fmt.Sprintf("/Users?attributes=id&count=%d%s&cursor=%s", count, query, cursor), "", http.StatusOK))
+		require.NoError(b, err)
+		cursor = o.Text("nextCursor")
+	}
+	for range g.users/1000 - 1 {
+		page(1000)
+	}
+	if cursor == "" {
+		page(500)
+	}
+	return cursor
+}
+
+func (g *grown) ask(b *testing.B, method, target, body string, want int) []byte {
+	w := send(g.h, method, target, body)
+	if w.Code != want {
+		b.Fatal(method, target, w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
+
+// anyone is the name of another user with each call.
+func (g *grown) anyone() string {
+	g.turn = (g.turn + 7919) % g.users
+	return fmt.Sprintf("user%07d", g.turn)
+}
+
+// task is a request to a server, or a few.
+type task func(b *testing.B, g *grown)
+
+func getting(target func(g *grown) string) task {
+	return func(b *testing.B, g *grown) { g.ask(b, http.MethodGet, target(g), "", http.StatusOK) }
+}
+
+// moving removes a member of a group and adds it again.
+func moving(group string) task {
+	return func(b *testing.B, g *grown) {
+		for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000003\"]"}`, `{"op":"add","path":"members","value":[{"value":"id-user0000003"}]}`} {
+			g.ask(b, http.MethodPatch, "/Groups/id-"+group, fmt.Sprintf(`{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage, operation), http.StatusNoContent)
+		}
+	}
+}
+
+func posting(b *testing.B, g *grown) {
+	g.made++
+	g.ask(b, http.MethodPost, "/Users", benchUser(fmt.Sprintf("zoe%d", g.made)), http.StatusCreated)
+}
+
+func patching(b *testing.B, g *grown) {
+	g.made++
+	g.ask(b, http.MethodPatch, "/Users/id-"+g.anyone(), fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made), http.StatusOK)
+}
+
+// page is a list of 100. Pages are compared without groups, which not all users have.
+func page(rest func(g *grown) string) task {
+	return getting(func(g *grown) string { return "/Users?count=100&excludedAttributes=groups" + rest(g) })
+}
+
+func constantly(text string) func(*grown) string { return func(*grown) string { return text } }
+
+// BenchmarkGrowth measures every kind of request with few users and with many, and the far end of lists against their
+// beginning. What is compared takes turns, so that other work on the machine slows all of it down alike. The metric "us" is
+// the cost of a request in microseconds, "growth" that cost in parts of the first one's; both are medians of all turns.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := []int{1000, 100_000}
 	if *million {
 		sizes = append(sizes, 1_000_000)
 	}
-	costs := map[string]float64{} // nanoseconds by the name of what others are compared with
-	for _, users := range sizes {
-		b.Run(fmt.Sprintf("users=%d", users), func(b *testing.B) {
-			store := storeOn(b, sqldbtest.SQLite(b, sqldbtest.Durable))
-			grow(b, store, users)
-			h, err := scimserver.New(scimserver.Options{Store: store, Tokens: scimserver.StaticTokens(token)})
-			require.NoError(b, err)
-			var turn int
-			anyone := func() string { turn = (turn + 7919) % users; return fmt.Sprintf("user%07d", turn) }
-			ask := func(b *testing.B, method, target, body string, want int) []byte {
-				w := send(h, method, target, body)
-				if w.Code != want {
-					b.Fatal(method, target, w.Code, w.Body)
-				}
-				return w.Body.Bytes()
+	servers := make([]*grown, len(sizes))
+	for i, users := range sizes {
+		servers[i] = newGrown(b, users)
+	}
+	for _, m := range []struct {
+		name string
+		task task
+	}{
+		{"get", getting(func(g *grown) string { return "/Users/id-" + g.anyone() })},
+		{"userName-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+g.anyone()+`"`) })},
+		{"externalId-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.anyone()+`"`) })},
+		{"post", posting},
+		{"patch", patching},
+		{"group-without-members", getting(constantly("/Groups/id-large?excludedAttributes=members"))},
+		{"cursor-first", page(constantly("&cursor="))},
+		{"cursor-sorted-first", page(constantly("&sortBy=userName&cursor="))},
+		{"index-first", page(constantly(""))},
+		{"scan", getting(constantly("/Users?count=10&filter=" + url.QueryEscape(`title eq "Title 7"`)))},
+		{"scan-sorted", getting(constantly("/Users?count=10&sortBy=title"))},
+	} {
+		b.Run(m.name, func(b *testing.B) {
+			var all []contender
+			for i, g := range servers {
+				all = append(all, contender{fmt.Sprint(sizes[i]), func(b *testing.B) { m.task(b, g) }})
 			}
-			get := func(target func() string) func(b *testing.B) {
-				return func(b *testing.B) { ask(b, http.MethodGet, target(), "", http.StatusOK) }
-			}
-			// A cursor near the end. The pages are compared without groups, which not all users have.
-			walk := func(query string) string {
-				cursor := ""
-				for range users/1000 - 1 {
-					o, err := scim.Decode(ask(b, http.MethodGet, "/Users?attributes=id&count=1000"+query+"&cursor="+cursor, "", http.StatusOK))
-					require.NoError(b, err)
-					cursor = o.Text("nextCursor")
-				}
-				if cursor == "" {
-					o, err := scim.Decode(ask(b, http.MethodGet, "/Users?attributes=id&count=500"+query+"&cursor=", "", http.StatusOK))
-					require.NoError(b, err)
-					cursor = o.Text("nextCursor")
-				}
-				return cursor
-			}
-			far, farSorted := walk(""), walk("&sortBy=userName")
-			created := 0
-			member := func(group string) func(b *testing.B) {
-				return func(b *testing.B) {
-					for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000003\"]"}`, `{"op":"add","path":"members","value":[{"value":"id-user0000003"}]}`} {
-						ask(b, http.MethodPatch, "/Groups/id-"+group, fmt.Sprintf(`{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage, operation), http.StatusNoContent)
-					}
-				}
-			}
-			for _, m := range []struct {
-				name, than string // than defaults to the same with the first size
-				run        func(b *testing.B)
-			}{
-				{"get", "", get(func() string { return "/Users/id-" + anyone() })},
-				{"userName-eq", "", get(func() string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+anyone()+`"`) })},
-				{"externalId-eq", "", get(func() string { return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+anyone()+`"`) })},
-				{"post", "", func(b *testing.B) {
-					created++
-					ask(b, http.MethodPost, "/Users", benchUser(fmt.Sprintf("zoe%d", created)), http.StatusCreated)
-				}},
-				{"patch", "", func(b *testing.B) {
-					created++
-					ask(b, http.MethodPatch, "/Users/id-"+anyone(), fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, created), http.StatusOK)
-				}},
-				{"member-of-10", "", member("small")},
-				{"member-of-all", fmt.Sprintf("member-of-10/%d", users), member("large")},
-				{"group-without-members", "", get(func() string { return "/Groups/id-large?excludedAttributes=members" })},
-				{"cursor-first", "", get(func() string { return "/Users?count=100&excludedAttributes=groups&cursor=" })},
-				{"cursor-far", fmt.Sprintf("cursor-first/%d", users), get(func() string { return "/Users?count=100&excludedAttributes=groups&cursor=" + far })},
-				{"cursor-sorted-first", "", get(func() string { return "/Users?count=100&excludedAttributes=groups&sortBy=userName&cursor=" })},
-				{"cursor-sorted-far", fmt.Sprintf("cursor-sorted-first/%d", users), get(func() string { return "/Users?count=100&excludedAttributes=groups&sortBy=userName&cursor=" + farSorted })},
-				{"index-first", "", get(func() string { return "/Users?count=100&excludedAttributes=groups" })},
-				{"index-far", fmt.Sprintf("index-first/%d", users), get(func() string {
-					return fmt.Sprintf("/Users?count=100&excludedAttributes=groups&startIndex=%d", users-100)
-				})},
-				{"scan", "", get(func() string { return "/Users?count=10&filter=" + url.QueryEscape(`title eq "Title 7"`) })},
-				{"scan-sorted", "", get(func() string { return "/Users?count=10&sortBy=title" })},
-			} {
-				b.Run(m.name, func(b *testing.B) {
-					n := 0
-					for b.Loop() {
-						m.run(b)
-						n++
-					}
-					cost := float64(b.Elapsed().Nanoseconds()) / float64(n)
-					costs[fmt.Sprintf("%s/%d", m.name, users)] = cost
-					than := m.than
-					if than == "" {
-						than = fmt.Sprintf("%s/%d", m.name, sizes[0])
-					}
-					if base := costs[than]; base > 0 {
-						b.ReportMetric(cost/base, "growth")
-					}
-				})
-			}
+			compete(b, all)
 		})
 	}
+	for _, m := range []struct {
+		name         string
+		first, other string
+		base, task   task
+	}{
+		{"member", "of-10", "of-all", moving("small"), moving("large")},
+		{"cursor", "first", "far", page(constantly("&cursor=")), page(func(g *grown) string { return "&cursor=" + g.far })},
+		{"cursor-sorted", "first", "far", page(constantly("&sortBy=userName&cursor=")), page(func(g *grown) string { return "&sortBy=userName&cursor=" + g.farSorted })},
+		{"index", "first", "far", page(constantly("")), page(func(g *grown) string { return fmt.Sprintf("&startIndex=%d", g.users-100) })},
+	} {
+		for _, g := range servers {
+			b.Run(fmt.Sprintf("%s/users=%d", m.name, g.users), func(b *testing.B) {
+				compete(b, []contender{
+					{m.first, func(b *testing.B) { m.base(b, g) }},
+					{m.other, func(b *testing.B) { m.task(b, g) }},
+				})
+			})
+		}
+	}
+}
+
+// contender is one of the things that a benchmark compares.
+type contender struct {
+	name string
+	run  func(b *testing.B)
+}
+
+// growthTurn is how long a contender keeps its turn, at least once.
+const growthTurn = 20 * time.Millisecond
+
+// compete runs the contenders in turns and compares each with the first.
+func compete(b *testing.B, all []contender) {
+	costs := make([][]float64, len(all))
+	ratios := make([][]float64, len(all))
+	for b.Loop() {
+		for i, c := range all {
+			n, started := 0, time.Now()
+			for n == 0 || time.Since(started) < growthTurn {
+				c.run(b)
+				n++
+			}
+			costs[i] = append(costs[i], float64(time.Since(started).Microseconds())/float64(n))
+			ratios[i] = append(ratios[i], costs[i][len(costs[i])-1]/costs[0][len(costs[0])-1])
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of all contenders together: means nothing
+	for i, c := range all {
+		b.ReportMetric(median(costs[i]), "us/"+c.name)
+		if i > 0 {
+			b.ReportMetric(median(ratios[i]), "growth/"+c.name)
+		}
+	}
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
