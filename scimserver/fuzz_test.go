@@ -81,6 +81,82 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
+// FuzzBulk sends hostile bulk bodies, and wants that no job is answered by a 5xx as a whole or in part, that every answer is SCIM and
+// not out of proportion, and that what was there stays.
+func FuzzBulk(f *testing.F) {
+	handler, err := scimserver.New(scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token), PasswordCost: 4,
+		Limits: scimserver.Limits{MaxBulkOperations: 30, MaxBulkPayload: 1 << 16}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	kept := send(handler, http.MethodPost, "/Groups", `{"schemas":["`+scim.GroupSchema+`"],"displayName":"kept"}`)
+	o, err := scim.Decode(kept.Body.Bytes())
+	if err != nil || kept.Code != http.StatusCreated {
+		f.Fatal(kept.Code, err)
+	}
+	group := "/Groups/" + o.Text("id")
+	const newUser, newGroup = `{"schemas":["` + scim.UserSchema + `"],"userName":"u"}`, `{"schemas":["` + scim.GroupSchema + `"],"displayName":"g","members":[{"value":"bulkId:b"},{"value":"bulkId:a"}]}`
+	const change = `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"add","path":"members[value eq \"bulkId:a\"]","value":{}}]}`
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, "GET", ""}
+	for _, seed := range []struct {
+		method1            uint8
+		path1, id1, data1  string
+		method2            uint8
+		path2, ref2, data2 string
+	}{
+		{0, "/Users", "a", newUser, 0, "/Groups", "b", newGroup},
+		{0, "/Groups", "a", newGroup, 0, "/Groups", "b", newGroup},
+		{0, "/Groups", "b", newGroup, 2, "/Groups/bulkId:b", "", change},
+		{3, "/Users/bulkId:bulkId:a", "", "", 1, "/Users/%00", `W/"1"`, "{}"},
+		{0, "/Users", "bulkId:a", `{"$ref":"/bulkId:","path":"\"bulkId:\"","x":[["bulkId:a"]]}`, 5, group, "", change},
+		{4, "//Users", "a", "[]", 2, group, "x", `{"schemas":[],"Operations":[{"op":"remove","path":"members","value":["bulkId:a"]}]}`},
+	} {
+		f.Add("", seed.method1, seed.path1, seed.id1, seed.data1, seed.method2, seed.path2, seed.ref2, seed.data2)
+	}
+	f.Add(`{"schemas":["`+scim.BulkRequestMessage+`"],"failOnErrors":1,"Operations":[null,1,{"method":1,"path":[],"bulkId":{},"data":[]}]}`, uint8(0), "", "", "", uint8(0), "", "", "")
+	// operation is one of a job. What is no JSON object comes as a text in one.
+	operation := func(method uint8, path, bulkID, data string) *scim.Object {
+		o, err := scim.Decode([]byte(data))
+		if err != nil {
+			o = scim.NewObject(scim.Member{Name: "value", Value: data})
+		}
+		return scim.NewObject(scim.Member{Name: "method", Value: methods[int(method)%len(methods)]}, scim.Member{Name: "path", Value: path},
+			scim.Member{Name: "bulkId", Value: bulkID}, scim.Member{Name: "version", Value: ""}, scim.Member{Name: "data", Value: o})
+	}
+	f.Fuzz(func(t *testing.T, body string, method1 uint8, path1, id1, data1 string, method2 uint8, path2, id2, data2 string) {
+		if body == "" {
+			body = string(scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkRequestMessage}}, scim.Member{Name: "Operations", Value: []any{
+				operation(method1, path1, id1, data1), operation(method2, path2, id2, data2)}}).AppendJSON(nil))
+		}
+		w := send(handler, http.MethodPost, "/Bulk", body)
+		if w.Code >= 500 {
+			t.Fatalf("%s: %d %s", body, w.Code, w.Body)
+		}
+		answer, err := scim.Decode(w.Body.Bytes())
+		if err != nil {
+			t.Fatalf("%s: the answer is not JSON: %v\n%s", body, err, w.Body)
+		}
+		if w.Body.Len() > 10*len(body)+30*1000 {
+			t.Fatalf("an answer of %d bytes to %d", w.Body.Len(), len(body))
+		}
+		for _, v := range answer.Array("Operations") {
+			result := v.(*scim.Object)
+			if strings.HasPrefix(result.Text("status"), "5") {
+				t.Fatalf("%s: %s", body, result.AppendJSON(nil))
+			}
+			// What a job made goes again, so that the store does not grow with the number of runs.
+			if location := result.Text("location"); result.Text("status") == "201" {
+				if w := send(handler, http.MethodDelete, strings.TrimPrefix(location, "http://localhost"), ""); w.Code != http.StatusNoContent && w.Code != http.StatusNotFound {
+					t.Fatalf("DELETE %s: %d %s", location, w.Code, w.Body)
+				}
+			}
+		}
+		if w := send(handler, http.MethodGet, group, ""); w.Code != http.StatusOK && !strings.Contains(body, group) {
+			t.Fatalf("%s: the group is gone", body)
+		}
+	})
+}
+
 // send calls the handler without a network.
 func send(h http.Handler, method, target, body string) *httptest.ResponseRecorder {
 	u, err := url.Parse("http://localhost" + target)

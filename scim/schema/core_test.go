@@ -105,6 +105,34 @@ func TestUserHasTheAttributesOfTheRFC(t *testing.T) {
 	require.Equal(t, []string{"formatted", "streetAddress", "locality", "region", "postalCode", "country", "type", "primary"}, names)
 }
 
+// The schemas of RFC 7643 section 8.7.2.
+func TestTheSchemasOfDiscovery(t *testing.T) {
+	required := func(attributes []*Attribute) (names []string) {
+		for _, a := range attributes {
+			if a.Required {
+				names = append(names, a.Name)
+			}
+		}
+		return names
+	}
+	for _, s := range []*Schema{ServiceProviderConfig(), ResourceTypeSchema(), SchemaSchema()} {
+		each(s.Attributes, "", func(path string, a *Attribute) { require.Equal(t, ReadOnly, a.Mutability, "%s %s", s.Name, path) })
+	}
+	require.Equal(t, []string{"patch", "bulk", "filter", "changePassword", "sort", "etag", "authenticationSchemes"}, required(ServiceProviderConfig().Attributes))
+	require.Equal(t, []string{"name", "endpoint", "schema"}, required(ResourceTypeSchema().Attributes))
+	extensions := ResourceTypeSchema().Attribute("schemaExtensions")
+	require.True(t, extensions.MultiValued)
+	require.Equal(t, Complex, extensions.Type)
+	require.Equal(t, []string{"schema", "required"}, required(extensions.SubAttributes))
+	for _, name := range []string{"id", "name", "description", "attributes"} {
+		require.NotNil(t, SchemaSchema().Attribute(name), name)
+	}
+	definition := SchemaSchema().Attribute("attributes")
+	for _, name := range []string{"name", "type", "multiValued", "description", "required", "canonicalValues", "caseExact", "mutability", "returned", "uniqueness", "referenceTypes", "subAttributes"} {
+		require.NotNil(t, definition.SubAttribute(name), name)
+	}
+}
+
 func TestEveryCallGivesItsOwnCopy(t *testing.T) {
 	User().Attribute("userName").Required = false
 	require.True(t, User().Attribute("userName").Required)
