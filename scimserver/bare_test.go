@@ -1,5 +1,3 @@
-//go:build unix
-
 package scimserver_test
 
 import (
@@ -11,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -94,7 +91,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 				client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * bareClients}}
 				defer client.CloseIdleConnections()
 				turns[i] = func(requests int) (elapsed, cpu time.Duration) {
-					cpu, started := cpuTime(b), time.Now()
+					cpu, started := cpuTime(), time.Now()
 					requestAtOnce(b, requests, func() error {
 						var body []byte
 						if m.method == http.MethodPost {
@@ -102,7 +99,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 						}
 						return request(client, m.method, server.URL+m.target, body, m.want)
 					})
-					return time.Since(started), cpuTime(b) - cpu
+					return time.Since(started), cpuTime() - cpu
 				}
 				turns[i](bareClients) // opens the connections
 			}
@@ -167,12 +164,4 @@ func request(client *http.Client, method, target string, body []byte, want int) 
 		return fmt.Errorf("%s %s: %s", method, target, resp.Status)
 	}
 	return nil
-}
-
-// cpuTime is the processor time this process has used.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

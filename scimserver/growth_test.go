@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -143,8 +141,7 @@ func page(rest func(g *grown) string) task {
 func constantly(text string) func(*grown) string { return func(*grown) string { return text } }
 
 // BenchmarkGrowth measures every kind of request with few users and with many, and the far end of lists against their
-// beginning. What is compared takes turns, so that other work on the machine slows all of it down alike. The metric "us" is
-// the cost of a request in microseconds, "growth" that cost in parts of the first one's; both are medians of all turns.
+// beginning. What is compared takes turns; see compete.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := []int{1000, 100_000}
 	if *million {
@@ -197,42 +194,4 @@ func BenchmarkGrowth(b *testing.B) {
 			})
 		}
 	}
-}
-
-// contender is one of the things that a benchmark compares.
-type contender struct {
-	name string
-	run  func(b *testing.B)
-}
-
-// growthTurn is how long a contender keeps its turn, at least once.
-const growthTurn = 20 * time.Millisecond
-
-// compete runs the contenders in turns and compares each with the first.
-func compete(b *testing.B, all []contender) {
-	costs := make([][]float64, len(all))
-	ratios := make([][]float64, len(all))
-	for b.Loop() {
-		for i, c := range all {
-			n, started := 0, time.Now()
-			for n == 0 || time.Since(started) < growthTurn {
-				c.run(b)
-				n++
-			}
-			costs[i] = append(costs[i], float64(time.Since(started).Microseconds())/float64(n))
-			ratios[i] = append(ratios[i], costs[i][len(costs[i])-1]/costs[0][len(costs[0])-1])
-		}
-	}
-	b.ReportMetric(0, "ns/op") // of all contenders together: means nothing
-	for i, c := range all {
-		b.ReportMetric(median(costs[i]), "us/"+c.name)
-		if i > 0 {
-			b.ReportMetric(median(ratios[i]), "growth/"+c.name)
-		}
-	}
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }

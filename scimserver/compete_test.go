@@ -1,0 +1,53 @@
+package scimserver_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// contender is one of the things that a benchmark compares.
+type contender struct {
+	name string
+	run  func(b *testing.B)
+}
+
+// turnTime is how long a contender keeps its turn, at least once.
+const turnTime = 20 * time.Millisecond
+
+// compete runs the contenders in turns, so that other work on the machine slows them down alike, and compares each with the
+// first. The metric "us" is the cost in microseconds, "growth" that cost in parts of the first one's, and "cpu-growth" the same
+// of the processor time alone, without waiting for the disk; all are medians of all turns.
+func compete(b *testing.B, all []contender) {
+	costs, growth, cpuGrowth := make([][]float64, len(all)), make([][]float64, len(all)), make([][]float64, len(all))
+	for b.Loop() {
+		var cost, cpu float64 // of the first
+		for i, c := range all {
+			n, started, busy := 0, time.Now(), cpuTime()
+			for n == 0 || time.Since(started) < turnTime {
+				c.run(b)
+				n++
+			}
+			took, used := time.Since(started).Seconds()/float64(n), (cpuTime()-busy).Seconds()/float64(n)
+			if i == 0 {
+				cost, cpu = took, used
+			}
+			costs[i] = append(costs[i], took*1e6)
+			growth[i] = append(growth[i], took/cost)
+			cpuGrowth[i] = append(cpuGrowth[i], used/cpu)
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of all contenders together: means nothing
+	for i, c := range all {
+		b.ReportMetric(median(costs[i]), "us/"+c.name)
+		if i > 0 {
+			b.ReportMetric(median(growth[i]), "growth/"+c.name)
+			b.ReportMetric(median(cpuGrowth[i]), "cpu-growth/"+c.name)
+		}
+	}
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
