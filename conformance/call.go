@@ -143,10 +143,36 @@ func (e *callError) Unwrap() error { return e.cause }
 
 // call sends one request and reads the whole answer. The exchange is kept redacted.
 func (s *session) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
-	name := req.Method + " " + req.Path
-	if !unlimited && s.requests >= s.opts.MaxRequests {
-		return nil, &callError{name: name, reason: fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests), budget: true}
+	if err := s.admit(req, unlimited); err != nil {
+		return nil, err
 	}
+	res, err := s.exchange(ctx, req)
+	s.account(err)
+	return res, err
+}
+
+// admit counts a request, unless the budget is used up.
+func (s *session) admit(req Request, unlimited bool) error {
+	if !unlimited && s.requests >= s.opts.MaxRequests {
+		return &callError{name: req.name(), reason: fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests), budget: true}
+	}
+	s.requests++
+	return nil
+}
+
+// account remembers whether an answer came.
+func (s *session) account(err error) {
+	s.unanswered++
+	if err == nil {
+		s.unanswered = 0
+	}
+}
+
+func (r Request) name() string { return r.Method + " " + r.Path }
+
+// exchange is what a call does on the wire. It changes nothing in the session, so that several may run at once.
+func (s *session) exchange(ctx context.Context, req Request) (*Response, error) {
+	name := req.name()
 	ctx, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
 	defer cancel()
 	r, err := s.newRequest(ctx, req)
@@ -155,22 +181,17 @@ func (s *session) call(ctx context.Context, req Request, unlimited bool) (*Respo
 	}
 	var exchange *wirelog.Exchange
 	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e }, wirelog.Options{Secrets: s.secrets, Now: s.opts.Now})
-	s.requests++
 	res, err := transport.RoundTrip(r)
 	if err != nil {
-		s.unanswered++
 		return nil, &callError{name: name, reason: s.explain(err), cause: err}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, MaxBody+1))
 	if err = cmp.Or(err, res.Body.Close()); err != nil {
-		s.unanswered++
 		return nil, &callError{name: name, reason: "the answer broke off: " + s.explain(err), cause: err}
 	}
 	if len(body) > MaxBody {
-		s.unanswered++
 		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20)}
 	}
-	s.unanswered = 0
 	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, exchange: exchange}, nil
 }
 

@@ -99,6 +99,10 @@ func (s *session) missing(n Need) string {
 		return unsupported("patch", true)
 	case NeedSort:
 		return unsupported("sort", false)
+	case NeedBulk:
+		return unsupported("bulk", false)
+	case NeedETag:
+		return unsupported("etag", false)
 	}
 	return ""
 }

@@ -82,6 +82,8 @@ const (
 	NeedFilter      Need = "filter.supported" // the target does not say that it cannot filter
 	NeedPatch       Need = "patch.supported"  // the target does not say that it cannot PATCH
 	NeedSort        Need = "sort.supported"   // the target says that it can sort
+	NeedBulk        Need = "bulk.supported"   // the target says that it takes bulk jobs
+	NeedETag        Need = "etag.supported"   // the target says that it has versions
 )
 
 // A Fixture is a set of objects that several checks only read.

@@ -1,0 +1,40 @@
+package conformance
+
+import (
+	"context"
+	"sync"
+)
+
+// Together sends requests at the same time, each on its own, and returns the answers in the order of the requests. What they
+// create is removed like everything else. One request without an answer ends the check with the outcome Error.
+//
+// The evidence of findings is the last answer; [T.About] chooses another one.
+func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
+	pending := make([]int, len(requests))
+	for i, req := range requests {
+		if err := t.session.admit(req, false); err != nil {
+			panic(noAnswer{err})
+		}
+		pending[i] = t.session.expect(req)
+	}
+	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
+	var all sync.WaitGroup
+	for i, req := range requests {
+		all.Go(func() { answers[i], errs[i] = t.session.exchange(ctx, req) })
+	}
+	all.Wait()
+	// What did come is settled first, or it would never be removed.
+	for i, res := range answers {
+		t.session.account(errs[i])
+		if res != nil {
+			t.last = res.exchange
+			t.session.settle(t.ledger, pending[i], requests[i], res)
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			panic(noAnswer{err})
+		}
+	}
+	return answers
+}
