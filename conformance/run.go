@@ -12,8 +12,11 @@ import (
 
 // Options say what a run does. The zero value, with Checks, is a full run against this machine.
 type Options struct {
-	// Checks are the checks to run, in order: checks.All() or a selection of them. Required.
+	// Checks are the checks to run, in order: checks.All() or a selection of them. Required, unless there are Profiles.
 	Checks []Check
+	// Profiles are the provisioning clients whose conversations are held after the checks; package profiles has them. Defaults
+	// to none.
+	Profiles []Profile
 	// ReadOnly runs only what creates nothing.
 	ReadOnly bool
 	// AllowWrites consents to creating and removing objects on a target that is not this machine. Defaults to no consent,
@@ -81,6 +84,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
 		interrupted := s.runChecks(deadline, result)
+		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
 		s.remove(cleanup, s.shared)
 		s.confirm(cleanup, deletesFail(result))
@@ -111,19 +115,11 @@ func (s *session) cleanupContext(ctx context.Context) (context.Context, context.
 // runChecks runs what the plan says and returns why it stopped before the end, "" when it did not.
 func (s *session) runChecks(ctx context.Context, result *Result) (interrupted string) {
 	plan := s.plan()
-	for i, p := range plan.Checks {
+	for i, p := range plan.Checks[:len(s.opts.Checks)] {
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
 		if p.Skip == "" {
-			switch {
-			case interrupted != "":
-			case ctx.Err() != nil:
-				interrupted = s.overtime(ctx)
-			case s.broken != nil:
-				interrupted = s.broken.Error()
-			case s.unanswered >= maxUnanswered:
-				interrupted = fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.unanswered)
-			case s.requests >= s.opts.MaxRequests:
-				interrupted = fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+			if interrupted == "" {
+				interrupted = s.interruption(ctx)
 			}
 			if interrupted != "" {
 				r.Reason = "not run: " + interrupted
@@ -138,6 +134,41 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	}
 	if interrupted == "" && ctx.Err() != nil {
 		interrupted = s.overtime(ctx)
+	}
+	return interrupted
+}
+
+// interruption returns why nothing more can be run, "" when it can.
+func (s *session) interruption(ctx context.Context) string {
+	switch {
+	case ctx.Err() != nil:
+		return s.overtime(ctx)
+	case s.broken != nil:
+		return s.broken.Error()
+	case s.unanswered >= maxUnanswered:
+		return fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.unanswered)
+	case s.requests >= s.opts.MaxRequests:
+		return fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+	}
+	return ""
+}
+
+// runProfiles holds the conversations of the profiles and returns why that stopped before the end, "" when it did not.
+func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
+	planned, done := len(s.plan().Checks), len(result.Checks)
+	number := 0
+	for _, p := range s.opts.Profiles {
+		for _, c := range p.Conversations {
+			steps, verdict := s.hold(ctx, number, p, c, &interrupted, func(r CheckResult) {
+				done++
+				if s.opts.Progress != nil {
+					s.opts.Progress(done, planned, r)
+				}
+			})
+			result.Checks = append(result.Checks, steps...)
+			result.Profiles = append(result.Profiles, verdict)
+			number++
+		}
 	}
 	return interrupted
 }
