@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
@@ -145,14 +148,17 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// newReferenceServer returns our own service provider with nothing in it.
+// newReferenceServer returns our own service provider with nothing in it. Beside users and groups it serves devices, a type
+// with every characteristic and every data type.
 func newReferenceServer(t *testing.T) http.Handler {
 	t.Helper()
-	layout := sqlstore.NewLayout("scim")
+	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
+	require.NoError(t, err)
+	layout := sqlstore.NewLayout("scim", types...)
 	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
 	require.NoError(t, err)
 	h, err := scimserver.New(scimserver.Options{
-		Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(referenceToken), Prefix: "/scim/v2", PasswordCost: 4,
+		Store: sqlstore.New(docs, layout), Types: types, Tokens: scimserver.StaticTokens(referenceToken), Prefix: "/scim/v2", PasswordCost: 4,
 	})
 	require.NoError(t, err)
 	return h
