@@ -99,6 +99,14 @@ func (s *session) missing(n Need) string {
 		return unsupported("patch", true)
 	case NeedSort:
 		return unsupported("sort", false)
+	case NeedIndex:
+		if index, known := s.caps.ServiceProviderConfig.Complex("pagination").Bool("index"); known && !index {
+			return "the ServiceProviderConfig says that pages by startIndex are not supported"
+		}
+	case NeedCursor:
+		if cursor, _ := s.caps.ServiceProviderConfig.Complex("pagination").Bool("cursor"); !cursor {
+			return "the ServiceProviderConfig does not say that pages by cursor are supported"
+		}
 	case NeedBulk:
 		return unsupported("bulk", false)
 	case NeedETag:

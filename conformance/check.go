@@ -74,16 +74,18 @@ type Need string
 
 // The needs. A feature that the target's ServiceProviderConfig does not mention counts as met: the check tries it.
 const (
-	NeedWrite       Need = "write"            // the run may create, change and delete its own objects
-	NeedCredentials Need = "creds.present"    // a token or an Authorization header is configured
-	NeedUser        Need = "resource.User"    // the target serves users
-	NeedGroup       Need = "resource.Group"   // the target serves groups
-	NeedEnterprise  Need = "ext.enterprise"   // users carry the enterprise extension
-	NeedFilter      Need = "filter.supported" // the target does not say that it cannot filter
-	NeedPatch       Need = "patch.supported"  // the target does not say that it cannot PATCH
-	NeedSort        Need = "sort.supported"   // the target says that it can sort
-	NeedBulk        Need = "bulk.supported"   // the target says that it takes bulk jobs
-	NeedETag        Need = "etag.supported"   // the target says that it has versions
+	NeedWrite       Need = "write"             // the run may create, change and delete its own objects
+	NeedCredentials Need = "creds.present"     // a token or an Authorization header is configured
+	NeedUser        Need = "resource.User"     // the target serves users
+	NeedGroup       Need = "resource.Group"    // the target serves groups
+	NeedEnterprise  Need = "ext.enterprise"    // users carry the enterprise extension
+	NeedFilter      Need = "filter.supported"  // the target does not say that it cannot filter
+	NeedPatch       Need = "patch.supported"   // the target does not say that it cannot PATCH
+	NeedSort        Need = "sort.supported"    // the target says that it can sort
+	NeedIndex       Need = "pagination.index"  // the target does not say that it cannot page by startIndex
+	NeedCursor      Need = "pagination.cursor" // the target says that it can page by cursor (RFC 9865)
+	NeedBulk        Need = "bulk.supported"    // the target says that it takes bulk jobs
+	NeedETag        Need = "etag.supported"    // the target says that it has versions
 )
 
 // A Fixture is a set of objects that several checks only read.
