@@ -141,14 +141,37 @@ type callError struct {
 func (e *callError) Error() string { return e.name + ": " + e.reason }
 func (e *callError) Unwrap() error { return e.cause }
 
-// call sends one request and reads the whole answer. The exchange is kept redacted.
+// call sends one request and reads the whole answer. A 429 is waited out. The exchange is kept redacted.
 func (s *session) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
+	for attempt := 0; ; attempt++ {
+		res, err := s.send(ctx, req, unlimited)
+		if err != nil || res.Status != http.StatusTooManyRequests || !s.waitOut(ctx, res, attempt) {
+			return res, err
+		}
+	}
+}
+
+// send is one attempt at a call.
+func (s *session) send(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	if err := s.admit(req, unlimited); err != nil {
 		return nil, err
 	}
 	res, err := s.exchange(ctx, req)
 	s.account(err)
+	s.keep(req, res)
 	return res, err
+}
+
+// keep makes the exchange of an answer fit to be shown, and records it when the run is to be recorded.
+func (s *session) keep(req Request, res *Response) {
+	if res == nil || res.exchange == nil {
+		return
+	}
+	s.served = s.served || res.Status != http.StatusTooManyRequests
+	s.veil.cover(res.exchange, req.Path, res.Body)
+	if s.opts.Record {
+		s.traffic = append(s.traffic, Sent{Check: s.checking, Exchange: res.exchange})
+	}
 }
 
 // admit counts a request, unless the budget is used up.
@@ -157,6 +180,7 @@ func (s *session) admit(req Request, unlimited bool) error {
 		return &callError{name: req.name(), reason: fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests), budget: true}
 	}
 	s.requests++
+	s.veil.learn(req.Body)
 	return nil
 }
 
@@ -173,14 +197,18 @@ func (r Request) name() string { return r.Method + " " + r.Path }
 // exchange is what a call does on the wire. It changes nothing in the session, so that several may run at once.
 func (s *session) exchange(ctx context.Context, req Request) (*Response, error) {
 	name := req.name()
+	if err := s.pace.Wait(ctx); err != nil {
+		// The limiter also refuses at once when its turn would come after the deadline.
+		return nil, &callError{name: name, reason: "not sent before the time was up", cause: context.DeadlineExceeded}
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
 	defer cancel()
 	r, err := s.newRequest(ctx, req)
 	if err != nil {
-		return nil, &callError{name: name, reason: "the request could not be built: " + err.Error(), cause: err}
+		return nil, &callError{name: name, reason: err.Error(), cause: err}
 	}
 	var exchange *wirelog.Exchange
-	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e }, wirelog.Options{Secrets: s.secrets, Now: s.opts.Now})
+	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e }, wirelog.Options{Secrets: s.secrets.all(), Now: s.opts.Now})
 	res, err := transport.RoundTrip(r)
 	if err != nil {
 		return nil, &callError{name: name, reason: s.explain(err), cause: err}
@@ -204,7 +232,7 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 	default:
 		data, err := json.Marshal(b)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the request could not be built: %w", err)
 		}
 		body = bytes.NewReader(data)
 	}
@@ -215,7 +243,7 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 	}
 	r, err := http.NewRequestWithContext(ctx, req.Method, address, body)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the request could not be built: %w", err)
 	}
 	r.Header.Set("User-Agent", "scim-conformance")
 	r.Header.Set("Accept", scim.MediaType)
@@ -229,6 +257,16 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 		r.Header.Set("Authorization", "Bearer "+s.target.Token)
 	}
 	switch req.Credentials.Kind {
+	case "":
+		if s.target.Authorize == nil {
+			break
+		}
+		authorization, err := s.target.Authorize(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("no credentials: %w", err)
+		}
+		s.secrets.credentials(authorization)
+		r.Header.Set("Authorization", authorization)
 	case "none":
 		r.Header.Del("Authorization")
 	case "other":

@@ -99,10 +99,13 @@ type Fixture struct {
 }
 
 // A Selection narrows a list of checks. The zero value selects all.
+//
+// A check is listed by its id, its area, its level, the id of a clause that it proves, or a section of such a clause with all
+// that is below it: "filter.eq", "filter", "should", "RFC7644-3.5.2-28", "RFC7644-3.5".
 type Selection struct {
-	// Only keeps checks whose id or area is listed. Defaults to all.
+	// Only keeps checks that are listed. Defaults to all.
 	Only []string
-	// Skip drops checks whose id or area is listed.
+	// Skip drops checks that are listed.
 	Skip []string
 	// Level drops checks weaker than it. Defaults to May, that is none.
 	Level Level
@@ -113,7 +116,7 @@ type Selection struct {
 func (s Selection) Apply(checks []Check) ([]Check, error) {
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		if !slices.ContainsFunc(checks, func(c Check) bool { return c.named(name) }) {
-			return nil, &UsageError{Problem: fmt.Sprintf("no check and no area is called %q%s", name, suggestion(name, checks))}
+			return nil, &UsageError{Problem: fmt.Sprintf("no check, area, level, section or clause that is tested is called %q%s", name, suggestion(name, checks))}
 		}
 	}
 	weakest := len(Levels()) - 1
@@ -135,7 +138,19 @@ func (s Selection) Apply(checks []Check) ([]Check, error) {
 	return selected, nil
 }
 
-func (c Check) named(name string) bool { return name == c.ID || name == c.Area() }
+func (c Check) named(name string) bool {
+	if name == c.ID || name == c.Area() || name == string(c.Level) {
+		return true
+	}
+	clause := strings.ReplaceAll(strings.ToUpper(name), " ", "-")
+	if !strings.HasPrefix(clause, "RFC") {
+		return false
+	}
+	return slices.ContainsFunc(c.Requirements, func(id string) bool {
+		rest, found := strings.CutPrefix(id, clause)
+		return found && (rest == "" || rest[0] == '.' || rest[0] == '-')
+	})
+}
 
 // suggestion points to the ids that share most words with a mistyped name.
 func suggestion(name string, checks []Check) string {

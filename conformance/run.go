@@ -33,6 +33,24 @@ type Options struct {
 	Timeout time.Duration
 	// RequestTimeout bounds one request. Defaults to 15 seconds.
 	RequestTimeout time.Duration
+	// Rate bounds the requests per second. Defaults to no bound. Whatever it is, a 429 is waited out.
+	Rate float64
+	// Settle bounds how long the suite waits for what it wrote to become visible. When it is set, the run first creates an
+	// object and measures how long that takes; the checks then wait as long after each write, and the result tells
+	// ([Result.Lag]). Defaults to no patience: what is written is expected to be there.
+	Settle time.Duration
+	// Concurrency bounds the requests that a check may have in flight at once. Defaults to 8.
+	Concurrency int
+	// UserDomain is the domain of the user names and addresses that the suite makes up, for targets that accept their own
+	// alone. Defaults to example.com.
+	UserDomain string
+	// Attributes are what creating an object takes on this target beyond what the suite sends, by the name of the resource
+	// type ("User", "Group"). A check that sends one of these attributes itself has its way.
+	Attributes map[string]Doc
+	// ResourceTypes are the names of the resource types to test. Defaults to all that the target serves.
+	ResourceTypes []string
+	// Record keeps every exchange of the run in [Result.Traffic]. Defaults to those that show a finding.
+	Record bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Progress, when set, is called after each check that ran.
@@ -45,6 +63,8 @@ const (
 	defaultMaxRequests    = 5000
 	defaultTimeout        = 5 * time.Minute
 	defaultRequestTimeout = 15 * time.Second
+	defaultConcurrency    = 8
+	defaultUserDomain     = "example.com"
 
 	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
 	maxUnanswered = 3
@@ -56,6 +76,8 @@ const (
 func (o Options) withDefaults() Options {
 	o.MaxRequests = cmp.Or(o.MaxRequests, defaultMaxRequests)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
+	o.UserDomain = cmp.Or(o.UserDomain, defaultUserDomain)
 	o.RequestTimeout = min(cmp.Or(o.RequestTimeout, defaultRequestTimeout), o.Timeout)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -83,6 +105,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
+		s.measureLag(deadline)
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
@@ -93,6 +116,9 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	}
 	result.Requests = s.requests
 	result.Leftovers = s.leftovers
+	result.Lag = s.lag
+	result.Traffic = s.traffic
+	s.veil.result(result)
 	journal, err := s.journal.close(len(s.leftovers) > 0)
 	if s.broken != nil {
 		return result, s.broken
@@ -181,6 +207,8 @@ func (s *session) overtime(ctx context.Context) string {
 }
 
 func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
+	s.checking = check.ID
+	defer func() { s.checking = "" }()
 	start, before := s.opts.Now(), s.requests
 	var ledger []*Created
 	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.run, number+1), ledger: &ledger, outcome: Pass}
@@ -252,6 +280,12 @@ func (s *session) caution(result *Result) {
 	}
 	if !s.caps.Users {
 		result.Cautions = append(result.Cautions, "the target serves no users: most of the suite did not apply")
+	}
+	if s.lag > 0 {
+		result.Cautions = append(result.Cautions, fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it", s.lag.Round(time.Millisecond)))
+	}
+	if s.throttled > 0 {
+		result.Cautions = append(result.Cautions, fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
 	}
 	blocked := 0
 	for _, c := range result.Checks {

@@ -9,6 +9,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A session is the state of one run. It belongs to one goroutine.
@@ -16,14 +19,21 @@ type session struct {
 	target   Target
 	base     *url.URL
 	opts     Options
-	run      string   // the marker: part of every created object's name
-	secrets  []string // never in an exchange that is kept
+	run      string // the marker: part of every created object's name
+	secrets  *secrets
 	journal  *journal
 	caps     *Capabilities
 	naming   map[string]string // the attribute that names the objects of a collection
 	fixtures map[*Fixture]*builtFixture
 	shared   []*Created // what fixtures made; removed at the end of the run
 
+	veil       *veil
+	checking   string // the id of the check that runs
+	pace       *rate.Limiter
+	lag        time.Duration // how long what was written takes to be seen
+	throttled  int           // requests that were sent again after a 429
+	served     bool          // the target has answered something else than 429
+	traffic    []Sent
 	requests   int
 	unanswered int        // calls in a row that got no answer
 	departed   []farewell // what the target says is gone
@@ -51,19 +61,34 @@ func newSession(target Target, opts Options) (*session, error) {
 		transport.MaxIdleConnsPerHost = 1
 		target.Transport = transport
 	}
-	secrets := []string{target.Token}
+	secrets := &secrets{values: []string{target.Token}}
 	for _, values := range target.Header {
 		for _, v := range values {
 			// A header of the caller may be a credential of any kind: better too little in a report than too much.
-			secrets = append(secrets, strings.Fields(v)...)
+			secrets.credentials(v)
 		}
 	}
 	run := "scimconf-" + strings.ToLower(rand.Text()[:8])
 	return &session{
 		target: target, base: base, opts: opts, run: run, secrets: secrets,
-		journal:  &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
-		naming: naming(), fixtures: map[*Fixture]*builtFixture{},
+		journal: &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
+		naming:  naming(), fixtures: map[*Fixture]*builtFixture{},
+		veil: &veil{run: run, seen: map[string]bool{}},
+		pace: pacer(opts.Rate),
 	}, nil
+}
+
+// pacer spreads requests evenly: a burst of one.
+func pacer(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), 1)
+}
+
+// equip adds what creation needs on this target to an object that a check is about to create.
+func (s *session) equip(resourceType string, doc Doc) Doc {
+	return merge(doc, s.opts.Attributes[resourceType])
 }
 
 // naming is the attribute that names an object in each collection that a run knows from the start; see [T.Names].

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"net/http"
 	"sync"
 )
 
@@ -19,13 +20,23 @@ func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
 	}
 	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
 	var all sync.WaitGroup
+	slots := make(chan struct{}, t.session.opts.Concurrency)
 	for i, req := range requests {
-		all.Go(func() { answers[i], errs[i] = t.session.exchange(ctx, req) })
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			answers[i], errs[i] = t.session.exchange(ctx, req)
+		})
 	}
 	all.Wait()
 	// What did come is settled first, or it would never be removed.
 	for i, res := range answers {
 		t.session.account(errs[i])
+		t.session.keep(requests[i], res)
+		if res != nil && res.Status == http.StatusTooManyRequests && t.session.waitOut(ctx, res, 0) {
+			res, errs[i] = t.session.call(ctx, requests[i], false)
+			answers[i] = res
+		}
 		if res != nil {
 			t.last = res.exchange
 			t.session.settle(t.ledger, pending[i], requests[i], res)
@@ -34,6 +45,11 @@ func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
 	for _, err := range errs {
 		if err != nil {
 			panic(noAnswer{err})
+		}
+	}
+	for i, res := range answers {
+		if t.session.waitForLag(ctx, requests[i], res) {
+			break // once for all of them
 		}
 	}
 	return answers
