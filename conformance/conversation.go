@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -90,6 +92,9 @@ func (t *talk) take(ctx context.Context, number int, step Step, check Check) Che
 			}
 			t.compare(c, number, "the answer to "+res.Name, step.Answer, res.Object())
 		}
+		if step.Within != "" {
+			t.within(c, step, request, res)
+		}
 		for name, member := range step.Save {
 			if text := res.Object().Text(member); c.Holds(text != "", member+" in the answer to "+res.Name, "a text", text) {
 				t.saved[name] = text
@@ -106,6 +111,26 @@ func (t *talk) take(ctx context.Context, number int, step Step, check Check) Che
 		Check: check, Outcome: c.outcome, Reason: c.reason, Findings: c.findings, Notes: c.notes,
 		Requests: s.requests - before, Duration: s.opts.Now().Sub(start),
 	}
+}
+
+// within compares the order of a list with that of a list that was kept, as far as the two overlap.
+func (t *talk) within(c *T, step Step, req Request, res *Response) {
+	whole := t.kept[step.Within]
+	if whole == nil {
+		c.Skip("blocked: the step " + t.blamed[step.Within] + " did not get the list to compare with")
+	}
+	start, err := strconv.Atoi(url.Values(req.Query).Get("startIndex"))
+	if err != nil {
+		start = 1
+	}
+	kept := (&Response{object: whole}).IDs()
+	var want []string
+	if start <= len(kept) {
+		want = kept[start-1:]
+	}
+	got := res.IDs()
+	n := min(len(want), len(got))
+	c.Expect(fmt.Sprintf("ids of the list from startIndex=%d on, compared with the list from 1 on", start), want[:n], got[:n])
 }
 
 // request fills in the placeholders of a step.
@@ -147,6 +172,8 @@ func (t *talk) fill(c *T, text string) string {
 			return t.prefix
 		case "mail":
 			return c.UserName(parts[2])
+		case "upper":
+			return strings.ToUpper(c.UserName(parts[2]))
 		default:
 			value, ok := t.saved[name]
 			if !ok {

@@ -30,7 +30,7 @@ type Conversation struct {
 // A Step is one request of a client, the answer it works with, and the state of the target that the next step builds on.
 //
 // Texts in Path, Query, Body and expectations may hold placeholders: ${run} begins the name of every object of the
-// conversation, ${mail:LABEL} is the userName of a label, and ${NAME} what an earlier step saved. A step whose placeholder
+// conversation, ${mail:LABEL} is the userName of a label and ${upper:LABEL} the same in capitals, and ${NAME} what an earlier step saved. A step whose placeholder
 // nobody saved is blocked by the step that should have.
 type Step struct {
 	// ID is lower-case words, unique within the conversation.
@@ -52,6 +52,9 @@ type Step struct {
 	Save map[string]string
 	// Keep stores the whole answer under a name, for the Base of a later step.
 	Keep string
+	// Within names a list that was kept: the answer's list has to show, from its startIndex on, the same resources in the
+	// same order.
+	Within string
 	// State is what has to be found after the step. The client does not send these requests.
 	State []State
 	// Needs are conditions of the part of the client's work that the step belongs to.
