@@ -21,6 +21,8 @@ func All() []conformance.Check {
 		read,
 		list,
 		filterOperators,
+		filterTypes,
+		filterLogic,
 		filterGrammar,
 		sort,
 		projection,
