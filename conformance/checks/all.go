@@ -24,6 +24,7 @@ func All() []conformance.Check {
 		filterTypes,
 		filterLogic,
 		filterGrammar,
+		filterSyntax,
 		sort,
 		projection,
 		put,
