@@ -39,6 +39,7 @@ func (s *session) settleBulk(ledger *[]*Created, req Request, res *Response) {
 	expected := s.bulk
 	s.bulk = nil
 	results := res.Object().Array("Operations")
+	taken := map[any]bool{} // a result belongs to one operation, even when two had the same bulkId
 	for _, e := range expected {
 		if !res.OK() {
 			s.note(s.journal.gone(e.entry))
@@ -46,7 +47,7 @@ func (s *session) settleBulk(ledger *[]*Created, req Request, res *Response) {
 		}
 		for _, result := range results {
 			o := object(result)
-			if o.Text("bulkId") != e.id || !strings.EqualFold(o.Text("method"), http.MethodPost) {
+			if taken[o] || o.Text("bulkId") != e.id || !strings.EqualFold(o.Text("method"), http.MethodPost) {
 				continue
 			}
 			if id := lastSegment(o.Text("location")); id != "" {
@@ -54,6 +55,8 @@ func (s *session) settleBulk(ledger *[]*Created, req Request, res *Response) {
 			} else if status := o.Text("status"); strings.HasPrefix(status, "4") {
 				s.note(s.journal.gone(e.entry))
 			}
+			taken[o] = true
+			break
 		}
 	}
 	for _, op := range bulkOperations(req) {

@@ -37,6 +37,7 @@ func All() []conformance.Check {
 		patchRules,
 		del,
 		groups,
+		bulk,
 		errors,
 	)
 }

@@ -45,8 +45,13 @@ func Variants() []Variant {
 				*rep = *failure(400, scim.InvalidSyntax)
 			}
 		})},
-		{"no-etag", "ETag and meta.version are absent", func(next http.Handler) http.Handler {
-			bare := afterEach(everything, func(o *scim.Object) { o.Complex("meta").Delete("version") })
+		{"no-etag", "ETag and meta.version are absent, and not advertised", func(next http.Handler) http.Handler {
+			bare := afterEach(everything, func(o *scim.Object) {
+				o.Complex("meta").Delete("version")
+				if etag := o.Complex("etag"); etag != nil {
+					etag.Set("supported", false)
+				}
+			})
 			return after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })(bare(next))
 		}},
 		{"no-timestamps", "meta has neither created nor lastModified", afterEach(either(users, createGroup, readGroup), func(o *scim.Object) {

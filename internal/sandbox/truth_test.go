@@ -159,6 +159,7 @@ func newReferenceServer(t *testing.T) http.Handler {
 	require.NoError(t, err)
 	h, err := scimserver.New(scimserver.Options{
 		Store: sqlstore.New(docs, layout), Types: types, Tokens: scimserver.StaticTokens(referenceToken), Prefix: "/scim/v2", PasswordCost: 4,
+		Limits: scimserver.Limits{MaxBulkOperations: 50, MaxBulkPayload: 64 << 10},
 	})
 	require.NoError(t, err)
 	return h
