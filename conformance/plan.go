@@ -49,6 +49,9 @@ func (s *session) plan() *Plan {
 	all := slices.Clone(s.opts.Checks)
 	for _, profile := range s.opts.Profiles {
 		all = append(all, profile.Checks()...)
+		if !s.opts.ReadOnly {
+			p.Requests += populationRequests * len(profile.Conversations)
+		}
 	}
 	for _, c := range all {
 		planned := PlannedCheck{Check: c, Skip: s.unmet(c)}

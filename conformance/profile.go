@@ -44,8 +44,8 @@ type Step struct {
 	// Body is sent as JSON. With Base it holds the members that are set in the resource that was kept under that name.
 	Body Doc
 	Base string
-	// Status lists the answers the client works with.
-	Status []int
+	// Status lists the answers the client works with. Doubtful are those of which it is not known: they count as a limit.
+	Status, Doubtful []int
 	// Answer is what the body of a 2xx answer must contain. See [Expectation].
 	Answer Expectation
 	// Save maps a name to the top-level member of the answer whose text later steps use.
@@ -75,8 +75,8 @@ type State struct {
 }
 
 // An Expectation describes a JSON object. Of a [Doc] each member is looked up in the object and has to match: a Doc member by
-// member, a list element by element in any order and of equal length, a [Kind] by its kind, everything else by equality. nil
-// and an empty list match what is absent, null or empty.
+// member, a list element by element in any order and of equal length, a [Kind] by its kind, [AtLeast] by its size, [OneOf] by any of its values,
+// everything else by equality. nil and an empty list match what is absent, null or empty.
 type Expectation struct {
 	// Contains has to match, or the step does not work.
 	Contains Doc
@@ -95,6 +95,12 @@ const (
 	AnyList        Kind = "a list, or nothing"
 	NothingOrWhole Kind = "an integer, or nothing"
 )
+
+// AtLeast is the expectation of an integer that is not smaller.
+type AtLeast int
+
+// OneOf is an expectation with several values that the client takes for the same.
+type OneOf []any
 
 // Checks returns a check for every step, in order. They are run by [Run] with the profile in [Options.Profiles] and have no
 // Run of their own.

@@ -57,8 +57,8 @@ func oktaStart() []step {
 		},
 		{
 			ID: "create", Title: "The user is created and the answer is the user with its id",
-			Method: "POST", Path: "/Users", Body: oktaUser("marlo", "${run}00u1"), Status: []int{201}, Save: saveUser,
-			Answer: expect{Contains: doc{"userName": mail("marlo"), "active": true}},
+			Method: "POST", Path: "/Users", Body: oktaUser("marlo", "${run}00u1"), Status: []int{201}, Doubtful: []int{200}, Save: saveUser,
+			Answer: expect{Keeps: doc{"userName": mail("marlo"), "active": true}},
 			State: []state{{Path: "/Users/${user}", Answer: expect{
 				Contains: doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"}, "emails": []doc{{"value": mail("marlo")}}},
 				Keeps:    doc{"displayName": "Marlo Quist", "locale": "en-US", "externalId": "${run}00u1"},
@@ -77,9 +77,14 @@ func oktaStart() []step {
 			Why:    "The client takes the first user of the answer for its own and changes a stranger.", Fix: "Apply the filter exactly, and return the matches with their ids.",
 		},
 		{
+			ID: "lookup-second", Title: "The lookup of a second user does not find the first",
+			Method: "GET", Path: "/Users", Query: paged(named("userName", mail("ines"))...), Status: []int{200, 404}, Answer: nobody,
+			Why: "The client takes somebody else's account for the second user's.", Fix: fixLookup,
+		},
+		{
 			ID: "create-second", Title: "A second user is created",
-			Method: "POST", Path: "/Users", Body: oktaUser("ines", "${run}00u2"), Status: []int{201}, Save: saveOther,
-			Answer: expect{Contains: doc{"userName": mail("ines")}},
+			Method: "POST", Path: "/Users", Body: oktaUser("ines", "${run}00u2"), Status: []int{201}, Doubtful: []int{200}, Save: saveOther,
+			Answer: expect{Keeps: doc{"userName": mail("ines")}},
 			Why:    whyCreate, Fix: fixCreate,
 		},
 		{
@@ -89,8 +94,10 @@ func oktaStart() []step {
 		},
 		{
 			ID: "import-order", Title: "The users stand in the same order whatever the page",
-			Method: "GET", Path: "/Users", Query: []string{"startIndex", "2", "count", "1"}, Status: []int{200}, Answer: oktaPage, Within: "page",
-			Why: "Users that change places between two pages are missed; the client takes them for deleted.", Fix: "Order lists by something that does not change, such as the creation.",
+			Method: "GET", Path: "/Users", Query: []string{"startIndex", "2", "count", "1"}, Status: []int{200}, Within: "page",
+			Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
+			Why:    "Users that change places between two pages, or lie beyond a total that is too small, are missed; the client takes them for deleted.",
+			Fix:    "Order lists by something that does not change, such as the creation, and count all users in totalResults.",
 		},
 		{
 			ID: "read", Title: "Before an update the user is read",
@@ -102,7 +109,7 @@ func oktaStart() []step {
 			ID: "update", Title: "A change of the profile sends the whole user back by PUT, with id, groups and meta",
 			Method: "PUT", Path: "/Users/${user}", Base: "user",
 			Body:   doc{"name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}, "displayName": "Marlo Quist-Hale", "groups": []any{}, "password": "scimconf-placeholder-1mz050nq"},
-			Status: []int{200}, Answer: expect{Contains: doc{"id": "${user}", "name": doc{"familyName": "Quist-Hale"}}},
+			Status: []int{200}, Answer: expect{Keeps: doc{"id": "${user}", "name": doc{"familyName": "Quist-Hale"}}},
 			State: after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}, "emails": []doc{{"value": mail("marlo")}}}),
 			Why:   "Changes of names, addresses and departments do not arrive.", Fix: "Accept PUT of the whole user, and ignore read-only members such as id, meta and groups instead of refusing them.",
 		},
@@ -162,9 +169,9 @@ var oktaWizardUpdates = []step{
 var oktaGroups = []step{
 	{
 		ID: "group-push", Title: "A group is pushed with its members", Needs: groupsServed,
-		Method: "POST", Path: "/Groups", Status: []int{201}, Save: saveGroup,
+		Method: "POST", Path: "/Groups", Status: []int{201}, Doubtful: []int{200}, Save: saveGroup,
 		Body:   doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}editors", "members": []doc{{"value": "${user}", "display": mail("marlo")}}},
-		Answer: expect{Contains: doc{"displayName": "${run}editors"}},
+		Answer: expect{Keeps: doc{"displayName": "${run}editors"}},
 		State:  after("/Groups/${group}", doc{"displayName": "${run}editors", "members": members("user")}),
 		Why:    whyGroup, Fix: fixGroup,
 	},

@@ -21,7 +21,7 @@ var ping = conformance.Profile{
 			},
 			{
 				ID: "create", Title: "The user is created",
-				Method: "POST", Path: "/Users", Body: person("marlo"), Status: []int{201}, Save: saveUser,
+				Method: "POST", Path: "/Users", Body: person("marlo"), Status: []int{201}, Doubtful: []int{200}, Save: saveUser,
 				State: []state{{Path: "/Users/${user}", Answer: expect{
 					Contains: doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"}}, Keeps: doc{"displayName": "Marlo Quist"},
 				}}},
@@ -41,13 +41,13 @@ var ping = conformance.Profile{
 			},
 			{
 				ID: "group-create", Title: "The group is created with its member", Needs: groupsServed,
-				Method: "POST", Path: "/Groups", Body: doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}works", "members": members("user")}, Status: []int{201}, Save: saveGroup,
+				Method: "POST", Path: "/Groups", Body: doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}works", "members": members("user")}, Status: []int{201}, Doubtful: []int{200}, Save: saveGroup,
 				State: after("/Groups/${group}", doc{"displayName": "${run}works", "members": members("user")}),
 				Why:   whyGroup, Fix: fixGroup,
 			},
 			{
 				ID: "group-second", Title: "A second group is created", Needs: groupsServed,
-				Method: "POST", Path: "/Groups", Body: doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}yard"}, Status: []int{201}, Save: map[string]string{"yard": "id"},
+				Method: "POST", Path: "/Groups", Body: doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}yard"}, Status: []int{201}, Doubtful: []int{200}, Save: map[string]string{"yard": "id"},
 				Why: whyGroup, Fix: fixGroup,
 			},
 			{
@@ -59,7 +59,8 @@ var ping = conformance.Profile{
 			{
 				ID: "group-read-next", Title: "The next page of groups goes on where the first one ended", Needs: groupsServed,
 				Method: "GET", Path: "/Groups", Query: []string{"startIndex", "2", "count", "100"}, Status: []int{200}, Within: "groups",
-				Why: "Groups on the later pages are never seen, and created again.", Fix: "Skip startIndex-1 groups, in an order that does not change.",
+				Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
+				Why:    "Groups on the later pages are never seen, and created again.", Fix: "Skip startIndex-1 groups, in an order that does not change.",
 			},
 			{
 				ID: "group-update", Title: "The group is changed by PUT, with all its members", Needs: groupsServed,
