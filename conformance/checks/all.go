@@ -25,6 +25,7 @@ func All() []conformance.Check {
 		filterLogic,
 		filterGrammar,
 		filterSyntax,
+		filterValues,
 		sort,
 		projection,
 		put,
