@@ -17,7 +17,7 @@ type refusedPatch struct {
 	level     conformance.Level
 	before    func(t *T) doc
 	// ops are sent one request each; a request may have several.
-	ops func(t *T) [][]doc
+	ops func() [][]doc
 	// types are the fitting scimTypes.
 	types []string
 	// ignorable says that a success which changes nothing is permitted too.
@@ -30,7 +30,7 @@ type refusedPatch struct {
 func (p refusedPatch) check() check {
 	n := patches
 	return check{
-		ID: "patch." + p.id, Title: p.title, Requirements: p.reqs, Level: p.level, Needs: n, Requests: 4 + len(p.ops(&T{})), Why: p.why, Fix: p.fix,
+		ID: "patch." + p.id, Title: p.title, Requirements: p.reqs, Level: p.level, Needs: n, Requests: 4 + len(p.ops()), Why: p.why, Fix: p.fix,
 		Run: func(ctx context.Context, t *T) {
 			var extra doc
 			if p.before != nil {
@@ -38,7 +38,7 @@ func (p refusedPatch) check() check {
 			}
 			u := prepared(ctx, t, extra)
 			before := t.Read(ctx, u.Path()).Object()
-			for _, operations := range p.ops(t) {
+			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
 				if !p.ignorable || !res.OK() {
 					refused(t, res, 400, p.types...)
@@ -55,12 +55,12 @@ func (p refusedPatch) check() check {
 	}
 }
 
-func single(list ...doc) func(*T) [][]doc {
+func single(list ...doc) func() [][]doc {
 	var out [][]doc
 	for _, op := range list {
 		out = append(out, []doc{op})
 	}
-	return func(*T) [][]doc { return out }
+	return func() [][]doc { return out }
 }
 
 const (
@@ -109,20 +109,20 @@ var patchRefused = refusals(
 	refusedPatch{id: "wrong-type-text", title: "An object does not become a text", reqs: reqs("RFC7644-3.5.2-34", "RFC7643-2.3-02"), level: must, before: always(doc{"displayName": "Stays"}),
 		ops: single(doc{"op": "replace", "path": "displayName", "value": doc{"value": "x"}}, doc{"op": "replace", "path": "displayName", "value": []string{"x"}}), types: []string{"invalidValue", "invalidSyntax", "invalidPath"}, same: []string{"displayName"}, why: "A text that is an object breaks every reader after it.", fix: "Answer 400 invalidValue."},
 	refusedPatch{id: "atomic-multi-valued", title: "A failing operation undoes values that were added before it", reqs: reqs("RFC7644-3.5.2-28"), level: must,
-		ops: func(t *T) [][]doc {
+		ops: func() [][]doc {
 			return [][]doc{{{"op": "add", "path": "emails", "value": []doc{{"value": "half-way@example.com", "type": "other"}}}, {"op": "remove"}}}
 		}, same: []string{"emails.*"}, why: whyUnchanged, fix: fixAtomic},
 	refusedPatch{id: "atomic-removal", title: "A failing operation undoes what was removed before it", reqs: reqs("RFC7644-3.5.2-28"), level: must, before: twoEmails,
-		ops: func(*T) [][]doc {
+		ops: func() [][]doc {
 			return [][]doc{{{"op": "remove", "path": "emails"}, {"op": "replace", "path": "emails[", "value": "x"}}}
 		},
 		same: []string{"emails.*"}, why: whyUnchanged, fix: fixAtomic},
 	refusedPatch{id: "atomic-read-only", title: "An operation that mutability forbids undoes those before it", reqs: reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-17"), level: must, before: always(doc{"displayName": "Stays"}),
-		ops: func(*T) [][]doc {
+		ops: func() [][]doc {
 			return [][]doc{{{"op": "replace", "path": "displayName", "value": "Half-way"}, {"op": "replace", "path": "meta.created", "value": forgedTime}}}
 		}, types: []string{"mutability"}, same: []string{"displayName", "meta.created"}, why: whyUnchanged, fix: fixAtomic},
 	refusedPatch{id: "atomic-last-modified", title: "A refused PATCH does not move lastModified or version", reqs: reqs("RFC7644-3.5.2-28"), level: must,
-		ops: func(*T) [][]doc {
+		ops: func() [][]doc {
 			return [][]doc{{{"op": "replace", "path": "displayName", "value": "Half-way"}, {"op": "remove"}}}
 		},
 		same: []string{"meta.lastModified", "meta.version", "displayName"}, why: "A moved time makes clients import a change that did not happen.", fix: fixAtomic},

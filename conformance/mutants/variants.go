@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,6 +34,20 @@ func Variants() []Variant {
 			if l := rep.object().Complex("meta").Text("location"); rep.ok() && l != "" {
 				rep.header.Set("Content-Location", l)
 			}
+		})},
+		{"me-not-implemented", "/Me answers 501", refusing(ofMe, 501)},
+		{"me-redirects", "/Me redirects to the own resource", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if location := rep.object().Complex("meta").Text("location"); rep.ok() && location != "" {
+				return &reply{status: http.StatusPermanentRedirect, header: http.Header{"Location": {location}}}
+			}
+			return rep
+		})},
+		{"strong-tags", "entity tags are strong", after(everything, func(_ *http.Request, rep *reply) {
+			if tag := rep.header.Get("ETag"); tag != "" {
+				rep.header.Set("ETag", strings.TrimPrefix(tag, "W/"))
+			}
+			rep.body = bytes.ReplaceAll(rep.body, []byte(`"W/\"`), []byte(`"\"`))
 		})},
 		{"me-is-there", "/Me answers something else than 501", instead(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/Me") }, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
 		{"no-scim-type", "400 without scimType for a missing or mistyped value", after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
@@ -148,8 +150,22 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// newReferenceServer returns our own service provider with nothing in it. Beside users and groups it serves devices, a type
-// with every characteristic and every data type.
+// ownedTokens makes every token one user's, who is what /Me stands for.
+type ownedTokens struct {
+	scimserver.TokenVerifier
+	user string
+}
+
+func (o *ownedTokens) VerifyToken(ctx context.Context, token string) (scimserver.Grant, error) {
+	grant, err := o.TokenVerifier.VerifyToken(ctx, token)
+	if o.user != "" {
+		grant.Subject = scimserver.Subject{Type: "User", ID: o.user}
+	}
+	return grant, err
+}
+
+// newReferenceServer returns our own service provider. Its one user is the one that the token belongs to. Beside users and
+// groups it serves devices, a type with every characteristic and every data type.
 func newReferenceServer(t *testing.T) http.Handler {
 	t.Helper()
 	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
@@ -157,10 +173,20 @@ func newReferenceServer(t *testing.T) http.Handler {
 	layout := sqlstore.NewLayout("scim", types...)
 	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
 	require.NoError(t, err)
+	owner := &ownedTokens{TokenVerifier: scimserver.StaticTokens(referenceToken)}
 	h, err := scimserver.New(scimserver.Options{
-		Store: sqlstore.New(docs, layout), Types: types, Tokens: scimserver.StaticTokens(referenceToken), Prefix: "/scim/v2", PasswordCost: 4,
+		Store: sqlstore.New(docs, layout), Types: types, Tokens: owner, Prefix: "/scim/v2", PasswordCost: 4,
 		Limits: scimserver.Limits{MaxBulkOperations: 50, MaxBulkPayload: 64 << 10},
 	})
 	require.NoError(t, err)
+	body := `{"schemas":["` + scim.UserSchema + `"],"userName":"owner@example.com","password":"Owner-of-the-token-1"}`
+	r := httptest.NewRequest(http.MethodPost, "/scim/v2/Users", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+referenceToken)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+	created, err := scim.Decode(w.Body.Bytes())
+	require.NoError(t, err)
+	owner.user = created.Text("id")
 	return h
 }
