@@ -33,6 +33,9 @@ type Check struct {
 	Fix string
 	// Run asks the question. It reports through t and returns when done; a panic in it is reported as an error of the suite.
 	Run func(ctx context.Context, t *T)
+	// Watch, instead of Run, looks at every exchange of the run, whichever check sends it; the result stands at the end of the
+	// run. A fixture is then there to give it something to look at, and Requests is 0.
+	Watch func(w *Watched)
 }
 
 // Area is the part of the id before the first dot.

@@ -127,6 +127,8 @@ type Result struct {
 	Leftovers []Leftover
 	// Journal is the file that still lists them, empty when nothing is left.
 	Journal string
+
+	interrupted string // why the run stopped before its end
 }
 
 // Count returns how many checks ended with the given outcome.

@@ -102,6 +102,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	result := &Result{Target: s.base.String(), Run: s.run, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
+	s.startWatching()
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
@@ -112,6 +113,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		s.remove(cleanup, s.shared)
 		s.confirm(cleanup, deletesFail(result))
 		done()
+		s.watched(result)
 		s.conclude(result, interrupted)
 	}
 	result.Requests = s.requests
@@ -143,6 +145,13 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	plan := s.plan()
 	for i, p := range plan.Checks[:len(s.opts.Checks)] {
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
+		if p.Check.Watch != nil {
+			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
+				s.material(ctx, p.Check)
+			}
+			result.Checks = append(result.Checks, r) // filled in at the end of the run
+			continue
+		}
 		if p.Skip == "" {
 			if interrupted == "" {
 				interrupted = s.interruption(ctx)
@@ -231,16 +240,38 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 }
 
+// material builds the fixture of a check that watches, so that there is something to look at. What does not work in it is not
+// the check's question, and in a read-only run it is left out.
+func (s *session) material(ctx context.Context, check Check) {
+	if check.Fixture == nil || s.opts.ReadOnly || !s.caps.Users {
+		return
+	}
+	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
+}
+
 // conclude draws the verdict. A run in which nothing was proved is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
-	writes, wrote, passed := 0, 0, 0
-	for _, c := range result.Checks {
+	result.interrupted = interrupted
+	result.Conclude()
+	s.caution(result)
+}
+
+// Conclude draws the verdict anew, after findings were waived. A result of a target that could not be tested at all stays so.
+func (r *Result) Conclude() {
+	if len(r.Checks) == 0 {
+		return
+	}
+	writes, wrote, passed, weighty := 0, 0, 0, 0
+	for _, c := range r.Checks {
+		if (c.Outcome == Fail || c.Outcome == Warn) && !c.Waived() {
+			weighty++
+		}
 		if c.Outcome == Skip && !c.ran() {
 			continue
 		}
 		proved := c.Outcome != Skip && c.Outcome != Error
-		if proved {
-			passed++
+		if proved && c.Check.Watch == nil {
+			passed++ // what only watched has not asked for anything
 		}
 		if c.Check.needs(NeedWrite) {
 			writes++
@@ -249,25 +280,27 @@ func (s *session) conclude(result *Result, interrupted string) {
 			}
 		}
 	}
-	errored := result.Count(Error)
+	errored := r.Count(Error)
+	r.Reason = ""
 	switch {
-	case result.Count(Fail)+result.Count(Warn) > 0:
-		result.Verdict = Findings
-		if interrupted != "" {
-			result.Reason = interrupted + ": the run is incomplete"
+	case weighty > 0:
+		r.Verdict = Findings
+		if r.interrupted != "" {
+			r.Reason = r.interrupted + ": the run is incomplete"
 		}
-	case interrupted != "":
-		result.Verdict, result.Reason = Untested, interrupted+": the run is incomplete and proves nothing"
+	case r.interrupted != "":
+		r.Verdict, r.Reason = Untested, r.interrupted+": the run is incomplete and proves nothing"
 	case errored > 0:
-		result.Verdict, result.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
+		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
 	case passed == 0:
-		result.Verdict, result.Reason = Untested, "every check was skipped: nothing was tested"
+		r.Verdict, r.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
-		result.Verdict, result.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
+		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
+	case len(r.Complaints) > 0:
+		r.Verdict, r.Reason = Findings, "the target is clean, the waivers are not"
 	default:
-		result.Verdict = Clean
+		r.Verdict = Clean
 	}
-	s.caution(result)
 }
 
 // caution adds what a reader of the verdict should know about its worth.

@@ -34,6 +34,8 @@ type session struct {
 	throttled  int           // requests that were sent again after a 429
 	served     bool          // the target has answered something else than 429
 	traffic    []Sent
+	watches    []*watch
+	sent       []string // the secrets that requests have carried, for the checks that watch
 	requests   int
 	unanswered int        // calls in a row that got no answer
 	departed   []farewell // what the target says is gone

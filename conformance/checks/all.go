@@ -43,5 +43,6 @@ func All() []conformance.Check {
 		groups,
 		bulk,
 		errors,
+		traffic,
 	)
 }

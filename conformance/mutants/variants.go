@@ -134,6 +134,21 @@ func Variants() []Variant {
 			}
 		})},
 		{"unknown-attribute-400", "a filter on an unknown attribute answers 400", filterAnswer(contains("NoSuchAttribute"), invalidFilter)},
+		{"nulls", "unassigned attributes are written as null and as empty arrays", afterEach(users, func(o *scim.Object) {
+			for name, value := range map[string]any{"nickName": nil, "title": nil, "photos": []any{}} {
+				if _, there := o.Get(name); !there {
+					o.Set(name, value)
+				}
+			}
+		})},
+		{"errors-say-more", "errors carry members and headers of the server's own", after(everything, func(_ *http.Request, rep *reply) {
+			if o := rep.object(); rep.status >= 400 && o != nil {
+				o.Set("id", "request-4711")
+				rep.header.Set("X-Request-Id", "request-4711")
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
+		{"private-cache", "answers may be stored by the client alone", after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
 		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
 			if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
 				o.Delete("startIndex")
