@@ -40,6 +40,8 @@ func All() []conformance.Check {
 		etag,
 		me,
 		concurrency,
+		characteristics,
+		customTypes,
 		groups,
 		bulk,
 		errors,

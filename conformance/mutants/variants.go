@@ -27,7 +27,7 @@ func Variants() []Variant {
 		})},
 		{"group-name-unique", "a second group of one displayName answers 409", func(next http.Handler) http.Handler {
 			posted := &names{}
-			return refuse(createGroup, func(o *scim.Object) bool { return posted.add(o.Text("displayName")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
+			return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
 		}},
 		{"no-content-location", "Content-Location is absent", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Content-Location") })},
 		{"content-location", "Content-Location is the address of the resource", after(either(createUser, readUser), func(_ *http.Request, rep *reply) {
