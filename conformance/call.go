@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ const MaxBody = 8 << 20
 
 // Credentials choose how a request authenticates.
 type Credentials struct {
-	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead.
+	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead, "spelled" to
+	// send the configured ones with Authorization as the spelling of the scheme, "query" to send the configured token in the
+	// address.
 	Kind          string
 	Authorization string
 }
@@ -36,6 +39,14 @@ func WithoutCredentials() Credentials { return Credentials{Kind: "none"} }
 func OtherCredentials(authorization string) Credentials {
 	return Credentials{Kind: "other", Authorization: authorization}
 }
+
+// SpelledCredentials sends the configured credentials with another spelling of their scheme, such as "bearer".
+func SpelledCredentials(scheme string) Credentials {
+	return Credentials{Kind: "spelled", Authorization: scheme}
+}
+
+// QueryCredentials sends the configured token in the address, as the parameter access_token, and no Authorization header.
+func QueryCredentials() Credentials { return Credentials{Kind: "query"} }
 
 // A Request is one HTTP request to the target.
 type Request struct {
@@ -57,6 +68,8 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// TLS is the state of the connection, nil when it was not encrypted.
+	TLS *tls.ConnectionState
 
 	exchange *wirelog.Exchange
 	object   *scim.Object
@@ -221,7 +234,7 @@ func (s *session) exchange(ctx context.Context, req Request) (*Response, error) 
 	if len(body) > MaxBody {
 		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20)}
 	}
-	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, exchange: exchange}, nil
+	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange}, nil
 }
 
 func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, error) {
@@ -258,16 +271,16 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 		r.Header.Set("Authorization", "Bearer "+s.target.Token)
 	}
 	switch req.Credentials.Kind {
-	case "":
-		if s.target.Authorize == nil {
-			break
+	case "", "spelled", "query":
+		if s.target.Authorize != nil {
+			authorization, err := s.target.Authorize(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("no credentials: %w", err)
+			}
+			s.secrets.credentials(authorization)
+			r.Header.Set("Authorization", authorization)
 		}
-		authorization, err := s.target.Authorize(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("no credentials: %w", err)
-		}
-		s.secrets.credentials(authorization)
-		r.Header.Set("Authorization", authorization)
+		req.Credentials.respell(r)
 	case "none":
 		r.Header.Del("Authorization")
 	case "other":
@@ -277,6 +290,20 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return r, nil
+}
+
+// respell changes how a request that carries the configured credentials carries them.
+func (c Credentials) respell(r *http.Request) {
+	_, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch c.Kind {
+	case "spelled":
+		r.Header.Set("Authorization", c.Authorization+" "+value)
+	case "query":
+		r.Header.Del("Authorization")
+		query := r.URL.Query()
+		query.Set("access_token", value)
+		r.URL.RawQuery = query.Encode()
+	}
 }
 
 // explain turns a transport error into a short reason without the URL, which the name of the call already tells.

@@ -23,6 +23,8 @@ type Capabilities struct {
 	Users, Groups bool
 	// Requests is what finding this out took.
 	Requests int
+
+	empty bool // there are no users
 }
 
 // Supports tells whether the ServiceProviderConfig claims the feature: patch, bulk, filter, changePassword, sort or etag.
@@ -110,6 +112,14 @@ func (s *session) missing(n Need) string {
 		return unsupported("bulk", false)
 	case NeedETag:
 		return unsupported("etag", false)
+	case NeedToken:
+		if s.target.Token == "" && s.target.Authorize == nil {
+			return "the configured credentials are no bearer token"
+		}
+	case NeedRemote:
+		if isLoopback(s.base.Hostname()) {
+			return "the target is this machine: nothing crosses a network"
+		}
 	}
 	return ""
 }
@@ -154,7 +164,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		{Request{Method: "GET", Path: "/ServiceProviderConfig"}, func(res *Response) { caps.ServiceProviderConfig = res.Object() }},
 		{Request{Method: "GET", Path: "/ResourceTypes"}, func(res *Response) { caps.ResourceTypes = res.Resources() }},
 		{Request{Method: "GET", Path: "/Schemas"}, func(res *Response) { caps.Schemas = res.Resources() }},
-		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
+		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { resources, caps.empty = true, res.Total() == 0 }},
 		{Request{Method: "GET", Path: "/Groups", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
 	}
 	var usable int

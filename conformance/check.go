@@ -79,6 +79,8 @@ type Need string
 const (
 	NeedWrite       Need = "write"             // the run may create, change and delete its own objects
 	NeedCredentials Need = "creds.present"     // a token or an Authorization header is configured
+	NeedToken       Need = "creds.bearer"      // the configured credentials are a bearer token
+	NeedRemote      Need = "target.remote"     // the target is not this machine
 	NeedUser        Need = "resource.User"     // the target serves users
 	NeedGroup       Need = "resource.Group"    // the target serves groups
 	NeedEnterprise  Need = "ext.enterprise"    // users carry the enterprise extension

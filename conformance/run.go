@@ -308,6 +308,9 @@ func (s *session) caution(result *Result) {
 	if s.opts.ReadOnly {
 		result.Cautions = append(result.Cautions, "the run was read-only: nothing that needs objects of its own was tested")
 	}
+	if s.opts.ReadOnly && s.caps.Users && s.caps.empty {
+		result.Cautions = append(result.Cautions, "the target holds no users: what passed about lists, filters and single users proves little")
+	}
 	if !s.target.hasCredentials() {
 		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
 	}

@@ -113,6 +113,9 @@ func pairs(query []string) url.Values {
 	return values
 }
 
+// Base is the base URL of the target, without a trailing slash.
+func (t *T) Base() string { return t.session.base.String() }
+
 // Prefix begins the name of every object this check creates. No object of anybody else begins with it.
 func (t *T) Prefix() string { return t.prefix }
 

@@ -17,6 +17,7 @@ func All() []conformance.Check {
 	return slices.Concat(
 		discovery,
 		auth,
+		authEverywhere,
 		create,
 		read,
 		list,

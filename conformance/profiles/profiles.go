@@ -8,67 +8,13 @@
 package profiles
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
 )
 
-// RFC is the name of the default profile: the checks of the RFCs alone, no conversation.
-const RFC = "rfc"
-
-// All returns every profile except [RFC], which has no conversation. The caller may change the slice.
+// All returns every profile. The caller may change the slice.
 func All() []conformance.Profile {
 	return []conformance.Profile{okta, entra, jumpcloud, onelogin, ping, google, authentik}
-}
-
-// Names lists the names that [Select] knows.
-func Names() []string {
-	names := []string{RFC}
-	for _, p := range All() {
-		names = append(names, p.ID)
-	}
-	return names
-}
-
-// Select returns the profiles of the given names in their order, and whether the checks of the RFCs belong to the run: they
-// do when no name is given or one is [RFC]. A name is a profile's id, or its id and a conversation's, as in okta-wizard. An
-// unknown name is an error of type [*conformance.UsageError].
-func Select(names ...string) (rfc bool, selected []conformance.Profile, err error) {
-	rfc = len(names) == 0
-	for _, name := range names {
-		if name == RFC {
-			rfc = true
-			continue
-		}
-		p, ok := find(name)
-		if !ok {
-			return false, nil, &conformance.UsageError{Problem: fmt.Sprintf("no profile is called %q: profiles are %s", name, strings.Join(Names(), ", "))}
-		}
-		if !slices.ContainsFunc(selected, func(have conformance.Profile) bool {
-			return have.ID == p.ID && len(have.Conversations) >= len(p.Conversations)
-		}) {
-			selected = append(selected, p)
-		}
-	}
-	return rfc, selected, nil
-}
-
-func find(name string) (conformance.Profile, bool) {
-	for _, p := range All() {
-		if p.ID == name {
-			return p, true
-		}
-		for _, c := range p.Conversations {
-			if p.ID+"-"+c.ID == name {
-				p.Conversations = []conformance.Conversation{c}
-				return p, true
-			}
-		}
-	}
-	return conformance.Profile{}, false
 }
 
 // Short names for what every conversation uses.

@@ -31,9 +31,16 @@ const referenceToken = "reference-token"
 // The suite tells the truth: it finds nothing in a server that is right, in whichever permitted way it is right, and it finds
 // every fault.
 
+// provedElsewhere are checks that ask nothing of a server on this machine, with the test that shows that they can fail.
+var provedElsewhere = map[string]string{"auth.tls": "TestATargetThatIsReachedWithoutGoodEncryptionIsReported"}
+
 func TestEveryCheckPassesOnTheReferenceServer(t *testing.T) {
 	r := suite(t, newReferenceServer(t))
 	for _, c := range r.Checks {
+		if provedElsewhere[c.Check.ID] != "" {
+			require.Equal(t, conformance.Skip, c.Outcome, c.Check.ID)
+			continue
+		}
 		require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
 		require.Equal(t, c.Check.Requests, c.Requests, "%s: Requests is what the check sends", c.Check.ID)
 	}
@@ -73,6 +80,7 @@ func TestEveryMutantIsCaughtAndEveryCheckCatchesOne(t *testing.T) {
 	})
 	for _, c := range checks.All() {
 		_, ok := kills.Load(c.ID)
+		ok = ok || testExists(t, "internal/sandbox/"+provedElsewhere[c.ID])
 		assert.True(t, ok, "%s catches no mutant: nothing shows that it can fail", c.ID)
 	}
 }
