@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ const MaxBody = 8 << 20
 
 // Credentials choose how a request authenticates.
 type Credentials struct {
-	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead.
+	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead, "spelled" to
+	// send the configured ones with Authorization as the spelling of the scheme, "query" to send the configured token in the
+	// address.
 	Kind          string
 	Authorization string
 }
@@ -36,6 +39,14 @@ func WithoutCredentials() Credentials { return Credentials{Kind: "none"} }
 func OtherCredentials(authorization string) Credentials {
 	return Credentials{Kind: "other", Authorization: authorization}
 }
+
+// SpelledCredentials sends the configured credentials with another spelling of their scheme, such as "bearer".
+func SpelledCredentials(scheme string) Credentials {
+	return Credentials{Kind: "spelled", Authorization: scheme}
+}
+
+// QueryCredentials sends the configured token in the address, as the parameter access_token, and no Authorization header.
+func QueryCredentials() Credentials { return Credentials{Kind: "query"} }
 
 // A Request is one HTTP request to the target.
 type Request struct {
@@ -57,6 +68,8 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// TLS is the state of the connection, nil when it was not encrypted.
+	TLS *tls.ConnectionState
 
 	exchange *wirelog.Exchange
 	object   *scim.Object
@@ -141,37 +154,87 @@ type callError struct {
 func (e *callError) Error() string { return e.name + ": " + e.reason }
 func (e *callError) Unwrap() error { return e.cause }
 
-// call sends one request and reads the whole answer. The exchange is kept redacted.
+// call sends one request and reads the whole answer. A 429 is waited out. The exchange is kept redacted.
 func (s *session) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
-	name := req.Method + " " + req.Path
+	for attempt := 0; ; attempt++ {
+		res, err := s.send(ctx, req, unlimited)
+		if err != nil || res.Status != http.StatusTooManyRequests || !s.waitOut(ctx, res, attempt) {
+			return res, err
+		}
+	}
+}
+
+// send is one attempt at a call.
+func (s *session) send(ctx context.Context, req Request, unlimited bool) (*Response, error) {
+	if err := s.admit(req, unlimited); err != nil {
+		return nil, err
+	}
+	res, err := s.exchange(ctx, req)
+	s.account(err)
+	s.keep(req, res)
+	return res, err
+}
+
+// keep makes the exchange of an answer fit to be shown, and records it when the run is to be recorded.
+func (s *session) keep(req Request, res *Response) {
+	if res == nil || res.exchange == nil {
+		return
+	}
+	s.served = s.served || res.Status != http.StatusTooManyRequests
+	s.veil.cover(res.exchange, req.Path, res.Body)
+	s.watch(req, res)
+	if s.opts.Record {
+		s.traffic = append(s.traffic, Sent{Check: s.checking, Exchange: res.exchange})
+	}
+}
+
+// admit counts a request, unless the budget is used up.
+func (s *session) admit(req Request, unlimited bool) error {
 	if !unlimited && s.requests >= s.opts.MaxRequests {
-		return nil, &callError{name: name, reason: fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests), budget: true}
+		return &callError{name: req.name(), reason: fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests), budget: true}
+	}
+	s.requests++
+	s.veil.learn(req.Body)
+	return nil
+}
+
+// account remembers whether an answer came.
+func (s *session) account(err error) {
+	s.unanswered++
+	if err == nil {
+		s.unanswered = 0
+	}
+}
+
+func (r Request) name() string { return r.Method + " " + r.Path }
+
+// exchange is what a call does on the wire. It changes nothing in the session, so that several may run at once.
+func (s *session) exchange(ctx context.Context, req Request) (*Response, error) {
+	name := req.name()
+	if err := s.pace.Wait(ctx); err != nil {
+		// The limiter also refuses at once when its turn would come after the deadline.
+		return nil, &callError{name: name, reason: "not sent before the time was up", cause: context.DeadlineExceeded}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
 	defer cancel()
 	r, err := s.newRequest(ctx, req)
 	if err != nil {
-		return nil, &callError{name: name, reason: "the request could not be built: " + err.Error(), cause: err}
+		return nil, &callError{name: name, reason: err.Error(), cause: err}
 	}
 	var exchange *wirelog.Exchange
-	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e }, wirelog.Options{Secrets: s.secrets, Now: s.opts.Now})
-	s.requests++
+	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e }, wirelog.Options{Secrets: s.secrets.all(), Now: s.opts.Now})
 	res, err := transport.RoundTrip(r)
 	if err != nil {
-		s.unanswered++
 		return nil, &callError{name: name, reason: s.explain(err), cause: err}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, MaxBody+1))
 	if err = cmp.Or(err, res.Body.Close()); err != nil {
-		s.unanswered++
 		return nil, &callError{name: name, reason: "the answer broke off: " + s.explain(err), cause: err}
 	}
 	if len(body) > MaxBody {
-		s.unanswered++
 		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20)}
 	}
-	s.unanswered = 0
-	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, exchange: exchange}, nil
+	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange}, nil
 }
 
 func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, error) {
@@ -183,7 +246,7 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 	default:
 		data, err := json.Marshal(b)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the request could not be built: %w", err)
 		}
 		body = bytes.NewReader(data)
 	}
@@ -194,7 +257,7 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 	}
 	r, err := http.NewRequestWithContext(ctx, req.Method, address, body)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the request could not be built: %w", err)
 	}
 	r.Header.Set("User-Agent", "scim-conformance")
 	r.Header.Set("Accept", scim.MediaType)
@@ -208,6 +271,16 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 		r.Header.Set("Authorization", "Bearer "+s.target.Token)
 	}
 	switch req.Credentials.Kind {
+	case "", "spelled", "query":
+		if s.target.Authorize != nil {
+			authorization, err := s.target.Authorize(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("no credentials: %w", err)
+			}
+			s.secrets.credentials(authorization)
+			r.Header.Set("Authorization", authorization)
+		}
+		req.Credentials.respell(r)
 	case "none":
 		r.Header.Del("Authorization")
 	case "other":
@@ -217,6 +290,20 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return r, nil
+}
+
+// respell changes how a request that carries the configured credentials carries them.
+func (c Credentials) respell(r *http.Request) {
+	_, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch c.Kind {
+	case "spelled":
+		r.Header.Set("Authorization", c.Authorization+" "+value)
+	case "query":
+		r.Header.Del("Authorization")
+		query := r.URL.Query()
+		query.Set("access_token", value)
+		r.URL.RawQuery = query.Encode()
+	}
 }
 
 // explain turns a transport error into a short reason without the URL, which the name of the call already tells.

@@ -5,9 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/scimwright/scimwright/scim"
 )
@@ -24,6 +23,8 @@ type Capabilities struct {
 	Users, Groups bool
 	// Requests is what finding this out took.
 	Requests int
+
+	empty bool // there are no users
 }
 
 // Supports tells whether the ServiceProviderConfig claims the feature: patch, bulk, filter, changePassword, sort or etag.
@@ -83,11 +84,11 @@ func (s *session) missing(n Need) string {
 		}
 	case NeedUser:
 		if !s.caps.Users {
-			return "the target does not serve users"
+			return s.notServed("users")
 		}
 	case NeedGroup:
 		if !s.caps.Groups {
-			return "the target does not serve groups"
+			return s.notServed("groups")
 		}
 	case NeedEnterprise:
 		if !s.caps.Extended() {
@@ -99,6 +100,51 @@ func (s *session) missing(n Need) string {
 		return unsupported("patch", true)
 	case NeedSort:
 		return unsupported("sort", false)
+	case NeedIndex:
+		if index, known := s.caps.ServiceProviderConfig.Complex("pagination").Bool("index"); known && !index {
+			return "the ServiceProviderConfig says that pages by startIndex are not supported"
+		}
+	case NeedCursor:
+		if cursor, _ := s.caps.ServiceProviderConfig.Complex("pagination").Bool("cursor"); !cursor {
+			return "the ServiceProviderConfig does not say that pages by cursor are supported"
+		}
+	case NeedBulk:
+		return unsupported("bulk", false)
+	case NeedETag:
+		return unsupported("etag", false)
+	case NeedToken:
+		if s.target.Token == "" && s.target.Authorize == nil {
+			return "the configured credentials are no bearer token"
+		}
+	case NeedRemote:
+		if isLoopback(s.base.Hostname()) {
+			return "the target is this machine: nothing crosses a network"
+		}
+	}
+	return ""
+}
+
+func (s *session) notServed(what string) string {
+	if len(s.opts.ResourceTypes) > 0 {
+		return "the run is limited to other resource types, or the target does not serve " + what
+	}
+	return "the target does not serve " + what
+}
+
+// narrow leaves the resource types that the run is limited to. It returns a sentence when none of them is there.
+func (s *session) narrow(caps *Capabilities) (problem string) {
+	names := s.opts.ResourceTypes
+	if len(names) == 0 {
+		return ""
+	}
+	meant := func(name string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	}
+	caps.ResourceTypes = slices.DeleteFunc(caps.ResourceTypes, func(rt *scim.Object) bool { return !meant(rt.Text("name")) })
+	caps.Users = caps.Users && meant("User")
+	caps.Groups = caps.Groups && meant("Group")
+	if len(caps.ResourceTypes) == 0 && !caps.Users && !caps.Groups {
+		return fmt.Sprintf("the target serves none of the resource types that the run is limited to (%s)", strings.Join(names, ", "))
 	}
 	return ""
 }
@@ -118,19 +164,14 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		{Request{Method: "GET", Path: "/ServiceProviderConfig"}, func(res *Response) { caps.ServiceProviderConfig = res.Object() }},
 		{Request{Method: "GET", Path: "/ResourceTypes"}, func(res *Response) { caps.ResourceTypes = res.Resources() }},
 		{Request{Method: "GET", Path: "/Schemas"}, func(res *Response) { caps.Schemas = res.Resources() }},
-		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
+		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { resources, caps.empty = true, res.Total() == 0 }},
 		{Request{Method: "GET", Path: "/Groups", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
 	}
 	var usable int
 	var refused *Response
 	var first string
-	waited := false
 	for _, p := range probes {
 		res, err := s.call(ctx, p.request, false)
-		if err == nil && res.Status == http.StatusTooManyRequests && !waited {
-			waited = true
-			res, err = s.later(ctx, p.request, res)
-		}
 		if err != nil {
 			// A target that does not answer its first question will not answer the next ones either.
 			return unreachable(err)
@@ -153,6 +194,9 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 			first = complaint
 		}
 	}
+	if problem := s.narrow(caps); problem != "" {
+		return problem
+	}
 	wantsUsers := false
 	for _, c := range checks {
 		for _, n := range c.Needs {
@@ -169,34 +213,6 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		return first
 	}
 	return ""
-}
-
-// maxRetryAfter is the longest wait that discovery grants a target which answers 429.
-const maxRetryAfter = 30 * time.Second
-
-// later asks again after the time that a 429 names. It returns that 429 when it names none, or one that is too long.
-func (s *session) later(ctx context.Context, req Request, busy *Response) (*Response, error) {
-	after := busy.Header.Get("Retry-After")
-	var wait time.Duration
-	if seconds, err := strconv.Atoi(after); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil {
-		wait = at.Sub(s.opts.Now())
-	} else {
-		return busy, nil
-	}
-	if wait > maxRetryAfter {
-		return busy, nil
-	}
-	s.opts.Logger.InfoContext(ctx, "the target asks to wait", "request", busy.Name, "wait", wait)
-	timer := time.NewTimer(max(wait, 0))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return busy, nil
-	case <-timer.C:
-		return s.call(ctx, req, false)
-	}
 }
 
 func unreachable(err error) string {

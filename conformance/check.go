@@ -33,6 +33,9 @@ type Check struct {
 	Fix string
 	// Run asks the question. It reports through t and returns when done; a panic in it is reported as an error of the suite.
 	Run func(ctx context.Context, t *T)
+	// Watch, instead of Run, looks at every exchange of the run, whichever check sends it; the result stands at the end of the
+	// run. A fixture is then there to give it something to look at, and Requests is 0.
+	Watch func(w *Watched)
 }
 
 // Area is the part of the id before the first dot.
@@ -74,14 +77,20 @@ type Need string
 
 // The needs. A feature that the target's ServiceProviderConfig does not mention counts as met: the check tries it.
 const (
-	NeedWrite       Need = "write"            // the run may create, change and delete its own objects
-	NeedCredentials Need = "creds.present"    // a token or an Authorization header is configured
-	NeedUser        Need = "resource.User"    // the target serves users
-	NeedGroup       Need = "resource.Group"   // the target serves groups
-	NeedEnterprise  Need = "ext.enterprise"   // users carry the enterprise extension
-	NeedFilter      Need = "filter.supported" // the target does not say that it cannot filter
-	NeedPatch       Need = "patch.supported"  // the target does not say that it cannot PATCH
-	NeedSort        Need = "sort.supported"   // the target says that it can sort
+	NeedWrite       Need = "write"             // the run may create, change and delete its own objects
+	NeedCredentials Need = "creds.present"     // a token or an Authorization header is configured
+	NeedToken       Need = "creds.bearer"      // the configured credentials are a bearer token
+	NeedRemote      Need = "target.remote"     // the target is not this machine
+	NeedUser        Need = "resource.User"     // the target serves users
+	NeedGroup       Need = "resource.Group"    // the target serves groups
+	NeedEnterprise  Need = "ext.enterprise"    // users carry the enterprise extension
+	NeedFilter      Need = "filter.supported"  // the target does not say that it cannot filter
+	NeedPatch       Need = "patch.supported"   // the target does not say that it cannot PATCH
+	NeedSort        Need = "sort.supported"    // the target says that it can sort
+	NeedIndex       Need = "pagination.index"  // the target does not say that it cannot page by startIndex
+	NeedCursor      Need = "pagination.cursor" // the target says that it can page by cursor (RFC 9865)
+	NeedBulk        Need = "bulk.supported"    // the target says that it takes bulk jobs
+	NeedETag        Need = "etag.supported"    // the target says that it has versions
 )
 
 // A Fixture is a set of objects that several checks only read.
@@ -95,10 +104,13 @@ type Fixture struct {
 }
 
 // A Selection narrows a list of checks. The zero value selects all.
+//
+// A check is listed by its id, its area, its level, the id of a clause that it proves, or a section of such a clause with all
+// that is below it: "filter.eq", "filter", "should", "RFC7644-3.5.2-28", "RFC7644-3.5".
 type Selection struct {
-	// Only keeps checks whose id or area is listed. Defaults to all.
+	// Only keeps checks that are listed. Defaults to all.
 	Only []string
-	// Skip drops checks whose id or area is listed.
+	// Skip drops checks that are listed.
 	Skip []string
 	// Level drops checks weaker than it. Defaults to May, that is none.
 	Level Level
@@ -109,7 +121,7 @@ type Selection struct {
 func (s Selection) Apply(checks []Check) ([]Check, error) {
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		if !slices.ContainsFunc(checks, func(c Check) bool { return c.named(name) }) {
-			return nil, &UsageError{Problem: fmt.Sprintf("no check and no area is called %q%s", name, suggestion(name, checks))}
+			return nil, &UsageError{Problem: fmt.Sprintf("no check, area, level, section or clause that is tested is called %q%s", name, suggestion(name, checks))}
 		}
 	}
 	weakest := len(Levels()) - 1
@@ -131,7 +143,19 @@ func (s Selection) Apply(checks []Check) ([]Check, error) {
 	return selected, nil
 }
 
-func (c Check) named(name string) bool { return name == c.ID || name == c.Area() }
+func (c Check) named(name string) bool {
+	if name == c.ID || name == c.Area() || name == string(c.Level) {
+		return true
+	}
+	clause := strings.ReplaceAll(strings.ToUpper(name), " ", "-")
+	if !strings.HasPrefix(clause, "RFC") {
+		return false
+	}
+	return slices.ContainsFunc(c.Requirements, func(id string) bool {
+		rest, found := strings.CutPrefix(id, clause)
+		return found && (rest == "" || rest[0] == '.' || rest[0] == '-')
+	})
+}
 
 // suggestion points to the ids that share most words with a mistyped name.
 func suggestion(name string, checks []Check) string {

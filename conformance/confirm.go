@@ -75,7 +75,7 @@ func (s *session) look(ctx context.Context, f farewell) int {
 
 // reopen enters an object anew whose entry in the journal was closed too early.
 func (s *session) reopen(c *Created) {
-	entry, err := s.journal.next(c.Collection, naming[c.Collection], c.name)
+	entry, err := s.journal.next(c.Collection, s.naming[c.Collection], c.name)
 	s.note(err)
 	c.entry = entry
 	s.note(s.journal.created(entry, c.Collection, c.ID))

@@ -1,11 +1,15 @@
 package conformance
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // A Plan says what a run would do.
 type Plan struct {
 	// Target is the base URL.
 	Target string
+	// Checks are the checks in the order of the run; those of the profiles' steps come last.
 	Checks []PlannedCheck
 	// Requests estimates what the run sends to a conforming target, discovery and cleaning up included.
 	Requests int
@@ -42,17 +46,20 @@ func NewPlan(ctx context.Context, target Target, opts Options) (*Plan, error) {
 func (s *session) plan() *Plan {
 	p := &Plan{Target: s.base.String(), Requests: s.caps.Requests}
 	fixtures := map[*Fixture]bool{}
-	for _, c := range s.opts.Checks {
-		planned := PlannedCheck{Check: c}
-		for _, n := range c.Needs {
-			if planned.Skip = s.missing(n); planned.Skip != "" {
-				break
-			}
+	all := slices.Clone(s.opts.Checks)
+	for _, profile := range s.opts.Profiles {
+		all = append(all, profile.Checks()...)
+		if !s.opts.ReadOnly {
+			p.Requests += populationRequests * len(profile.Conversations)
 		}
+	}
+	for _, c := range all {
+		planned := PlannedCheck{Check: c, Skip: s.unmet(c)}
 		if planned.Skip == "" {
 			p.Requests += c.Requests
 			p.Writes = p.Writes || c.needs(NeedWrite)
-			if c.Fixture != nil && !fixtures[c.Fixture] {
+			if c.Fixture != nil && !fixtures[c.Fixture] && !(c.Watch != nil && s.opts.ReadOnly) {
+				p.Writes = p.Writes || c.Watch != nil
 				fixtures[c.Fixture] = true
 				p.Requests += c.Fixture.Requests
 			}
@@ -60,4 +67,14 @@ func (s *session) plan() *Plan {
 		p.Checks = append(p.Checks, planned)
 	}
 	return p
+}
+
+// unmet returns why a check does not apply, "" when it does.
+func (s *session) unmet(c Check) string {
+	for _, n := range c.Needs {
+		if reason := s.missing(n); reason != "" {
+			return reason
+		}
+	}
+	return ""
 }

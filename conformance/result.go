@@ -41,6 +41,18 @@ type Finding struct {
 	Want, Got string
 	// Exchange is the request and the answer that show it, redacted; nil when there was none.
 	Exchange *wirelog.Exchange
+	// Waiver says why the finding is accepted for now; nil when it is not. A waived finding does not fail the run.
+	Waiver *Waiver
+}
+
+// A Waiver accepts a known finding until a day (package waivers).
+type Waiver struct {
+	// Check is the id of the check. Match, when set, is a regular expression that the finding's What, Want or Got contains.
+	Check, Match string
+	// Reason says why the finding is accepted. Ticket is where it is followed up, Owner who does.
+	Reason, Ticket, Owner string
+	// Expires is the last day on which the waiver counts, in UTC. The zero value is no end.
+	Expires time.Time
 }
 
 // A CheckResult is the answer to one check.
@@ -54,6 +66,27 @@ type CheckResult struct {
 	Notes    []string
 	Requests int
 	Duration time.Duration
+}
+
+// Waived tells whether there are findings that fail or warn, and all of them are waived.
+func (c CheckResult) Waived() bool {
+	weighty := false
+	for _, f := range c.Findings {
+		if f.Outcome == Info {
+			continue
+		}
+		if f.Waiver == nil {
+			return false
+		}
+		weighty = true
+	}
+	return weighty
+}
+
+// A Sent request is one exchange of the run, with the check that sent it; empty for discovery, fixtures and cleaning up.
+type Sent struct {
+	Check    string
+	Exchange *wirelog.Exchange
 }
 
 // Verdict is what a whole run says.
@@ -79,12 +112,23 @@ type Result struct {
 	Reason string
 	// Checks holds the results in the order of the checks.
 	Checks []CheckResult
+	// Profiles holds a verdict for each conversation of the profiles that were asked for. The steps are among Checks.
+	Profiles []ProfileResult
 	// Cautions say where a pass proves little.
 	Cautions []string
+	// Complaints say what is wrong with the waivers of the run: one expired, or excuses what does not happen any more. A run
+	// with a complaint is not clean.
+	Complaints []string
+	// Lag is how long the target took until a created object could be found, as far as it was not at once.
+	Lag time.Duration
+	// Traffic is everything that was sent, in its order, redacted; kept only when Options.Record asks for it.
+	Traffic []Sent
 	// Leftovers are objects of this run that could not be removed.
 	Leftovers []Leftover
 	// Journal is the file that still lists them, empty when nothing is left.
 	Journal string
+
+	interrupted string // why the run stopped before its end
 }
 
 // Count returns how many checks ended with the given outcome.

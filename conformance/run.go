@@ -12,8 +12,11 @@ import (
 
 // Options say what a run does. The zero value, with Checks, is a full run against this machine.
 type Options struct {
-	// Checks are the checks to run, in order: checks.All() or a selection of them. Required.
+	// Checks are the checks to run, in order: checks.All() or a selection of them. Required, unless there are Profiles.
 	Checks []Check
+	// Profiles are the provisioning clients whose conversations are held after the checks; package profiles has them. Defaults
+	// to none.
+	Profiles []Profile
 	// ReadOnly runs only what creates nothing.
 	ReadOnly bool
 	// AllowWrites consents to creating and removing objects on a target that is not this machine. Defaults to no consent,
@@ -30,6 +33,24 @@ type Options struct {
 	Timeout time.Duration
 	// RequestTimeout bounds one request. Defaults to 15 seconds.
 	RequestTimeout time.Duration
+	// Rate bounds the requests per second. Defaults to no bound. Whatever it is, a 429 is waited out.
+	Rate float64
+	// Settle bounds how long the suite waits for what it wrote to become visible. When it is set, the run first creates an
+	// object and measures how long that takes; the checks then wait as long after each write, and the result tells
+	// ([Result.Lag]). Defaults to no patience: what is written is expected to be there.
+	Settle time.Duration
+	// Concurrency bounds the requests that a check may have in flight at once. Defaults to 8.
+	Concurrency int
+	// UserDomain is the domain of the user names and addresses that the suite makes up, for targets that accept their own
+	// alone. Defaults to example.com.
+	UserDomain string
+	// Attributes are what creating an object takes on this target beyond what the suite sends, by the name of the resource
+	// type ("User", "Group"). A check that sends one of these attributes itself has its way.
+	Attributes map[string]Doc
+	// ResourceTypes are the names of the resource types to test. Defaults to all that the target serves.
+	ResourceTypes []string
+	// Record keeps every exchange of the run in [Result.Traffic]. Defaults to those that show a finding.
+	Record bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Progress, when set, is called after each check that ran.
@@ -42,6 +63,8 @@ const (
 	defaultMaxRequests    = 5000
 	defaultTimeout        = 5 * time.Minute
 	defaultRequestTimeout = 15 * time.Second
+	defaultConcurrency    = 8
+	defaultUserDomain     = "example.com"
 
 	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
 	maxUnanswered = 3
@@ -53,6 +76,8 @@ const (
 func (o Options) withDefaults() Options {
 	o.MaxRequests = cmp.Or(o.MaxRequests, defaultMaxRequests)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
+	o.UserDomain = cmp.Or(o.UserDomain, defaultUserDomain)
 	o.RequestTimeout = min(cmp.Or(o.RequestTimeout, defaultRequestTimeout), o.Timeout)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -77,18 +102,25 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	result := &Result{Target: s.base.String(), Run: s.run, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
+	s.startWatching()
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
+		s.measureLag(deadline)
 		interrupted := s.runChecks(deadline, result)
+		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
 		s.remove(cleanup, s.shared)
 		s.confirm(cleanup, deletesFail(result))
 		done()
+		s.watched(result)
 		s.conclude(result, interrupted)
 	}
 	result.Requests = s.requests
 	result.Leftovers = s.leftovers
+	result.Lag = s.lag
+	result.Traffic = s.traffic
+	s.veil.result(result)
 	journal, err := s.journal.close(len(s.leftovers) > 0)
 	if s.broken != nil {
 		return result, s.broken
@@ -111,19 +143,18 @@ func (s *session) cleanupContext(ctx context.Context) (context.Context, context.
 // runChecks runs what the plan says and returns why it stopped before the end, "" when it did not.
 func (s *session) runChecks(ctx context.Context, result *Result) (interrupted string) {
 	plan := s.plan()
-	for i, p := range plan.Checks {
+	for i, p := range plan.Checks[:len(s.opts.Checks)] {
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
+		if p.Check.Watch != nil {
+			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
+				s.material(ctx, p.Check)
+			}
+			result.Checks = append(result.Checks, r) // filled in at the end of the run
+			continue
+		}
 		if p.Skip == "" {
-			switch {
-			case interrupted != "":
-			case ctx.Err() != nil:
-				interrupted = s.overtime(ctx)
-			case s.broken != nil:
-				interrupted = s.broken.Error()
-			case s.unanswered >= maxUnanswered:
-				interrupted = fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.unanswered)
-			case s.requests >= s.opts.MaxRequests:
-				interrupted = fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+			if interrupted == "" {
+				interrupted = s.interruption(ctx)
 			}
 			if interrupted != "" {
 				r.Reason = "not run: " + interrupted
@@ -142,6 +173,41 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	return interrupted
 }
 
+// interruption returns why nothing more can be run, "" when it can.
+func (s *session) interruption(ctx context.Context) string {
+	switch {
+	case ctx.Err() != nil:
+		return s.overtime(ctx)
+	case s.broken != nil:
+		return s.broken.Error()
+	case s.unanswered >= maxUnanswered:
+		return fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.unanswered)
+	case s.requests >= s.opts.MaxRequests:
+		return fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+	}
+	return ""
+}
+
+// runProfiles holds the conversations of the profiles and returns why that stopped before the end, "" when it did not.
+func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
+	planned, done := len(s.plan().Checks), len(result.Checks)
+	number := 0
+	for _, p := range s.opts.Profiles {
+		for _, c := range p.Conversations {
+			steps, verdict := s.hold(ctx, number, p, c, &interrupted, func(r CheckResult) {
+				done++
+				if s.opts.Progress != nil {
+					s.opts.Progress(done, planned, r)
+				}
+			})
+			result.Checks = append(result.Checks, steps...)
+			result.Profiles = append(result.Profiles, verdict)
+			number++
+		}
+	}
+	return interrupted
+}
+
 func (s *session) overtime(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("the time limit of %s is used up", s.opts.Timeout)
@@ -150,6 +216,8 @@ func (s *session) overtime(ctx context.Context) string {
 }
 
 func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
+	s.checking = check.ID
+	defer func() { s.checking = "" }()
 	start, before := s.opts.Now(), s.requests
 	var ledger []*Created
 	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.run, number+1), ledger: &ledger, outcome: Pass}
@@ -172,16 +240,38 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 }
 
+// material builds the fixture of a check that watches, so that there is something to look at. What does not work in it is not
+// the check's question, and in a read-only run it is left out.
+func (s *session) material(ctx context.Context, check Check) {
+	if check.Fixture == nil || s.opts.ReadOnly || !s.caps.Users {
+		return
+	}
+	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
+}
+
 // conclude draws the verdict. A run in which nothing was proved is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
-	writes, wrote, passed := 0, 0, 0
-	for _, c := range result.Checks {
+	result.interrupted = interrupted
+	result.Conclude()
+	s.caution(result)
+}
+
+// Conclude draws the verdict anew, after findings were waived. A result of a target that could not be tested at all stays so.
+func (r *Result) Conclude() {
+	if len(r.Checks) == 0 {
+		return
+	}
+	writes, wrote, passed, weighty := 0, 0, 0, 0
+	for _, c := range r.Checks {
+		if (c.Outcome == Fail || c.Outcome == Warn) && !c.Waived() {
+			weighty++
+		}
 		if c.Outcome == Skip && !c.ran() {
 			continue
 		}
 		proved := c.Outcome != Skip && c.Outcome != Error
-		if proved {
-			passed++
+		if proved && c.Check.Watch == nil {
+			passed++ // what only watched has not asked for anything
 		}
 		if c.Check.needs(NeedWrite) {
 			writes++
@@ -190,25 +280,27 @@ func (s *session) conclude(result *Result, interrupted string) {
 			}
 		}
 	}
-	errored := result.Count(Error)
+	errored := r.Count(Error)
+	r.Reason = ""
 	switch {
-	case result.Count(Fail)+result.Count(Warn) > 0:
-		result.Verdict = Findings
-		if interrupted != "" {
-			result.Reason = interrupted + ": the run is incomplete"
+	case weighty > 0:
+		r.Verdict = Findings
+		if r.interrupted != "" {
+			r.Reason = r.interrupted + ": the run is incomplete"
 		}
-	case interrupted != "":
-		result.Verdict, result.Reason = Untested, interrupted+": the run is incomplete and proves nothing"
+	case r.interrupted != "":
+		r.Verdict, r.Reason = Untested, r.interrupted+": the run is incomplete and proves nothing"
 	case errored > 0:
-		result.Verdict, result.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
+		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
 	case passed == 0:
-		result.Verdict, result.Reason = Untested, "every check was skipped: nothing was tested"
+		r.Verdict, r.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
-		result.Verdict, result.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
+		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
+	case len(r.Complaints) > 0:
+		r.Verdict, r.Reason = Findings, "the target is clean, the waivers are not"
 	default:
-		result.Verdict = Clean
+		r.Verdict = Clean
 	}
-	s.caution(result)
 }
 
 // caution adds what a reader of the verdict should know about its worth.
@@ -216,11 +308,20 @@ func (s *session) caution(result *Result) {
 	if s.opts.ReadOnly {
 		result.Cautions = append(result.Cautions, "the run was read-only: nothing that needs objects of its own was tested")
 	}
+	if s.opts.ReadOnly && s.caps.Users && s.caps.empty {
+		result.Cautions = append(result.Cautions, "the target holds no users: what passed about lists, filters and single users proves little")
+	}
 	if !s.target.hasCredentials() {
 		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
 	}
 	if !s.caps.Users {
 		result.Cautions = append(result.Cautions, "the target serves no users: most of the suite did not apply")
+	}
+	if s.lag > 0 {
+		result.Cautions = append(result.Cautions, fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it", s.lag.Round(time.Millisecond)))
+	}
+	if s.throttled > 0 {
+		result.Cautions = append(result.Cautions, fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
 	}
 	blocked := 0
 	for _, c := range result.Checks {

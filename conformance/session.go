@@ -9,6 +9,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A session is the state of one run. It belongs to one goroutine.
@@ -16,18 +19,29 @@ type session struct {
 	target   Target
 	base     *url.URL
 	opts     Options
-	run      string   // the marker: part of every created object's name
-	secrets  []string // never in an exchange that is kept
+	run      string // the marker: part of every created object's name
+	secrets  *secrets
 	journal  *journal
 	caps     *Capabilities
+	naming   map[string]string // the attribute that names the objects of a collection
 	fixtures map[*Fixture]*builtFixture
 	shared   []*Created // what fixtures made; removed at the end of the run
 
+	veil       *veil
+	checking   string // the id of the check that runs
+	pace       *rate.Limiter
+	lag        time.Duration // how long what was written takes to be seen
+	throttled  int           // requests that were sent again after a 429
+	served     bool          // the target has answered something else than 429
+	traffic    []Sent
+	watches    []*watch
+	sent       []string // the secrets that requests have carried, for the checks that watch
 	requests   int
 	unanswered int        // calls in a row that got no answer
 	departed   []farewell // what the target says is gone
 	leftovers  []Leftover
-	broken     error // the journal cannot be written: no further writes
+	bulk       []bulkEntry // what the bulk job under way may create
+	broken     error       // the journal cannot be written: no further writes
 }
 
 type builtFixture struct {
@@ -49,27 +63,52 @@ func newSession(target Target, opts Options) (*session, error) {
 		transport.MaxIdleConnsPerHost = 1
 		target.Transport = transport
 	}
-	secrets := []string{target.Token}
+	secrets := &secrets{values: []string{target.Token}}
 	for _, values := range target.Header {
 		for _, v := range values {
 			// A header of the caller may be a credential of any kind: better too little in a report than too much.
-			secrets = append(secrets, strings.Fields(v)...)
+			secrets.credentials(v)
 		}
 	}
 	run := "scimconf-" + strings.ToLower(rand.Text()[:8])
 	return &session{
 		target: target, base: base, opts: opts, run: run, secrets: secrets,
-		journal:  &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
-		fixtures: map[*Fixture]*builtFixture{},
+		journal: &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
+		naming:  naming(), fixtures: map[*Fixture]*builtFixture{},
+		veil: &veil{run: run, seen: map[string]bool{}},
+		pace: pacer(opts.Rate),
 	}, nil
 }
 
-// naming is the attribute that names an object in each collection.
-var naming = map[string]string{"/Users": "userName", "/Groups": "displayName"}
+// pacer spreads requests evenly: a burst of one.
+func pacer(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), 1)
+}
 
-// collection returns the collection that a POST to the path creates in, "" when it is no request that creates.
+// equip adds what creation needs on this target to an object that a check is about to create.
+func (s *session) equip(resourceType string, doc Doc) Doc {
+	return merge(doc, s.opts.Attributes[resourceType])
+}
+
+// naming is the attribute that names an object in each collection that a run knows from the start; see [T.Names].
+func naming() map[string]string {
+	return map[string]string{"/Users": "userName", "/Groups": "displayName"}
+}
+
+// collection returns the well-known collection that a POST to the path creates in, "" when it is no request that creates.
 func collection(req Request) string {
-	if req.Method != http.MethodPost || naming[req.Path] == "" {
+	if req.Method != http.MethodPost || naming()[req.Path] == "" {
+		return ""
+	}
+	return req.Path
+}
+
+// collection is the function of the same name for all collections that the run knows.
+func (s *session) collection(req Request) string {
+	if req.Method != http.MethodPost || s.naming[req.Path] == "" {
 		return ""
 	}
 	return req.Path
@@ -77,11 +116,15 @@ func collection(req Request) string {
 
 // expect announces in the journal what a request may create, and returns the number of the entry, 0 for none.
 func (s *session) expect(req Request) int {
-	where := collection(req)
+	if req.Method == http.MethodPost && req.Path == bulkPath {
+		s.expectBulk(req)
+		return 0
+	}
+	where := s.collection(req)
 	if where == "" {
 		return 0
 	}
-	attribute := naming[where]
+	attribute := s.naming[where]
 	doc, _ := req.Body.(Doc)
 	entry, err := s.journal.next(where, attribute, nameOf(doc, attribute))
 	if err != nil {
@@ -104,6 +147,8 @@ func nameOf(doc Doc, attribute string) string {
 // settle puts what an answer says was created, or is gone, into the ledger and the journal.
 func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Response) {
 	switch {
+	case req.Method == http.MethodPost && req.Path == bulkPath:
+		s.settleBulk(ledger, req, res)
 	case entry > 0 && !res.OK():
 		s.note(s.journal.gone(entry))
 	case entry > 0:
@@ -112,16 +157,16 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 			return // the entry stays open: cleaning up looks it up by name
 		}
 		doc, _ := req.Body.(Doc)
-		s.own(ledger, &Created{ID: id, Collection: collection(req), Sent: doc, Resource: res.Object(), entry: entry})
+		s.own(ledger, &Created{ID: id, Collection: s.collection(req), Sent: doc, Resource: res.Object(), entry: entry})
 	case req.Method == http.MethodPut && res.OK():
 		// A PUT that creates is a fault, but what it made has to go as well.
 		where, id := path.Split(req.Path)
 		where = strings.TrimSuffix(where, "/")
-		if naming[where] == "" || slices.ContainsFunc(*ledger, func(c *Created) bool { return c.Path() == req.Path }) {
+		if s.naming[where] == "" || slices.ContainsFunc(*ledger, func(c *Created) bool { return c.Path() == req.Path }) {
 			return
 		}
 		if id, err := url.PathUnescape(id); err == nil {
-			entry, err := s.journal.next(where, naming[where], "")
+			entry, err := s.journal.next(where, s.naming[where], "")
 			s.note(err)
 			s.own(ledger, &Created{ID: id, Collection: where, entry: entry})
 		}
@@ -135,7 +180,7 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 }
 
 func (s *session) own(ledger *[]*Created, c *Created) {
-	c.name = nameOf(c.Sent, naming[c.Collection])
+	c.name = nameOf(c.Sent, s.naming[c.Collection])
 	s.note(s.journal.created(c.entry, c.Collection, c.ID))
 	*ledger = append(*ledger, c)
 }

@@ -76,6 +76,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 	}
 	t.last = res.exchange
 	t.session.settle(t.ledger, pending, req, res)
+	t.session.waitForLag(ctx, req, res)
 	return res
 }
 
@@ -112,28 +113,31 @@ func pairs(query []string) url.Values {
 	return values
 }
 
+// Base is the base URL of the target, without a trailing slash.
+func (t *T) Base() string { return t.session.base.String() }
+
 // Prefix begins the name of every object this check creates. No object of anybody else begins with it.
 func (t *T) Prefix() string { return t.prefix }
 
 // UserName returns the userName that [T.User] gives to a label.
-func (t *T) UserName(label string) string { return t.prefix + label + "@example.com" }
+func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
 
 // User returns a user to create: the schema, a userName of this check and the few attributes that many servers ask for. A
 // member of extra replaces the default of the same name; [Omit] leaves it out.
 func (t *T) User(label string, extra Doc) Doc {
 	name := t.UserName(label)
-	return merge(Doc{
+	return merge(t.session.equip("User", Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     Doc{"givenName": "Conformance", "familyName": "Check"},
 		"emails":   []Doc{{"value": name, "type": "work", "primary": true}},
 		"active":   true,
-	}, extra)
+	}), extra)
 }
 
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
-	return merge(Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}, extra)
+	return merge(t.session.equip("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra)
 }
 
 // Omit as a value in the extra of [T.User] and [T.Group] leaves the member out.

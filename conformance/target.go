@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,9 @@ type Target struct {
 	Token string
 	// Header is sent with every request, for example a tenant header or another kind of Authorization.
 	Header http.Header
+	// Authorize, when set, returns the value of the Authorization header for the next request, for credentials that expire
+	// during a run. It should keep what it can reuse. An error counts as no answer from the target.
+	Authorize func(ctx context.Context) (string, error)
 	// Transport carries the requests. Defaults to a clone of http.DefaultTransport. A transport that serves an http.Handler
 	// runs the suite without a network.
 	Transport http.RoundTripper
@@ -40,7 +44,9 @@ func (t Target) parse() (*url.URL, error) {
 }
 
 // hasCredentials tells whether requests carry an Authorization header that can be left out.
-func (t Target) hasCredentials() bool { return t.Token != "" || t.Header.Get("Authorization") != "" }
+func (t Target) hasCredentials() bool {
+	return t.Token != "" || t.Authorize != nil || t.Header.Get("Authorization") != ""
+}
 
 // isLoopback tells whether a host is this machine by its spelling; names are not resolved.
 func isLoopback(host string) bool {

@@ -107,7 +107,7 @@ var discovery = []check{
 		Title:        "Each resource type can be read at /ResourceTypes/{id or name}, and an unknown one answers 404",
 		Requirements: reqs("RFC7644-4-05", "RFC7644-4-06"),
 		Level:        must,
-		Requests:     4,
+		Requests:     5,
 		Why:          "Clients follow meta.location of the list's items.",
 		Fix:          "Route /ResourceTypes/{name} and answer with the same document as in the list.",
 		Run: func(ctx context.Context, t *T) {

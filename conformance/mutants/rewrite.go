@@ -105,7 +105,7 @@ func place(r *http.Request) (base, collection, id string) {
 	segments := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
 	for i, s := range segments {
 		switch s {
-		case "Users", "Groups", "Schemas", "ResourceTypes", "ServiceProviderConfig":
+		case "Users", "Groups", "Devices", "Bulk", "Me", "Schemas", "ResourceTypes", "ServiceProviderConfig":
 			return strings.Join(segments[:i], "/"), s, strings.Join(segments[i+1:], "/")
 		}
 	}

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,8 +13,8 @@ import (
 // Variants returns every variant. The caller may change the slice.
 func Variants() []Variant {
 	return []Variant{
-		{"patch-204", "PATCH answers 204 without a body", after(either(patchUser, patchGroup), func(_ *http.Request, rep *reply) {
-			if rep.status == 200 {
+		{"patch-204", "PATCH answers 204 without a body, unless attributes asks for one", after(either(patchUser, patchGroup), func(r *http.Request, rep *reply) {
+			if rep.status == 200 && !r.URL.Query().Has("attributes") {
 				*rep = reply{status: 204, header: http.Header{}}
 			}
 		})},
@@ -26,13 +27,27 @@ func Variants() []Variant {
 		})},
 		{"group-name-unique", "a second group of one displayName answers 409", func(next http.Handler) http.Handler {
 			posted := &names{}
-			return refuse(createGroup, func(o *scim.Object) bool { return posted.add(o.Text("displayName")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
+			return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
 		}},
 		{"no-content-location", "Content-Location is absent", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Content-Location") })},
 		{"content-location", "Content-Location is the address of the resource", after(either(createUser, readUser), func(_ *http.Request, rep *reply) {
 			if l := rep.object().Complex("meta").Text("location"); rep.ok() && l != "" {
 				rep.header.Set("Content-Location", l)
 			}
+		})},
+		{"me-not-implemented", "/Me answers 501", refusing(ofMe, 501)},
+		{"me-redirects", "/Me redirects to the own resource", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if location := rep.object().Complex("meta").Text("location"); rep.ok() && location != "" {
+				return &reply{status: http.StatusPermanentRedirect, header: http.Header{"Location": {location}}}
+			}
+			return rep
+		})},
+		{"strong-tags", "entity tags are strong", after(everything, func(_ *http.Request, rep *reply) {
+			if tag := rep.header.Get("ETag"); tag != "" {
+				rep.header.Set("ETag", strings.TrimPrefix(tag, "W/"))
+			}
+			rep.body = bytes.ReplaceAll(rep.body, []byte(`"W/\"`), []byte(`"\"`))
 		})},
 		{"me-is-there", "/Me answers something else than 501", instead(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/Me") }, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
 		{"no-scim-type", "400 without scimType for a missing or mistyped value", after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
@@ -45,8 +60,13 @@ func Variants() []Variant {
 				*rep = *failure(400, scim.InvalidSyntax)
 			}
 		})},
-		{"no-etag", "ETag and meta.version are absent", func(next http.Handler) http.Handler {
-			bare := afterEach(everything, func(o *scim.Object) { o.Complex("meta").Delete("version") })
+		{"no-etag", "ETag and meta.version are absent, and not advertised", func(next http.Handler) http.Handler {
+			bare := afterEach(everything, func(o *scim.Object) {
+				o.Complex("meta").Delete("version")
+				if etag := o.Complex("etag"); etag != nil {
+					etag.Set("supported", false)
+				}
+			})
 			return after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })(bare(next))
 		}},
 		{"no-timestamps", "meta has neither created nor lastModified", afterEach(either(users, createGroup, readGroup), func(o *scim.Object) {
@@ -114,6 +134,21 @@ func Variants() []Variant {
 			}
 		})},
 		{"unknown-attribute-400", "a filter on an unknown attribute answers 400", filterAnswer(contains("NoSuchAttribute"), invalidFilter)},
+		{"nulls", "unassigned attributes are written as null and as empty arrays", afterEach(users, func(o *scim.Object) {
+			for name, value := range map[string]any{"nickName": nil, "title": nil, "photos": []any{}} {
+				if _, there := o.Get(name); !there {
+					o.Set(name, value)
+				}
+			}
+		})},
+		{"errors-say-more", "errors carry members and headers of the server's own", after(everything, func(_ *http.Request, rep *reply) {
+			if o := rep.object(); rep.status >= 400 && o != nil {
+				o.Set("id", "request-4711")
+				rep.header.Set("X-Request-Id", "request-4711")
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
+		{"private-cache", "answers may be stored by the client alone", after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
 		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
 			if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
 				o.Delete("startIndex")

@@ -28,7 +28,11 @@ type Document struct {
 	Reason     string                      `json:"reason,omitempty"`
 	Outcomes   map[conformance.Outcome]int `json:"outcomes"` // number of checks by outcome
 	Checks     []Check                     `json:"checks"`
+	Clauses    []Verdict                   `json:"clauses"` // a verdict for every clause that a check of the run cites
+	Profiles   []Profile                   `json:"profiles,omitempty"`
 	Cautions   []string                    `json:"cautions,omitempty"`
+	Complaints []string                    `json:"complaints,omitempty"` // about the waivers; a run with one is not clean
+	LagMs      int64                       `json:"lagMs,omitempty"`      // until a created object could be found
 	Leftovers  []Leftover                  `json:"leftovers,omitempty"`
 	Journal    string                      `json:"journal,omitempty"`
 }
@@ -43,8 +47,11 @@ type Check struct {
 	Reason     string              `json:"reason,omitempty"`
 	Clauses    []Clause            `json:"clauses"`
 	Findings   []Finding           `json:"findings,omitempty"`
+	Waived     bool                `json:"waived,omitempty"` // every finding that counts is waived
 	Notes      []string            `json:"notes,omitempty"`
-	Fix        string              `json:"fix,omitempty"` // only with findings
+	Why        string              `json:"why,omitempty"`     // only with findings, as are the next two
+	Clients    []string            `json:"clients,omitempty"` // provisioning clients that depend on it
+	Fix        string              `json:"fix,omitempty"`
 	Requests   int                 `json:"requests"`
 	DurationMs int64               `json:"durationMs"`
 }
@@ -63,8 +70,40 @@ type Finding struct {
 	What     string              `json:"what"`
 	Want     string              `json:"want"`
 	Got      string              `json:"got"`
+	Waiver   *Waiver             `json:"waiver,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`
+}
+
+// A Waiver says why a finding is accepted for now.
+type Waiver struct {
+	Reason  string `json:"reason"`
+	Ticket  string `json:"ticket,omitempty"`
+	Owner   string `json:"owner,omitempty"`
+	Expires string `json:"expires,omitempty"` // a day: 2026-12-31
+}
+
+// A Verdict is what the run says about one clause.
+type Verdict struct {
+	Clause
+	Outcome conformance.Outcome `json:"outcome"`
+	Checks  []string            `json:"checks"` // ids of the checks that cite it
+}
+
+// A Profile is the verdict on one conversation of a provisioning client.
+type Profile struct {
+	Profile      string          `json:"profile"`
+	Conversation string          `json:"conversation,omitempty"`
+	Client       string          `json:"client"`
+	Title        string          `json:"title"`
+	Fit          conformance.Fit `json:"fit"`
+	Step         string          `json:"step,omitempty"`   // id of the check of the first step that breaks
+	Action       string          `json:"action,omitempty"` // what the client does in it
+	Why          string          `json:"why,omitempty"`
+	Fix          string          `json:"fix,omitempty"`
+	Finding      *Finding        `json:"finding,omitempty"`
+	Limits       []string        `json:"limits,omitempty"`
+	Doubt        string          `json:"doubt,omitempty"`
 }
 
 // An Exchange is the redacted evidence of a finding.
@@ -98,7 +137,19 @@ func document(r *conformance.Result, version string) Document {
 	d := Document{
 		Format: Format, Tool: "scim-conformance", Version: version, Target: r.Target, Run: r.Run, Started: r.Started.UTC(),
 		DurationMs: r.Duration.Milliseconds(), Requests: r.Requests, Verdict: r.Verdict, Reason: r.Reason,
-		Outcomes: map[conformance.Outcome]int{}, Checks: []Check{}, Cautions: r.Cautions, Journal: r.Journal,
+		Outcomes: map[conformance.Outcome]int{}, Checks: []Check{}, Clauses: ledger(r), Cautions: r.Cautions, Complaints: r.Complaints,
+		LagMs: r.Lag.Milliseconds(), Journal: r.Journal,
+	}
+	for _, p := range r.Profiles {
+		entry := Profile{
+			Profile: p.Profile, Conversation: p.Conversation, Client: p.Client, Title: p.Title, Fit: p.Fit, Step: p.Step, Action: p.Action,
+			Why: p.Why, Fix: p.Fix, Limits: p.Limits, Doubt: p.Doubt,
+		}
+		if p.Finding != nil {
+			f := finding(*p.Finding)
+			entry.Finding = &f
+		}
+		d.Profiles = append(d.Profiles, entry)
 	}
 	for _, l := range r.Leftovers {
 		d.Leftovers = append(d.Leftovers, Leftover(l))
@@ -109,14 +160,16 @@ func document(r *conformance.Result, version string) Document {
 	for _, c := range r.Checks {
 		entry := Check{
 			ID: c.Check.ID, Title: c.Check.Title, Area: c.Check.Area(), Level: c.Check.Level, Outcome: c.Outcome, Reason: c.Reason,
-			Notes: c.Notes, Requests: c.Requests, DurationMs: c.Duration.Milliseconds(), Clauses: []Clause{},
+			Waived: c.Waived(), Notes: c.Notes, Requests: c.Requests, DurationMs: c.Duration.Milliseconds(), Clauses: []Clause{},
 		}
 		for _, q := range clauses(c.Check) {
-			entry.Clauses = append(entry.Clauses, Clause{ID: q.ID, Section: q.Section, Level: string(q.Level), Text: q.Text})
+			entry.Clauses = append(entry.Clauses, clause(q))
 		}
 		for _, f := range c.Findings {
 			entry.Findings = append(entry.Findings, finding(f))
-			entry.Fix = c.Check.Fix
+		}
+		if len(c.Findings) > 0 {
+			entry.Why, entry.Fix, entry.Clients = c.Check.Why, c.Check.Fix, Clients(c.Check)
 		}
 		d.Checks = append(d.Checks, entry)
 	}
@@ -125,12 +178,22 @@ func document(r *conformance.Result, version string) Document {
 
 func finding(f conformance.Finding) Finding {
 	out := Finding{Outcome: f.Outcome, What: f.What, Want: f.Want, Got: f.Got}
-	if e := f.Exchange; e != nil {
-		out.Curl = wirelog.Curl(*e)
-		out.Exchange = &Exchange{
-			Method: e.Method, URL: e.URL, RequestHeaders: e.RequestHeader, RequestBody: e.RequestBody, Status: e.Status,
-			ResponseHeaders: e.ResponseHeader, ResponseBody: e.ResponseBody, DurationMs: e.Duration.Milliseconds(),
+	if w := f.Waiver; w != nil {
+		out.Waiver = &Waiver{Reason: w.Reason, Ticket: w.Ticket, Owner: w.Owner}
+		if !w.Expires.IsZero() {
+			out.Waiver.Expires = w.Expires.Format(time.DateOnly)
 		}
 	}
+	if e := f.Exchange; e != nil {
+		out.Curl = wirelog.Curl(*e)
+		out.Exchange = exchange(*e)
+	}
 	return out
+}
+
+func exchange(e wirelog.Exchange) *Exchange {
+	return &Exchange{
+		Method: e.Method, URL: e.URL, RequestHeaders: e.RequestHeader, RequestBody: e.RequestBody, Status: e.Status,
+		ResponseHeaders: e.ResponseHeader, ResponseBody: e.ResponseBody, DurationMs: e.Duration.Milliseconds(),
+	}
 }

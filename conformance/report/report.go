@@ -1,11 +1,49 @@
-// Package report writes the result of a conformance run down: as text for people and as versioned JSON for programs. It
-// does not judge: outcomes and verdicts come from package conformance, clauses from package requirements.
+// Package report writes the result of a conformance run down: as text for people, as versioned JSON with its schema, and in
+// the forms that other tools read: JUnit, SARIF, Markdown, HTML, HAR and badges. It compares two JSON reports. It does not
+// judge: outcomes and verdicts come from package conformance, clauses from package requirements.
 package report
 
 import (
+	"io"
+	"slices"
+
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/requirements"
 )
+
+// A Writer writes one form of the report.
+type Writer struct {
+	// Name is what the form is called on the command line. What says for whom it is.
+	Name, What string
+	// Traffic tells that the form shows every exchange of the run, not only those of findings: Options.Record should be set.
+	Traffic bool
+	// Write writes the report. Version is the version of the program that ran the checks, "" when unknown.
+	Write func(w io.Writer, r *conformance.Result, version string) error
+}
+
+// Writers lists all forms of the report.
+func Writers() []Writer {
+	return []Writer{
+		{Name: "text", What: "plain text for people", Write: func(w io.Writer, r *conformance.Result, _ string) error { return Text(w, r, TextOptions{}) }},
+		{Name: "json", What: "everything, versioned, with a JSON Schema", Write: JSON},
+		{Name: "html", What: "one file for the browser: every check, clause and exchange", Traffic: true, Write: HTML},
+		{Name: "markdown", What: "a summary for pull requests and job pages", Write: Markdown},
+		{Name: "junit", What: "test results as most CI systems read them", Write: JUnit},
+		{Name: "sarif", What: "SARIF 2.1.0 for code scanning", Write: SARIF},
+		{Name: "har", What: "every exchange as an HTTP archive 1.2", Traffic: true, Write: HAR},
+		{Name: "badge", What: "a badge as SVG", Write: Badge},
+		{Name: "shields", What: "a badge as JSON for shields.io", Write: Shields},
+	}
+}
+
+// WriterNamed returns the form with the given name.
+func WriterNamed(name string) (Writer, bool) {
+	i := slices.IndexFunc(Writers(), func(w Writer) bool { return w.Name == name })
+	if i < 0 {
+		return Writer{}, false
+	}
+	return Writers()[i], true
+}
 
 // clauses returns the catalogue entries that a check cites, in its order.
 func clauses(c conformance.Check) []requirements.Requirement {
@@ -13,6 +51,49 @@ func clauses(c conformance.Check) []requirements.Requirement {
 	for _, id := range c.Requirements {
 		if r, ok := requirements.Lookup(id); ok {
 			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func clause(r requirements.Requirement) Clause {
+	return Clause{ID: r.ID, Section: r.Section, Level: string(r.Level), Text: r.Text}
+}
+
+// weight orders outcomes for the verdict on a clause: what was seen outweighs what was not, and a pass outweighs only a skip.
+var weight = []conformance.Outcome{conformance.Skip, conformance.Pass, conformance.Info, conformance.Error, conformance.Warn, conformance.Fail}
+
+// ledger draws a verdict for every clause that the checks cite, in the order of the catalogue. A clause takes the gravest
+// outcome of the checks that it is the principal one of; only a clause that is nobody's principal goes by the others, for
+// what they found may be about their first clause.
+func ledger(r *conformance.Result) []Verdict {
+	type mention struct {
+		principal bool
+		outcome   conformance.Outcome
+		checks    []string
+	}
+	seen := map[string]*mention{}
+	for _, c := range r.Checks {
+		for i, id := range c.Check.Requirements {
+			m := seen[id]
+			if m == nil {
+				m = &mention{outcome: conformance.Skip}
+				seen[id] = m
+			}
+			m.checks = append(m.checks, c.Check.ID)
+			switch {
+			case i == 0 && !m.principal:
+				m.principal, m.outcome = true, c.Outcome
+			case m.principal != (i == 0):
+			case slices.Index(weight, c.Outcome) > slices.Index(weight, m.outcome):
+				m.outcome = c.Outcome
+			}
+		}
+	}
+	out := []Verdict{}
+	for _, q := range requirements.All() {
+		if m := seen[q.ID]; m != nil {
+			out = append(out, Verdict{Clause: clause(q), Outcome: m.outcome, Checks: m.checks})
 		}
 	}
 	return out

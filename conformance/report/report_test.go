@@ -38,6 +38,7 @@ var started = time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)
 func check(id string, level conformance.Level, requirements ...string) conformance.Check {
 	return conformance.Check{
 		ID: id, Title: "A conforming target does what " + id + " says", Level: level, Requirements: requirements,
+		Why: "Clients that look a user up before they create one take the wrong person for theirs.",
 		Fix: "Look at the place where the answer is built, and compare it with the clause that is cited above.",
 	}
 }
@@ -62,47 +63,76 @@ func mixed() *conformance.Result {
 			{Check: check("read.media-type", conformance.May, "RFC7644-3.1-01"), Outcome: conformance.Info, Requests: 1, Findings: []conformance.Finding{
 				{Outcome: conformance.Info, What: "Content-Type of GET /Users", Want: "application/scim+json", Got: "application/json"},
 			}},
+			{Check: check("sort.ascending", conformance.Should, "RFC7644-3.4.2.3-01"), Outcome: conformance.Warn, Requests: 1, Findings: []conformance.Finding{
+				{Outcome: conformance.Warn, What: "order of `userName` | <b>bold</b>", Want: "a, b", Got: "b, a\nc ``` d", Waiver: &conformance.Waiver{
+					Check: "sort.ascending", Reason: "sorting comes with 4.3", Ticket: "https://issues.example.com/7", Owner: "directory team", Expires: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)}},
+			}},
 			{Check: check("auth.wrong-token", conformance.Should, "RFC7644-3.12-08"), Outcome: conformance.Error, Reason: "GET /Users: no complete answer within 15s", Requests: 1},
 		},
-		Cautions:  []string{"1 check that would apply did not get as far as the question"},
+		Cautions:   []string{"1 check that would apply did not get as far as the question"},
+		Complaints: []string{"the waiver of create.status expired on 2026-01-30: no longer needed after release 4.2"},
+		Lag:        800 * time.Millisecond,
+		Profiles: []conformance.ProfileResult{
+			{Profile: "okta", Conversation: "catalogue", Client: "Okta", Title: "an app of the catalogue", Fit: conformance.Breaks, Step: "okta.catalogue-deactivate", Action: "A user is deactivated with a PATCH without path",
+				Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.",
+				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400", Exchange: exchange}},
+			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Fit: conformance.WorksWithLimits, Limits: []string{"the manager is not kept"}, Doubt: "known from recordings of one tenant"},
+			{Profile: "google", Client: "Google Workspace", Title: "default", Fit: conformance.Works},
+		},
 		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 answered 500 Internal Server Error"}},
 		Journal:   "/var/tmp/run.journal",
 	}
 }
 
-func TestReportsOfARunWithFindings(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, mixed(), report.TextOptions{Skipped: true, Cleanup: func(journal string) string { return "scim-conformance cleanup " + journal }}))
-	golden(t, "findings.txt", b.Bytes())
-	b.Reset()
-	require.NoError(t, report.JSON(&b, mixed(), "v1.2.3"))
-	golden(t, "findings.json", b.Bytes())
+// files are the names of the golden files of each form.
+var files = map[string]string{
+	"text": "txt", "json": "json", "html": "html", "markdown": "md", "junit": "junit.xml", "sarif": "sarif", "har": "har", "badge": "svg", "shields": "shields.json",
 }
 
-func TestReportsOfACleanRun(t *testing.T) {
-	r := &conformance.Result{
+func TestEveryFormOfTheReport(t *testing.T) {
+	results := map[string]*conformance.Result{"findings": mixed(), "clean": clean(), "untested": untested()}
+	recorded := mixed()
+	for _, c := range recorded.Checks {
+		for _, f := range c.Findings {
+			if f.Exchange != nil {
+				recorded.Traffic = append(recorded.Traffic, conformance.Sent{Check: c.Check.ID, Exchange: f.Exchange})
+			}
+		}
+	}
+	recorded.Traffic = append(recorded.Traffic, conformance.Sent{Exchange: &wirelog.Exchange{At: started, Method: "POST", URL: "https://scim.example.com/v2/Users", RequestHeader: http.Header{"Content-Type": {"application/scim+json"}}, RequestBody: `{"a":"</script><b>"}`, Err: "connection reset"}})
+	for name, r := range results {
+		for _, w := range report.Writers() {
+			t.Run(name+" as "+w.Name, func(t *testing.T) {
+				var b bytes.Buffer
+				if w.Name == "text" && name == "findings" {
+					require.NoError(t, report.Text(&b, r, report.TextOptions{Skipped: true, Cleanup: func(journal string) string { return "scim-conformance cleanup " + journal }}))
+				} else {
+					require.NoError(t, w.Write(&b, r, "v1.2.3"))
+				}
+				golden(t, name+"."+files[w.Name], b.Bytes())
+				if w.Traffic && name == "findings" {
+					b.Reset()
+					require.NoError(t, w.Write(&b, recorded, "v1.2.3"))
+					golden(t, "recorded."+files[w.Name], b.Bytes())
+				}
+				require.Error(t, w.Write(broken{}, r, ""), "a writer that fails is reported")
+			})
+		}
+	}
+}
+
+func clean() *conformance.Result {
+	return &conformance.Result{
 		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Started: started, Duration: time.Second, Requests: 7, Verdict: conformance.Clean,
 		Checks: []conformance.CheckResult{{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2}},
 	}
-	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
-	golden(t, "clean.txt", b.Bytes())
-	b.Reset()
-	require.NoError(t, report.JSON(&b, r, ""))
-	golden(t, "clean.json", b.Bytes())
 }
 
-func TestReportsOfATargetThatCannotBeTested(t *testing.T) {
-	r := &conformance.Result{
+func untested() *conformance.Result {
+	return &conformance.Result{
 		Target: "http://127.0.0.1:1", Run: "scimconf-abcdefgh", Started: started, Requests: 1, Verdict: conformance.Untested,
 		Reason: "the target cannot be reached: GET /ServiceProviderConfig: connection refused; check that it runs and that the base URL is right",
 	}
-	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
-	golden(t, "untested.txt", b.Bytes())
-	b.Reset()
-	require.NoError(t, report.JSON(&b, r, ""))
-	golden(t, "untested.json", b.Bytes())
 }
 
 func TestManyLeftoversAreCountedInTheTextAndListedInTheJSON(t *testing.T) {
@@ -126,11 +156,6 @@ func TestColoursAreOnlyThereWhenAskedFor(t *testing.T) {
 	require.NoError(t, report.Text(&colored, mixed(), report.TextOptions{Color: true}))
 	require.NotContains(t, plain.String(), "\x1b")
 	require.Contains(t, colored.String(), "\x1b[31mFAIL")
-}
-
-func TestAWriterThatFailsIsReported(t *testing.T) {
-	require.Error(t, report.Text(broken{}, mixed(), report.TextOptions{}))
-	require.Error(t, report.JSON(broken{}, mixed(), ""))
 }
 
 type broken struct{}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/internal/wirelog"
@@ -43,11 +44,15 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 			p.line("")
 		}
 	}
+	p.profiles(r)
 	p.leftovers(r, opts)
+	for _, complaint := range r.Complaints {
+		p.wrapped("waivers: ", complaint)
+	}
 	for _, caution := range r.Cautions {
 		p.wrapped("note: ", caution)
 	}
-	if len(r.Leftovers)+len(r.Cautions) > 0 {
+	if len(r.Leftovers)+len(r.Complaints)+len(r.Cautions) > 0 {
 		p.line("")
 	}
 	p.verdict(r)
@@ -67,11 +72,21 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
+// visible replaces control characters, with which a target could write over a terminal, by blanks.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
 // wrapped writes running text behind a prefix; lines after the first are indented below it.
 func (p *printer) wrapped(prefix, text string) {
 	indent := strings.Repeat(" ", len([]rune(prefix)))
 	line, column := prefix, len([]rune(prefix))
-	for i, word := range strings.Fields(text) {
+	for i, word := range strings.Fields(visible(text)) {
 		n := len([]rune(word))
 		switch {
 		case i == 0:
@@ -156,6 +171,9 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		p.wrapped("  looked at ", f.What)
 		p.wrapped("  expected  ", f.Want)
 		p.wrapped("  got       ", f.Got)
+		if f.Waiver != nil {
+			p.wrapped("  waived    ", waiverText(f.Waiver))
+		}
 		switch f.Exchange {
 		case nil:
 		case shown:
@@ -166,7 +184,46 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		}
 	}
 	if headed {
+		if c.Check.Why != "" {
+			p.wrapped("  matters   ", c.Check.Why)
+		}
+		if clients := Clients(c.Check); len(clients) > 0 {
+			p.wrapped("  concerns  ", strings.Join(clients, ", "))
+		}
 		p.wrapped("  mend it   ", c.Check.Fix)
+		p.line("")
+	}
+}
+
+// waiverText is one line about a waiver.
+func waiverText(w *conformance.Waiver) string {
+	text := w.Reason
+	if w.Ticket != "" {
+		text += " (" + w.Ticket + ")"
+	}
+	if !w.Expires.IsZero() {
+		text += ", until " + w.Expires.Format(time.DateOnly)
+	}
+	return text
+}
+
+// profiles writes the second verdict: whose provisioning works with the target.
+func (p *printer) profiles(r *conformance.Result) {
+	for _, f := range r.Profiles {
+		p.wrapped(fmt.Sprintf("%s, %s: ", f.Client, f.Title), string(f.Fit))
+		if f.Action != "" {
+			p.wrapped("  first step that breaks: ", f.Action+" ("+f.Step+")")
+		}
+		for _, detail := range []struct{ head, text string }{{"  why       ", f.Why}, {"  mend it   ", f.Fix}, {"  doubt     ", f.Doubt}} {
+			if detail.text != "" {
+				p.wrapped(detail.head, detail.text)
+			}
+		}
+		for _, limit := range f.Limits {
+			p.wrapped("  limit     ", limit)
+		}
+	}
+	if len(r.Profiles) > 0 {
 		p.line("")
 	}
 }
@@ -195,13 +252,31 @@ func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 func (p *printer) verdict(r *conformance.Result) {
 	switch r.Verdict {
 	case conformance.Clean:
-		p.line("Verdict: clean. Passed: %d, skipped: %d.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip))
+		p.line("Verdict: clean. Passed: %d, skipped: %d%s.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip), waivedText(r))
 	case conformance.Findings:
-		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info))
+		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
 		if r.Reason != "" {
 			p.wrapped("", "Incomplete: "+r.Reason+".")
 		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 	}
+}
+
+// waivedText counts the checks of which all findings are waived.
+func waivedText(r *conformance.Result) string {
+	if n := waived(r); n > 0 {
+		return fmt.Sprintf(", waived: %d", n)
+	}
+	return ""
+}
+
+func waived(r *conformance.Result) int {
+	n := 0
+	for _, c := range r.Checks {
+		if c.Waived() {
+			n++
+		}
+	}
+	return n
 }

@@ -1,9 +1,13 @@
 package sandbox_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +20,8 @@ import (
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
@@ -25,9 +31,16 @@ const referenceToken = "reference-token"
 // The suite tells the truth: it finds nothing in a server that is right, in whichever permitted way it is right, and it finds
 // every fault.
 
+// provedElsewhere are checks that ask nothing of a server on this machine, with the test that shows that they can fail.
+var provedElsewhere = map[string]string{"auth.tls": "TestATargetThatIsReachedWithoutGoodEncryptionIsReported"}
+
 func TestEveryCheckPassesOnTheReferenceServer(t *testing.T) {
 	r := suite(t, newReferenceServer(t))
 	for _, c := range r.Checks {
+		if provedElsewhere[c.Check.ID] != "" {
+			require.Equal(t, conformance.Skip, c.Outcome, c.Check.ID)
+			continue
+		}
 		require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
 		require.Equal(t, c.Check.Requests, c.Requests, "%s: Requests is what the check sends", c.Check.ID)
 	}
@@ -47,23 +60,28 @@ func TestNoCheckComplainsAboutWhatIsPermitted(t *testing.T) {
 }
 
 func TestEveryMutantIsCaughtAndEveryCheckCatchesOne(t *testing.T) {
-	kills := map[string]string{}
-	for _, m := range mutants.All() {
-		t.Run(m.ID, func(t *testing.T) {
-			area, _, _ := strings.Cut(m.ID, ".")
-			r := suite(t, m.Wrap(newReferenceServer(t)), area)
-			caught := false
-			for _, c := range r.Checks {
-				if noticed(c) {
-					caught = true
-					kills[c.Check.ID] = m.ID
+	var kills sync.Map // ids of checks
+	t.Run("mutants", func(t *testing.T) {
+		for _, m := range mutants.All() {
+			t.Run(m.ID, func(t *testing.T) {
+				t.Parallel()
+				area, _, _ := strings.Cut(m.ID, ".")
+				r := suite(t, m.Wrap(newReferenceServer(t)), area)
+				caught := false
+				for _, c := range r.Checks {
+					if noticed(c) {
+						caught = true
+						kills.Store(c.Check.ID, true)
+					}
 				}
-			}
-			require.True(t, caught, "no check of the area %s notices that %s", area, m.Breaks)
-		})
-	}
+				require.True(t, caught, "no check of the area %s notices that %s", area, m.Breaks)
+			})
+		}
+	})
 	for _, c := range checks.All() {
-		require.NotEmpty(t, kills[c.ID], "%s catches no mutant: nothing shows that it can fail", c.ID)
+		_, ok := kills.Load(c.ID)
+		ok = ok || testExists(t, "internal/sandbox/"+provedElsewhere[c.ID])
+		assert.True(t, ok, "%s catches no mutant: nothing shows that it can fail", c.ID)
 	}
 }
 
@@ -89,7 +107,7 @@ func TestEveryCheckIsComplete(t *testing.T) {
 		require.False(t, strings.HasSuffix(c.Title, "."), "%s: the title has no final stop", c.ID)
 		require.NotEmpty(t, c.Why, c.ID)
 		require.NotEmpty(t, c.Fix, c.ID)
-		require.Positive(t, c.Requests, c.ID)
+		require.Equal(t, c.Watch == nil, c.Requests > 0, "%s: what only watches sends nothing", c.ID)
 		require.NotEmpty(t, c.Requirements, c.ID)
 		for _, id := range c.Requirements {
 			_, ok := requirements.Lookup(id)
@@ -140,15 +158,43 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// newReferenceServer returns our own service provider with nothing in it.
+// ownedTokens makes every token one user's, who is what /Me stands for.
+type ownedTokens struct {
+	scimserver.TokenVerifier
+	user string
+}
+
+func (o *ownedTokens) VerifyToken(ctx context.Context, token string) (scimserver.Grant, error) {
+	grant, err := o.TokenVerifier.VerifyToken(ctx, token)
+	if o.user != "" {
+		grant.Subject = scimserver.Subject{Type: "User", ID: o.user}
+	}
+	return grant, err
+}
+
+// newReferenceServer returns our own service provider. Its one user is the one that the token belongs to. Beside users and
+// groups it serves devices, a type with every characteristic and every data type.
 func newReferenceServer(t *testing.T) http.Handler {
 	t.Helper()
-	layout := sqlstore.NewLayout("scim")
+	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
+	require.NoError(t, err)
+	layout := sqlstore.NewLayout("scim", types...)
 	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
 	require.NoError(t, err)
+	owner := &ownedTokens{TokenVerifier: scimserver.StaticTokens(referenceToken)}
 	h, err := scimserver.New(scimserver.Options{
-		Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(referenceToken), Prefix: "/scim/v2", PasswordCost: 4,
+		Store: sqlstore.New(docs, layout), Types: types, Tokens: owner, Prefix: "/scim/v2", PasswordCost: 4,
+		Limits: scimserver.Limits{MaxBulkOperations: 50, MaxBulkPayload: 64 << 10},
 	})
 	require.NoError(t, err)
+	body := `{"schemas":["` + scim.UserSchema + `"],"userName":"owner@example.com","password":"Owner-of-the-token-1"}`
+	r := httptest.NewRequest(http.MethodPost, "/scim/v2/Users", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+referenceToken)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+	created, err := scim.Decode(w.Body.Bytes())
+	require.NoError(t, err)
+	owner.user = created.Text("id")
 	return h
 }

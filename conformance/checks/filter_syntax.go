@@ -1,0 +1,200 @@
+package checks
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var asksUsers = needs(conformance.NeedUser, conformance.NeedFilter)
+
+// broken makes a check that a filter outside of the grammar is refused.
+func broken(id, what, requirement string, level conformance.Level, filters ...string) check {
+	return check{
+		ID: "filter.invalid-" + id, Title: "A filter with " + what + " is refused with 400 invalidFilter",
+		Requirements: reqs(requirement, "RFC7644-3.12-16"), Level: level, Needs: asksUsers, Requests: len(filters),
+		Why: "A filter that is half understood answers another question than the one that was asked, and nobody notices.",
+		Fix: "Parse the filter to its last character by the grammar of RFC 7644 section 3.4.2.2 before running it; what is left over is an error.",
+		Run: func(ctx context.Context, t *T) {
+			for _, filter := range filters {
+				res := t.Get(ctx, "/Users", "filter", filter)
+				t.Expect("status of GET /Users?filter="+filter, 400, res.Status)
+				if kind := res.ScimType(); res.Status == 400 {
+					t.Warn(kind == "invalidFilter", "scimType of GET /Users?filter="+filter, "invalidFilter", kind)
+				}
+			}
+		},
+	}
+}
+
+const (
+	abnf        = "RFC7644-3.4.2.2-40"
+	expressions = "RFC7644-3.4.2.2-08"
+	brackets    = "RFC7644-3.4.2.2-33"
+)
+
+var filterSyntax = slices.Concat(
+	[]check{
+		broken("no-operator", "no operator", expressions, must, `userName`, `userName "a"`),
+		broken("no-attribute", "no attribute", expressions, must, `eq "a"`),
+		broken("operand-of-pr", "an operand behind pr", expressions, must, `userName pr "a"`),
+		broken("two-operators", "two operators in a row", abnf, must, `userName eq co "a"`),
+		broken("no-conjunction", "two conditions that nothing joins", abnf, must, `userName eq "a" userName eq "b"`),
+		broken("two-conjunctions", "two conjunctions in a row", abnf, must, `userName eq "a" and or userName eq "b"`),
+		broken("leading-conjunction", "a conjunction at the beginning", abnf, must, `and userName eq "a"`, `or userName eq "a"`),
+		broken("comma", "a comma between conditions", abnf, must, `userName eq "a", userName eq "b"`),
+		broken("empty-group", "an empty pair of parentheses", brackets, must, `()`, `userName eq "a" and ()`),
+		broken("bare-not", "not in front of a condition without parentheses", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
+		broken("not-alone", "not and nothing behind it", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
+		broken("empty-brackets", "empty brackets", brackets, must, `emails[]`),
+		broken("unopened-bracket", "a bracket that was never opened", brackets, must, `emails type eq "work"]`),
+		broken("crossed-brackets", "brackets that cross", brackets, must, `(emails[type eq "work")]`),
+		broken("nested-brackets", "brackets inside of brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
+		broken("escape", "an escape that JSON does not have", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`),
+		broken("three-levels", "a name of three levels", "RFC7644-3.4.2.2-46", should, `name.familyName.first eq "a"`),
+		broken("bare-word", "an operand without quotes", "RFC7644-3.4.2.2-41", may, `userName eq scimconf`),
+		broken("single-quotes", "an operand in single quotes", "RFC7644-3.4.2.2-41", may, `userName eq 'scimconf'`),
+	},
+	filterUnknown,
+	filterLiterals,
+	filterInjections,
+)
+
+// unknown makes a check that a name which does not exist selects nobody.
+func unknown(id, title, filter string) check {
+	return check{
+		ID: "filter.unknown-" + id, Title: title, Requirements: reqs("RFC7644-3.4.2.2-61"), Level: must, Needs: filters, Fixture: people, Requests: 1,
+		Why: "A condition that is dropped because a name in it is unknown turns a narrow query into a wide one.",
+		Fix: "Answer 400 invalidFilter, or let the condition match nobody; never leave it out.",
+		Run: func(ctx context.Context, t *T) { findsNobody(ctx, t, filter) },
+	}
+}
+
+var filterUnknown = []check{
+	unknown("attribute-and", "A condition on an unknown attribute, joined by and, finds nobody or is refused", scope+`scimconfNoSuchAttribute eq "x"`),
+	unknown("attribute-present", "pr on an unknown attribute finds nobody or is refused", scope+`scimconfNoSuchAttribute pr`),
+	unknown("sub-attribute", "A condition on an unknown sub-attribute finds nobody or is refused", scope+`name.scimconfNoSuchAttribute eq "x"`),
+	unknown("element", "An unknown name in brackets finds nobody or is refused", scope+`emails[scimconfNoSuchAttribute eq "x"]`),
+	unknown("schema", "A name below the URN of an unknown schema finds nobody or is refused", `urn:example:scimconf:2.0:None:userName sw "«P»"`),
+	{
+		ID: "filter.unknown-attribute-or", Title: "An unknown attribute beside or does not widen the result",
+		Requirements: reqs("RFC7644-3.4.2.2-61"), Level: must, Needs: filters, Fixture: people, Requests: 1,
+		Why: "The other side of or still says who is wanted.", Fix: "Let the condition match nobody, or answer 400 invalidFilter.",
+		Run: rows(false, row{bob + ` or scimconfNoSuchAttribute eq "x"`, "bob"}),
+	},
+}
+
+// literal makes a check that a character in an operand stands for itself.
+func literal(id, character string, table ...row) check {
+	return check{
+		ID: "filter.literal-" + id, Title: character + " in an operand stands for itself",
+		Requirements: reqs("RFC7644-3.4.2.2-15", "RFC7644-3.4.2.2-42"), Level: must, Needs: filters, Fixture: people, Requests: len(table),
+		Why: "An operand that reaches a database as a pattern finds strangers.", Fix: "Escape operands when they become part of a LIKE pattern or a regular expression, or compare in a way that knows no patterns.",
+		Run: rows(false, table...),
+	}
+}
+
+var filterLiterals = []check{
+	literal("percent", "A percent sign", row{scope + `nickName co "0%"`, "ada"}, row{scope + `nickName ew "%9"`, ""}),
+	literal("underscore", "An underscore", row{scope + `nickName co "50_o"`, ""}),
+	literal("star", "A star", row{scope + `nickName co "50*"`, ""}, row{scope + `nickName sw "*"`, ""}),
+	literal("full-stop", "A full stop", row{scope + `nickName co "50. off"`, ""}, row{scope + `nickName ew ".9"`, ""}),
+	literal("backslash", "An escaped backslash", row{scope + `displayName co "\\"`, "eve"}),
+	literal("quotation-mark", "An escaped quotation mark", row{scope + `displayName co "\"Eve\""`, "eve"}, row{scope + `displayName co "\"Ada"`, ""}),
+	literal("solidus", "An escaped solidus", row{scope + `displayName co "\/"`, ""}),
+	literal("unicode-escape", "An escaped letter", row{scope + `name.familyName ew "\u0061ge"`, "bob"}, row{scope + `name.familyName ew "\u0041\u0047\u0045"`, "bob"}),
+	literal("keyword", "A keyword", row{`displayName eq "«P» and userName pr or"`, ""}, row{`displayName eq "«P» Bob" and title eq "«P» ENGINEER"`, "bob"}),
+	literal("bracket", "A bracket", row{`displayName eq "«P») or (userName pr"`, ""}, row{`displayName eq "«P»] or emails[type pr"`, ""}),
+}
+
+// injection makes a check that operands which are code find nobody and break nothing.
+func injection(id, language string, operands ...string) check {
+	return check{
+		ID: "filter.injection-" + id, Title: language + " in an operand finds nobody and breaks nothing",
+		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.2.2-15"), Level: should, Needs: asksUsers, Requests: len(operands),
+		Why: "A filter goes from a stranger's request into a query of another language.", Fix: "Use parameters; never put operands into the text of a query.",
+		Run: func(ctx context.Context, t *T) {
+			for _, operand := range operands {
+				// An object in a text stays a text: quote puts it between quotation marks.
+				filter := "userName eq " + quote(operand)
+				res := t.Get(ctx, "/Users", "filter", filter)
+				t.Holds(res.Status < 500, "status of the filter "+filter, "200 or 400", res.Status)
+				t.Expect("number of items of the filter "+filter, 0, len(res.Resources()))
+			}
+		},
+	}
+}
+
+var filterInjections = []check{
+	injection("sql", "SQL", `x' OR 1=1 --`, `x'; DROP TABLE users; --`, `x' UNION SELECT NULL,NULL --`),
+	injection("nosql", "A query of a document database", `{"$gt":""}`, `';return true;//`),
+	injection("ldap", "An LDAP filter", `*)(objectClass=*`, `x)(|(uid=*))`),
+	injection("pattern", "A pattern", `.*`, `^`, `%`, `(a+)+$`),
+	injection("template", "A template", `${7*7}`, `{{7*7}}`, `%s%n%x`),
+	{
+		ID: "filter.injection-name", Title: "Code in the place of an attribute's name finds nobody and breaks nothing",
+		Requirements: reqs("RFC7644-3.4.2.2-63", abnf), Level: should, Needs: filters, Fixture: people, Requests: 3,
+		Why: "Names become columns; a name that is not looked up in the schema reaches the database.", Fix: "Resolve names against the schema, and refuse what is none.",
+		Run: func(ctx context.Context, t *T) {
+			for _, name := range []string{`userName' OR '1'='1`, `1=1;--`, `__proto__`} {
+				findsNobody(ctx, t, name+` eq "x"`)
+			}
+		},
+	},
+	{
+		ID: "filter.long", Title: "A filter of two hundred conditions is answered or refused, without a server error",
+		Requirements: reqs("RFC7644-3.4.2.2-63"), Level: should, Needs: asksUsers, Requests: 1,
+		Why: "Clients look up batches; one of them is longer than anybody thought of.", Fix: "Bound the length of filters, and answer 400, 413 or 414 beyond it.",
+		Run: func(ctx context.Context, t *T) {
+			handled(ctx, t, `userName eq "scimconf-nobody"`+strings.Repeat(` or userName eq "scimconf-nobody"`, 199))
+		},
+	},
+	{
+		ID: "filter.deep", Title: "A filter of two hundred nested groups is answered or refused, without a server error",
+		Requirements: reqs("RFC7644-3.4.2.2-63"), Level: should, Needs: asksUsers, Requests: 1,
+		Why: "A parser that calls itself for each parenthesis can be made to exhaust its stack.", Fix: "Bound the depth of filters, and answer 400 beyond it.",
+		Run: func(ctx context.Context, t *T) {
+			handled(ctx, t, strings.Repeat("(", 200)+`userName eq "scimconf-nobody"`+strings.Repeat(")", 200))
+		},
+	},
+	{
+		ID: "filter.empty", Title: "An empty filter is refused or read as none",
+		Requirements: reqs("RFC7644-3.4.2.2-07"), Level: should, Needs: asksUsers, Requests: 2,
+		Why: "Forms send empty fields.", Fix: "Answer 400 invalidFilter, or leave the parameter out.",
+		Run: func(ctx context.Context, t *T) {
+			for _, filter := range []string{"", " "} {
+				res := t.Get(ctx, "/Users", "filter", filter, "count", "1")
+				t.Holds(res.Status == 200 || res.Status == 400, "status of a list with the filter "+quote(filter), "200 or 400", res.Status)
+			}
+		},
+	},
+	{
+		ID: "filter.null", Title: "eq null finds who has no value, or is refused",
+		Requirements: reqs("RFC7644-3.4.2.2-45"), Level: may, Needs: filters, Fixture: people, Requests: 2,
+		Why: "The grammar has null as an operand and does not say what it means.", Fix: "Read eq null as not pr and ne null as pr, or refuse them.",
+		Run: rows(false, row{scope + `title eq null`, "eve"}, row{scope + `title ne null`, "ada bob cyd dan"}),
+	},
+	{
+		ID: "filter.extra-blanks", Title: "More than one blank between the parts of a filter changes nothing",
+		Requirements: reqs(abnf), Level: may, Needs: filters, Fixture: people, Requests: 1,
+		Why: "People type filters. The grammar has exactly one blank; refusing more is right, too.", Fix: "Skip blanks between tokens.",
+		Run: rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
+	},
+	{
+		ID: "filter.core-schema-of-group", Title: "A name of another type's schema finds no users",
+		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"), Level: must, Needs: filters, Fixture: people, Requests: 1,
+		Why: "A server that cuts the URN off and looks at the last part only finds users by an attribute of groups.", Fix: "Resolve the whole name, URN included.",
+		Run: func(ctx context.Context, t *T) { findsNobody(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
+	},
+}
+
+// handled puts a filter that finds nobody and may be refused, but may not break the server.
+func handled(ctx context.Context, t *T, filter string) {
+	res := t.Get(ctx, "/Users", "filter", filter)
+	t.Holds(res.Status < 500 || res.Status == 501, "status of a filter of "+strconv.Itoa(len(filter))+" characters", "200, or a status that blames the client", res.Status)
+	t.Expect("number of items", 0, len(res.Resources()))
+}

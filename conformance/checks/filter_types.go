@@ -1,0 +1,365 @@
+package checks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// operators says what each filter operator does, and the statement that says so.
+var operators = map[string]struct{ does, requirement string }{
+	"eq": {"finds exactly the users whose value is the operand", "RFC7644-3.4.2.2-09"},
+	"ne": {"finds exactly the users whose value is another one", "RFC7644-3.4.2.2-10"},
+	"co": {"finds exactly the users whose value contains the operand", "RFC7644-3.4.2.2-12"},
+	"sw": {"finds exactly the users whose value begins with the operand", "RFC7644-3.4.2.2-13"},
+	"ew": {"finds exactly the users whose value ends with the operand", "RFC7644-3.4.2.2-14"},
+	"pr": {"finds exactly the users who have a value", "RFC7644-3.4.2.2-16"},
+	"gt": {"finds exactly the users whose value is greater than the operand", "RFC7644-3.4.2.2-19"},
+	"ge": {"finds exactly the users whose value is the operand or greater", "RFC7644-3.4.2.2-19"},
+	"lt": {"finds exactly the users whose value is less than the operand", "RFC7644-3.4.2.2-19"},
+	"le": {"finds exactly the users whose value is the operand or less", "RFC7644-3.4.2.2-19"},
+}
+
+// An operand kind is what the operators are put to: a type of attribute, or a way to name one.
+type operandKind struct {
+	id, noun     string // "reference", "a reference"
+	requirements []string
+	needs        []conformance.Need
+	fixture      *conformance.Fixture
+	why, fix     string
+}
+
+// on makes the check of one operator on the kind.
+func (k operandKind) on(operator string, table ...row) check {
+	o := operators[operator]
+	return check{
+		ID: "filter." + k.id + "-" + operator, Title: operator + " on " + k.noun + " " + o.does,
+		Requirements: append(reqs(o.requirement), k.requirements...), Level: must,
+		Needs: append(slices.Clone(filters), k.needs...), Fixture: k.fixture, Requests: len(table),
+		Why: k.why, Fix: k.fix,
+		Run: rows(false, table...),
+	}
+}
+
+var (
+	onSubAttribute = operandKind{
+		id: "sub-attribute", noun: "a sub-attribute", requirements: reqs("RFC7644-3.4.2.2-46"), fixture: people,
+		why: "Names are complex attributes: directories are searched by family name with every operator a search form offers.",
+		fix: "Resolve the dotted name to the sub-attribute, then evaluate the operator as on any other text.",
+	}
+	onMultiValued = operandKind{
+		id: "multi-valued", noun: "a multi-valued attribute", requirements: reqs("RFC7644-3.4.2.2-50"), fixture: people,
+		why: "People have several e-mail addresses; a search that looks at one of them only overlooks people.",
+		fix: "Evaluate the operator on every element; one that matches is enough.",
+	}
+	onValuePath = operandKind{
+		id: "value-path", noun: "an element in brackets", requirements: reqs("RFC7644-3.4.2.2-35", "RFC7644-3.4.2.2-36"), fixture: people,
+		why: "Conditions in brackets select by one element: the work address, not just any.",
+		fix: "Evaluate the whole bracketed expression on one element at a time, with the same operators as outside.",
+	}
+	onURN = operandKind{
+		id: "urn", noun: "an attribute named with its schema's URN", requirements: reqs("RFC7644-3.10-01", "RFC7644-3.4.2.2-46"), fixture: people,
+		why: "Clients that are generated from schemas qualify every name.",
+		fix: "Split a qualified name at its last colon and go on as with the bare name; the dot in 2.0 separates nothing.",
+	}
+	onEnterprise = operandKind{
+		id: "enterprise", noun: "an attribute of the enterprise extension", requirements: reqs("RFC7644-3.4.2.2-47"),
+		needs: needs(conformance.NeedEnterprise), fixture: staff,
+		why: "Clients scope what they import by department or cost centre.",
+		fix: "Resolve names below the extension's URN, and look for their values in the extension's own object.",
+	}
+	onReference = operandKind{
+		id: "reference", noun: "a reference", requirements: reqs("RFC7643-2.3-02"), fixture: staff,
+		why: "References are texts on the wire and can be searched like texts.",
+		fix: "Compare references as texts, with regard to case.",
+	}
+	onExternalID = operandKind{
+		id: "external-id", noun: "externalId", requirements: reqs("RFC7644-3.4.2.2-60"), fixture: people,
+		why: "externalId is the client's own key: it finds with it the accounts it made.",
+		fix: "Treat externalId like any other text attribute in filters, with regard to case.",
+	}
+	onID = operandKind{
+		id: "id", noun: "id", requirements: reqs("RFC7644-3.4.2.2-60"), fixture: people,
+		why: "Clients ask for several resources that they know by one query over id.",
+		fix: "Let filters see id although it is not stored with the other attributes.",
+	}
+	onBoolean = operandKind{
+		id: "boolean", noun: "a boolean", requirements: reqs("RFC7644-3.4.2.2-44"), fixture: people,
+		why: "Clients ask for the accounts that are, or are not, active.",
+		fix: "Compare with the JSON literals; false is a value, and present.",
+	}
+)
+
+const enterprise = scim.EnterpriseUserSchema + ":"
+
+var filterTypes = slices.Concat(
+	[]check{
+		onSubAttribute.on("eq", row{`name.familyName eq "«P» Charisse"`, "cyd"}, row{`name.familyName eq "«P» Char"`, ""}),
+		onSubAttribute.on("ne", row{scope + `name.familyName ne "«P» Charisse"`, "ada bob dan eve"}),
+		onSubAttribute.on("co", row{scope + `name.familyName co " Chari"`, "cyd"}, row{scope + `name.familyName co "rissec"`, ""}),
+		onSubAttribute.on("sw", row{`name.familyName sw "«P» Ba"`, "bob"}, row{scope + `name.familyName sw "Babbage"`, ""}),
+		onSubAttribute.on("ew", row{scope + `name.familyName ew "isse"`, "cyd"}, row{scope + `name.familyName ew "«P»"`, ""}),
+		onSubAttribute.on("pr", row{scope + `name.familyName pr`, "ada bob cyd dan eve"}, row{scope + `name.honorificSuffix pr`, ""}),
+		onSubAttribute.on("gt", row{scope + `name.familyName gt "«P» Charisse"`, "ada dan eve"}),
+		onSubAttribute.on("ge", row{scope + `name.familyName ge "«P» Charisse"`, "ada cyd dan eve"}),
+		onSubAttribute.on("lt", row{scope + `name.familyName lt "«P» Charisse"`, "bob"}),
+		onSubAttribute.on("le", row{scope + `name.familyName le "«P» Charisse"`, "bob cyd"}),
+
+		onMultiValued.on("eq", row{scope + `emails.value eq "«P»dan.h@example.com"`, "dan"}, row{scope + `emails.value eq "«P»dan.h"`, ""}),
+		onMultiValued.on("co", row{scope + `emails.value co ".h@"`, "ada dan"}, row{scope + `emails.value co "«P»dan."`, "dan"}, row{scope + `emails.value co "«P»ada.h"`, "ada"}),
+		onMultiValued.on("sw", row{`emails.value sw "«P»bob"`, "bob"}, row{`emails.value sw "«P»dan.h"`, "dan"}, row{scope + `emails.value sw "example.com"`, ""}),
+		onMultiValued.on("ew", row{scope + `emails.value ew ".h@example.com"`, "ada dan"}, row{scope + `emails.value ew ".w"`, ""}),
+		onMultiValued.on("pr", row{scope + `emails.value pr`, "ada bob dan eve"}, row{scope + `phoneNumbers pr`, ""}),
+		onMultiValued.on("gt", row{scope + `emails.value gt "«P»dan.h@example.com"`, "dan eve"}, row{scope + `emails.value gt "«P»eve.w@example.com"`, ""}),
+		onMultiValued.on("ge", row{scope + `emails.value ge "«P»dan.w@example.com"`, "dan eve"}),
+		onMultiValued.on("lt", row{scope + `emails.value lt "«P»ada.w@example.com"`, "ada"}, row{scope + `emails.value lt "«P»ada.h@example.com"`, ""}),
+		onMultiValued.on("le", row{scope + `emails.value le "«P»ada.h@example.com"`, "ada"}),
+
+		onValuePath.on("ne", row{`emails[type ne "work" and value sw "«P»"]`, "ada dan"}),
+		onValuePath.on("co", row{`emails[type eq "home" and value co "«P»dan.w"]`, "dan"}, row{`emails[type eq "home" and value co "«P»dan.h"]`, ""}),
+		onValuePath.on("sw", row{`emails[type eq "home" and value sw "«P»"]`, "ada dan"}, row{`emails[type eq "home" and value sw "«P»bob"]`, ""}),
+		onValuePath.on("ew", row{`emails[value sw "«P»" and value ew ".h@example.com" and type eq "work"]`, "dan"}, row{`emails[value sw "«P»" and value ew ".h"]`, ""}),
+		onValuePath.on("pr", row{`emails[value sw "«P»" and type pr]`, "ada bob dan eve"}, row{`emails[value sw "«P»" and not (type pr)]`, ""}),
+
+		onURN.on("co", row{scim.UserSchema + `:title co "«P» Chief"`, "cyd"}, row{scope + scim.UserSchema + `:title co " Chief"`, "cyd"}),
+		onURN.on("sw", row{scim.UserSchema + `:userName sw "«P»ada"`, "ada"}),
+		onURN.on("pr", row{scope + scim.UserSchema + `:title pr`, "ada bob cyd dan"}),
+		onURN.on("ge", row{scope + scim.UserSchema + `:name.familyName ge "«P» Ingalls"`, "ada dan eve"}),
+
+		onEnterprise.on("eq", row{enterprise + `employeeNumber eq "«P»702"`, "gus"}, row{enterprise + `employeeNumber eq "«P»70"`, ""}),
+		onEnterprise.on("ne", row{scope + enterprise + `employeeNumber pr and ` + enterprise + `employeeNumber ne "«P»702"`, "fin hal"}),
+		onEnterprise.on("co", row{enterprise + `department co "«P» Sal"`, "gus"}, row{scope + enterprise + `department co " Sal"`, "gus"}),
+		onEnterprise.on("sw", row{enterprise + `department sw "«P» Research"`, "fin hal jon"}, row{scope + enterprise + `department sw "Research"`, ""}),
+		onEnterprise.on("ew", row{scope + enterprise + `department ew "search2"`, "jon"}, row{scope + enterprise + `employeeNumber ew "70"`, ""}),
+		onEnterprise.on("pr", row{scope + enterprise + `department pr`, "fin gus hal jon"}, row{scope + enterprise + `employeeNumber pr`, "fin gus hal"}),
+		onEnterprise.on("gt", row{scope + enterprise + `employeeNumber gt "«P»701"`, "gus hal"}),
+		onEnterprise.on("le", row{scope + enterprise + `employeeNumber le "«P»702"`, "fin gus"}),
+
+		onReference.on("eq", row{`profileUrl eq "https://example.com/«P»/gus"`, "gus"}, row{`profileUrl eq "https://example.com/«P»/"`, ""}),
+		onReference.on("ne", row{scope + `profileUrl pr and profileUrl ne "https://example.com/«P»/gus"`, "fin hal"}),
+		onReference.on("co", row{`profileUrl co "/«P»/hal"`, "hal"}),
+		onReference.on("sw", row{`profileUrl sw "https://example.com/«P»/"`, "fin gus hal"}, row{scope + `profileUrl sw "example.com"`, ""}),
+		onReference.on("ew", row{scope + `profileUrl ew "/hal/x"`, "hal"}, row{scope + `profileUrl ew "/hal"`, ""}),
+		onReference.on("pr", row{scope + `profileUrl pr`, "fin gus hal"}),
+
+		onExternalID.on("ne", row{scope + `externalId pr and externalId ne "«P»Ext-A"`, "bob dan"}),
+		onExternalID.on("co", row{`externalId co "«P»Ext-"`, "ada dan"}, row{scope + `externalId co "xt-A"`, "ada"}),
+		onExternalID.on("sw", row{`externalId sw "«P»ext"`, "bob"}, row{scope + `externalId sw "ext"`, ""}),
+		onExternalID.on("pr", row{scope + `externalId pr`, "ada bob dan"}, row{scope + `not (externalId pr)`, "cyd eve"}),
+
+		onID.on("eq", row{`id eq "«cyd»"`, "cyd"}, row{`id eq "«cyd»x"`, ""}, row{`id eq "«cyd-»"`, ""}),
+		onID.on("ne", row{scope + `id ne "«cyd»"`, "ada bob dan eve"}),
+		onID.on("pr", row{scope + `id pr`, "ada bob cyd dan eve"}),
+
+		onBoolean.on("ne", row{scope + `active ne true`, "bob eve"}, row{scope + `active ne false`, "ada cyd dan"}),
+		onBoolean.on("pr", row{scope + `active pr`, "ada bob cyd dan eve"}),
+	},
+	[]check{
+		unordered("boolean", "ge", "active ge true", "RFC7644-3.4.2.2-22", "Booleans"),
+		unordered("boolean", "lt", "active lt true", "RFC7644-3.4.2.2-22", "Booleans"),
+		unordered("boolean", "le", "active le false", "RFC7644-3.4.2.2-22", "Booleans"),
+		unordered("binary", "gt", `x509Certificates.value gt "AAAA"`, "RFC7644-3.4.2.2-23", "Binary values"),
+		unordered("binary", "le", `x509Certificates.value le "AAAA"`, "RFC7644-3.4.2.2-23", "Binary values"),
+	},
+	filterDates,
+	filterCommon,
+)
+
+// unordered makes the check that an operator of order is refused where there is none.
+func unordered(kind, operator, filter, requirement, subject string) check {
+	attribute, _, _ := strings.Cut(filter, " ")
+	attribute, _, _ = strings.Cut(attribute, ".")
+	return check{
+		ID: "filter." + kind + "-order-" + operator, Title: operator + " on a " + kind + " attribute is refused with 400 invalidFilter",
+		Requirements: reqs(requirement), Level: must, Needs: needs(conformance.NeedUser, conformance.NeedFilter), Requests: 1,
+		Why: subject + " have no order; any answer but an error is made up.", Fix: "Check operator and type before evaluating.",
+		Run: func(ctx context.Context, t *T) {
+			schema := t.Capabilities.Schema(scim.UserSchema)
+			t.SkipIf(schema != nil && element(schema, "attributes", "name", attribute) == nil, "the User schema does not have "+attribute)
+			res := t.Get(ctx, "/Users", "filter", filter)
+			t.Require("status of the filter "+filter, 400, res.Status)
+			t.Expect("scimType of the filter "+filter, "invalidFilter", res.ScimType())
+		},
+	}
+}
+
+// dated makes a check of an operator on a dateTime. Table makes the rows from the time at which cyd was created, as the
+// target tells it, and the text of that time.
+func dated(operator, title string, table func(at time.Time, text string) []row) check {
+	return check{
+		ID: "filter.date-time-" + operator, Title: title,
+		Requirements: reqs("RFC7644-3.4.2.2-20", "RFC7644-3.4.2.2-60"), Level: must, Needs: filters, Fixture: people,
+		Requests: len(table(time.Time{}, "")),
+		Why:      "Incremental imports ask for what was changed since the last one; a slip of one loses a change or repeats it for ever.",
+		Fix:      "Parse the operand and the value, and compare instants. Keep at least the precision that is shown.",
+		Run: func(ctx context.Context, t *T) {
+			text := t.Fixture["cyd"].Resource.Complex("meta").Text("created")
+			at, err := time.Parse(time.RFC3339, text)
+			t.SkipIf(err != nil, "the target does not return meta.created")
+			rows(false, table(at, text)...)(ctx, t)
+		},
+	}
+}
+
+// stamp writes an instant as a filter operand.
+func stamp(at time.Time) string { return quote(at.Format(time.RFC3339Nano)) }
+
+const everybody = "ada bob cyd dan eve"
+
+var filterDates = []check{
+	dated("eq", "eq on a dateTime finds the users of that instant, in whichever zone it is written", func(at time.Time, text string) []row {
+		elsewhere := at.In(time.FixedZone("", 3*3600)).Format(time.RFC3339Nano)
+		return []row{
+			{`id eq "«cyd»" and meta.created eq ` + quote(text), "cyd"},
+			{`id eq "«cyd»" and meta.created eq ` + quote(elsewhere), "cyd"},
+			{scope + `meta.created eq ` + stamp(at.Add(-time.Hour)), ""},
+		}
+	}),
+	dated("ne", "ne on a dateTime finds the users of any other instant", func(at time.Time, text string) []row {
+		return []row{{scope + `meta.created ne ` + stamp(at.Add(-time.Hour)), everybody}, {`id eq "«cyd»" and meta.created ne ` + quote(text), ""}}
+	}),
+	dated("ge", "ge on a dateTime finds the users of that instant and later", func(at time.Time, text string) []row {
+		return []row{{`id eq "«cyd»" and meta.created ge ` + quote(text), "cyd"}, {scope + `meta.created ge ` + stamp(at.Add(time.Hour)), ""}}
+	}),
+	dated("gt", "gt on a dateTime finds later users only", func(at time.Time, text string) []row {
+		return []row{{`id eq "«cyd»" and meta.created gt ` + quote(text), ""}, {scope + `meta.created gt ` + stamp(at.Add(-time.Hour)), everybody}}
+	}),
+	dated("le", "le on a dateTime finds the users of that instant and earlier", func(at time.Time, text string) []row {
+		return []row{{`id eq "«cyd»" and meta.created le ` + quote(text), "cyd"}, {scope + `meta.created le ` + stamp(at.Add(-time.Hour)), ""}}
+	}),
+	dated("lt", "lt on a dateTime finds earlier users only", func(at time.Time, text string) []row {
+		return []row{{`id eq "«cyd»" and meta.created lt ` + quote(text), ""}, {scope + `meta.created lt ` + stamp(at.Add(time.Hour)), everybody}}
+	}),
+	dated("pr", "pr on a dateTime finds the users who have one", func(time.Time, string) []row {
+		return []row{{scope + `meta.created pr`, everybody}}
+	}),
+	dated("range", "A dateTime can be bounded from both sides", func(at time.Time, _ string) []row {
+		hour := func(n int) string { return stamp(at.Add(time.Duration(n) * time.Hour)) }
+		return []row{
+			{scope + `meta.created gt ` + hour(-1) + ` and meta.created lt ` + hour(1), everybody},
+			{scope + `meta.created gt ` + hour(1) + ` and meta.created lt ` + hour(2), ""},
+			{scope + `meta.created gt ` + hour(-2) + ` and meta.created lt ` + hour(-1), ""},
+			{scope + `(meta.created lt ` + hour(-1) + ` or meta.created gt ` + hour(1) + `)`, ""},
+		}
+	}),
+	dated("last-modified", "meta.lastModified can be filtered by", func(at time.Time, _ string) []row {
+		return []row{{scope + `meta.lastModified gt ` + stamp(at.Add(-time.Hour)), everybody}, {scope + `meta.lastModified gt ` + stamp(at.Add(time.Hour)), ""}}
+	}),
+}
+
+// filterCommon are the filters on attributes that every resource has.
+var filterCommon = []check{
+	{
+		ID: "filter.schemas", Title: "A filter on schemas selects by the URN of a schema",
+		Requirements: reqs("RFC7644-3.4.2.2-59"), Level: must, Needs: filters, Fixture: people, Requests: 2,
+		Why: "Queries over several types select by schema.", Fix: "Treat schemas as a multi-valued text in filters.",
+		Run: rows(false, row{scope + `schemas eq "` + scim.UserSchema + `"`, everybody}, row{scope + `schemas eq "urn:example:scimconf:none"`, ""}),
+	},
+	{
+		ID: "filter.schemas-extension", Title: "A filter on schemas finds the users who carry an extension",
+		Requirements: reqs("RFC7644-3.4.2.2-59"), Level: must, Needs: append(slices.Clone(filters), conformance.NeedEnterprise), Fixture: staff, Requests: 1,
+		Why: "It is the only way to ask who has data of an extension.", Fix: "Keep the extension's URN in schemas while the resource has data of it, and let filters see it.",
+		Run: rows(false, row{scope + `schemas eq "` + scim.EnterpriseUserSchema + `"`, "fin gus hal jon"}),
+	},
+	{
+		ID: "filter.resource-type", Title: "A filter on meta.resourceType selects by the name of the type",
+		Requirements: reqs("RFC7644-3.4.2.2-60", "RFC7643-3.1-20"), Level: should, Needs: filters, Fixture: people, Requests: 2,
+		Why: "The same filter must mean the same on an endpoint and on the whole server.", Fix: "Let filters see meta.resourceType, also where all resources are of one type.",
+		Run: rows(false, row{scope + `meta.resourceType eq "User"`, everybody}, row{scope + `meta.resourceType eq "Group"`, ""}),
+	},
+	{
+		ID: "filter.manager", Title: "Users are found by the id of their manager",
+		Requirements: reqs("RFC7644-3.4.2.2-47", "RFC7644-3.4.2.2-46"), Level: must, Needs: append(slices.Clone(filters), conformance.NeedEnterprise), Fixture: staff, Requests: 2,
+		Why: "Organisation charts are read this way.", Fix: "Resolve a sub-attribute behind a name with a URN: the last colon ends the URN, the dot behind it is a step.",
+		Run: rows(false, row{enterprise + `manager.value eq "«fin»"`, "gus hal"}, row{enterprise + `manager.value eq "«gus»"`, ""}),
+	},
+	{
+		ID: "filter.manager-present", Title: "pr on a complex attribute finds the users who have any part of it",
+		Requirements: reqs("RFC7644-3.4.2.2-17"), Level: must, Needs: append(slices.Clone(filters), conformance.NeedEnterprise), Fixture: staff, Requests: 1,
+		Why: "Clients look for accounts without a manager.", Fix: "A complex attribute is present when one of its sub-attributes is.",
+		Run: rows(false, row{scope + enterprise + `manager pr`, "gus hal"}),
+	},
+	{
+		ID: "filter.name-present", Title: "pr on name finds the users who have any part of a name",
+		Requirements: reqs("RFC7644-3.4.2.2-17"), Level: must, Needs: filters, Fixture: people, Requests: 2,
+		Why: "A complex attribute counts by what is in it.", Fix: "A complex attribute is present when one of its sub-attributes is.",
+		Run: rows(false, row{scope + `name pr`, everybody}, row{scope + `not (name pr)`, ""}),
+	},
+	{
+		ID: "filter.element-type", Title: "A filter on the type of an element finds who has such an element",
+		Requirements: reqs("RFC7644-3.4.2.2-50", "RFC7644-3.4.2.2-46"), Level: must, Needs: filters, Fixture: people, Requests: 2,
+		Why: "Clients look for people without a home address.", Fix: "Every sub-attribute of an element can be filtered by, not only value.",
+		Run: rows(false, row{scope + `emails.type eq "home"`, "ada dan"}, row{scope + `emails.type eq "fax"`, ""}),
+	},
+	{
+		ID: "filter.bare-multi-valued", Title: "The bare name of a multi-valued attribute means its value",
+		Requirements: reqs("RFC7644-3.4.2.2-52"), Level: should, Needs: filters, Fixture: people, Requests: 2,
+		Why: "The examples of RFC 7644 write emails co, and clients copied them.", Fix: "Read a multi-valued complex attribute without a sub-attribute as its value, or refuse it.",
+		Run: rows(false, row{`emails eq "«P»ada.h@example.com"`, "ada"}, row{scope + `emails co "«P»dan."`, "dan"}),
+	},
+	{
+		ID: "filter.complex-as-text", Title: "A complex attribute is not compared as if it were a text",
+		Requirements: reqs("RFC7644-3.4.2.2-53"), Level: should, Needs: filters, Fixture: people, Requests: 1,
+		Why: "A server that compares its own serialisation finds people by the punctuation of JSON.", Fix: "Refuse the filter with 400 invalidFilter, or find nobody.",
+		Run: func(ctx context.Context, t *T) { findsNobody(ctx, t, scope+`name co "Lovelace"`) },
+	},
+	{
+		ID: "filter.id-case-exact", Title: "id compares with regard to case",
+		Requirements: reqs("RFC7643-3.1-12", "RFC7644-3.4.2.2-57"), Level: may, Needs: filters, Fixture: people, Requests: 1,
+		Why: "Ids that differ only by case may belong to different resources. Where ids are numbers in hexadecimal notation nobody is hurt.",
+		Fix: "Do not fold ids, unless no two of them differ only by case.",
+		Run: func(ctx context.Context, t *T) {
+			id := t.Fixture["cyd"].ID
+			t.SkipIf(swapCase(id) == id, "the target's ids have no letters")
+			ask(ctx, t, row{`id eq ` + quote(swapCase(id)), ""}, false)
+		},
+	},
+	{
+		ID: "filter.case-exact-substring", Title: "sw and co on externalId look at the case",
+		Requirements: reqs("RFC7644-3.4.2.2-58", "RFC7643-3.1-17"), Level: must, Needs: filters, Fixture: people, Requests: 2,
+		Why: "caseExact governs every comparison of an attribute, not only eq.", Fix: "Take the case rule from the attribute, for all operators alike.",
+		Run: rows(false, row{`externalId sw "«P»Ext-"`, "ada dan"}, row{`externalId co "«P»EXT"`, ""}),
+	},
+	{
+		ID: "filter.case-insensitive-substring", Title: "sw, co and ew on attributes that are not caseExact disregard the case",
+		Requirements: reqs("RFC7644-3.4.2.2-58"), Level: must, Needs: filters, Fixture: people, Requests: 3,
+		Why: "A search form that finds Smith but not smith is useless.", Fix: "Fold value and operand for all operators alike, unless the schema says caseExact.",
+		Run: func(ctx context.Context, t *T) {
+			t.SkipIf(exact(t, "title"), "the schema says that title is caseExact")
+			rows(false, row{`title sw "«P» ENGINEER"`, "ada bob dan"}, row{scope + `title co "chief"`, "cyd"}, row{scope + `title ew "engineer"`, "ada bob cyd"})(ctx, t)
+		},
+	},
+	{
+		ID: "filter.case-insensitive-order", Title: "gt and le on attributes that are not caseExact disregard the case",
+		Requirements: reqs("RFC7644-3.4.2.2-58", "RFC7644-3.4.2.2-19"), Level: must, Needs: filters, Fixture: staff, Requests: 2,
+		Why: "By code points every capital letter sorts before every small one, and slices of a directory fall apart.", Fix: "Fold before comparing, unless the schema says caseExact.",
+		Run: func(ctx context.Context, t *T) {
+			t.SkipIf(exact(t, "displayName"), "the schema says that displayName is caseExact")
+			// By code points alpha and delta would be greater than everything else.
+			rows(false, row{scope + `displayName gt "«P» Bravo"`, "fin ivy jon"}, row{scope + `displayName le "«P» charlie"`, "gus hal ivy"})(ctx, t)
+		},
+	},
+	{
+		ID: "filter.case-insensitive-extension", Title: "Values of the enterprise extension compare without regard to case",
+		Requirements: reqs("RFC7644-3.4.2.2-57"), Level: should, Needs: append(slices.Clone(filters), conformance.NeedEnterprise), Fixture: staff, Requests: 1,
+		Why: "Departments are typed by people.", Fix: "Read caseExact from the extension's schema as well.",
+		Run: rows(false, row{enterprise + `department eq "«P» research"`, "fin hal"}),
+	},
+}
+
+func swapCase(s string) string {
+	if upper := strings.ToUpper(s); upper != s {
+		return upper
+	}
+	return strings.ToLower(s)
+}
+
+// exact tells whether the target's User schema says that an attribute is caseExact.
+func exact(t *T, attribute string) bool {
+	yes, _ := element(t.Capabilities.Schema(scim.UserSchema), "attributes", "name", attribute).Bool("caseExact")
+	return yes
+}

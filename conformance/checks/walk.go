@@ -1,0 +1,280 @@
+package checks
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A typeDef is a resource type as the target describes it.
+type typeDef struct {
+	name, endpoint, schema string
+	attributes             []attrDef // of the base schema and the extensions
+	mandatory              []string  // the URNs of required extensions
+	carrier                string    // the attribute of the base schema that carries the name of a test object; "" when none can
+}
+
+// An attrDef is the definition of an attribute, as the target describes it.
+type attrDef struct {
+	urn                              string // of the extension it belongs to; "" for the base schema
+	name, kind                       string
+	multi, required, caseExact       bool
+	mutability, returned, uniqueness string
+	canonical, references            []string
+	subs                             []attrDef
+}
+
+// types returns the resource types that the target describes completely.
+func types(t *T) []typeDef {
+	var out []typeDef
+	for _, rt := range t.Capabilities.ResourceTypes {
+		base := t.Capabilities.Schema(rt.Text("schema"))
+		if base == nil || !strings.HasPrefix(rt.Text("endpoint"), "/") {
+			continue
+		}
+		td := typeDef{name: rt.Text("name"), endpoint: rt.Text("endpoint"), schema: rt.Text("schema"), attributes: definitions(base, "")}
+		for _, v := range rt.Array("schemaExtensions") {
+			e, _ := v.(*scim.Object)
+			urn := e.Text("schema")
+			if required, _ := e.Bool("required"); required {
+				td.mandatory = append(td.mandatory, urn)
+			}
+			td.attributes = append(td.attributes, definitions(t.Capabilities.Schema(urn), urn)...)
+		}
+		td.carrier = carrier(td)
+		if td.carrier != "" {
+			out = append(out, td)
+		}
+	}
+	return out
+}
+
+// custom tells whether a type is none that RFC 7643 defines.
+func (td typeDef) custom() bool { return td.endpoint != "/Users" && td.endpoint != "/Groups" }
+
+func definitions(schema *scim.Object, urn string) []attrDef {
+	var out []attrDef
+	for _, v := range schema.Array("attributes") {
+		if o, ok := v.(*scim.Object); ok {
+			out = append(out, definition(o, urn))
+		}
+	}
+	return out
+}
+
+// definition reads an attribute's characteristics with the defaults of RFC 7643 section 2.2.
+func definition(o *scim.Object, urn string) attrDef {
+	a := attrDef{
+		urn: urn, name: o.Text("name"), kind: cmp.Or(o.Text("type"), "string"), canonical: texts(o, "canonicalValues"), references: texts(o, "referenceTypes"),
+		mutability: cmp.Or(o.Text("mutability"), "readWrite"), returned: cmp.Or(o.Text("returned"), "default"), uniqueness: cmp.Or(o.Text("uniqueness"), "none"),
+	}
+	a.multi, _ = o.Bool("multiValued")
+	a.required, _ = o.Bool("required")
+	a.caseExact, _ = o.Bool("caseExact")
+	for _, v := range o.Array("subAttributes") {
+		if sub, ok := v.(*scim.Object); ok {
+			a.subs = append(a.subs, definition(sub, ""))
+		}
+	}
+	return a
+}
+
+// carrier chooses the attribute that names a test object.
+func carrier(td typeDef) string {
+	switch td.endpoint {
+	case "/Users":
+		return "userName"
+	case "/Groups":
+		return "displayName"
+	}
+	best := ""
+	for _, a := range td.attributes {
+		if a.urn != "" || a.kind != "string" || a.multi || len(a.canonical) > 0 || !a.writable() || a.hidden() {
+			continue
+		}
+		if a.required {
+			return a.name
+		}
+		if best == "" || a.uniqueness != "none" {
+			best = cmp.Or(best, a.name)
+		}
+	}
+	return best
+}
+
+// writable tells whether a client can give the attribute a value.
+func (a attrDef) writable() bool { return a.mutability != "readOnly" }
+
+// hidden tells whether a plain GET leaves the attribute out.
+func (a attrDef) hidden() bool {
+	return a.returned == "never" || a.returned == "request" || a.mutability == "writeOnly"
+}
+
+// common tells whether an attribute is one that every resource has, or stands for a relation that needs other resources.
+func (a attrDef) common() bool {
+	return slices.Contains([]string{"id", "externalId", "meta", "schemas", "members", "manager"}, a.name)
+}
+
+// path is how PATCH and attributes name the attribute.
+func (a attrDef) path() string {
+	if a.urn != "" {
+		return a.urn + ":" + a.name
+	}
+	return a.name
+}
+
+// of returns the attribute's value in a resource, nil when it has none.
+func (a attrDef) of(o *scim.Object) any {
+	if a.urn != "" {
+		o = o.Complex(a.urn)
+	}
+	v, _ := o.Get(a.name)
+	return v
+}
+
+// set gives the attribute a value in a body; [omit] takes it out.
+func (a attrDef) set(body doc, v any) {
+	if a.urn != "" {
+		inner, _ := body[a.urn].(doc)
+		if inner == nil {
+			inner = doc{}
+			body[a.urn] = inner
+			list, _ := body["schemas"].([]string)
+			if !slices.Contains(list, a.urn) {
+				body["schemas"] = append(slices.Clone(list), a.urn)
+			}
+		}
+		body = inner
+	}
+	if v == any(omit) {
+		delete(body, a.name)
+		return
+	}
+	body[a.name] = v
+}
+
+// sample is a value that fits the attribute's definition, nil when none can be made up. Values of one seed are equal.
+func (a attrDef) sample(seed string) any {
+	v := a.element(seed)
+	if v != nil && a.multi {
+		return []any{v}
+	}
+	return v
+}
+
+func (a attrDef) element(seed string) any {
+	switch a.kind {
+	case "boolean":
+		return true
+	case "integer":
+		return 42
+	case "decimal":
+		return 1.5
+	case "dateTime":
+		return "2026-01-31T10:20:30Z"
+	case "binary":
+		return "AAEC"
+	case "reference":
+		if slices.ContainsFunc(a.references, func(r string) bool { return r != "external" && r != "uri" }) {
+			return nil
+		}
+		return "https://example.com/" + seed
+	case "complex":
+		out := doc{}
+		for _, sub := range a.subs {
+			if v := sub.sample(seed); v != nil && sub.writable() && (sub.required || sub.kind == "string" && sub.name != "type" && sub.mutability == "readWrite") {
+				out[sub.name] = v
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	}
+	if len(a.canonical) > 0 {
+		return a.canonical[0]
+	}
+	if a.name == "password" {
+		return "Xy7!" + seed
+	}
+	return seed
+}
+
+// fresh is a body that creates an object of the type: its name, and what is required beside it.
+func (td typeDef) fresh(t *T, label string) doc {
+	var body doc
+	switch td.endpoint {
+	case "/Users":
+		body = t.User(label, nil)
+	case "/Groups":
+		body = t.Group(label, nil)
+	default:
+		body = doc{"schemas": []string{td.schema}, td.carrier: t.Prefix() + label}
+		t.Names(td.endpoint, td.carrier)
+	}
+	for _, a := range td.attributes {
+		given := false
+		if a.urn == "" {
+			_, given = body[a.name]
+		}
+		if a.required && a.writable() && !given && !a.common() && (a.urn == "" || slices.Contains(td.mandatory, a.urn)) {
+			if v := a.sample(t.Prefix() + label + "-" + a.name); v != nil {
+				a.set(body, v)
+			}
+		}
+	}
+	return body
+}
+
+// with is fresh with one more attribute.
+func (td typeDef) with(t *T, label string, a attrDef, v any) doc {
+	body := td.fresh(t, label)
+	a.set(body, v)
+	return body
+}
+
+// address is where an answer says that a new object is, "" when nothing was created.
+func (td typeDef) address(res *conformance.Response) string {
+	if id := res.Object().Text("id"); res.OK() && id != "" {
+		return td.endpoint + "/" + url.PathEscape(id)
+	}
+	return ""
+}
+
+// traits calls use for every attribute of the target that has a trait, and skips the check when none has. Attributes of
+// users and groups that every target has are included.
+func traits(t *T, what string, has func(td typeDef, a attrDef) bool, use func(td typeDef, a attrDef)) {
+	found := false
+	for _, td := range types(t) {
+		for _, a := range td.attributes {
+			if !a.common() && has(td, a) {
+				found = true
+				use(td, a)
+			}
+		}
+	}
+	t.SkipIf(!found, "no attribute that the target describes "+what)
+}
+
+// blocked notes that an attribute could not be tried.
+func blocked(t *T, td typeDef, a attrDef, res *conformance.Response) {
+	t.Note("%s of %s could not be tried: %s answered %d", a.path(), td.name, res.Name, res.Status)
+}
+
+// label makes an attribute's name usable in the name of a test object.
+func (a attrDef) label(suffix string) string { return strings.ToLower(a.name) + suffix }
+
+// created posts an object with a value of an attribute and returns its address, "" when the target refuses it.
+func created(ctx context.Context, t *T, td typeDef, a attrDef, v any) (where string, body doc, res *conformance.Response) {
+	body = td.with(t, a.label(""), a, v)
+	res = t.Post(ctx, td.endpoint, body)
+	if where = td.address(res); where == "" {
+		blocked(t, td, a, res)
+	}
+	return where, body, res
+}

@@ -1,0 +1,247 @@
+package mutants
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Incompatible returns faults that break the conversations of known provisioning clients. Many are permitted by the RFCs:
+// the checks of the RFCs need not notice them, the profiles of the clients do. The areas are parts of a conversation. The
+// caller may change the slice.
+func Incompatible() []Mutant {
+	return []Mutant{
+		{"lookup.empty-404", "a lookup that matches nobody answers 404", afterList("userName", func(list *scim.Object, rep *reply) {
+			if len(list.Array("Resources")) == 0 {
+				*rep = *failure(404, "")
+			}
+		})},
+		{"lookup.counts-as-texts", "the counters of a list are texts", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
+			for _, counter := range []string{"totalResults", "startIndex", "itemsPerPage"} {
+				if v, ok := o.Get(counter); ok {
+					o.Set(counter, string(scim.AppendValue(nil, v)))
+				}
+			}
+		})},
+		{"lookup.inactive-hidden", "inactive users are in no list", afterBody(listUsers, func(o *scim.Object) {
+			var active []any
+			for _, item := range o.Array("Resources") {
+				if user, ok := item.(*scim.Object); ok {
+					if on, known := user.Bool("active"); known && !on {
+						continue
+					}
+				}
+				active = append(active, item)
+			}
+			o.Set("Resources", active)
+			o.Set("totalResults", len(active))
+		})},
+		{"lookup.no-external-id", "a filter on externalId is refused", filterAnswer(contains("externalId"), invalidFilter)},
+		{"lookup.no-value-path", "a filter with brackets is refused", filterAnswer(contains("["), invalidFilter)},
+		{"lookup.case-counts", "userName is compared with its letter case", filtering(listUsers, func(f string) string {
+			if m := userNameOperand.FindStringSubmatch(f); m != nil && m[1] != strings.ToLower(m[1]) {
+				return strings.Replace(f, m[1], "nobody", 1)
+			}
+			return f
+		})},
+		{"lookup.groups-refused", "a filter on groups is refused", instead(with(listGroups, "filter"), func(http.Handler, *http.Request) *reply { return invalidFilter() })},
+		{"lookup.reversed-pages", "lists are ordered anew for each page size", after(either(listUsers, listGroups), func(r *http.Request, rep *reply) {
+			if o := rep.object(); rep.ok() && o != nil && r.URL.Query().Get("startIndex") == "1" && r.URL.Query().Get("filter") == "" {
+				items := slices.Clone(o.Array("Resources"))
+				slices.Reverse(items)
+				o.Set("Resources", items)
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
+		{"lookup.total-of-page", "totalResults is the size of the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+		{"discovery.absent", "there are neither schemas nor a ServiceProviderConfig", instead(either(config, listSchemas), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+		{"create.empty-answer", "a create answers 201 without a body", after(either(createUser, createGroup), func(_ *http.Request, rep *reply) {
+			if rep.status == http.StatusCreated {
+				rep.body = nil
+			}
+		})},
+		{"create.unknown-schemas-refused", "a schema that carries no data is refused", refuse(either(createUser, createGroup), func(o *scim.Object) bool {
+			return slices.ContainsFunc(o.Array("schemas"), func(s any) bool {
+				urn, _ := s.(string)
+				_, present := o.Get(urn)
+				return urn != scim.UserSchema && urn != scim.GroupSchema && !present
+			})
+		}, func() *reply { return failure(400, scim.InvalidValue) })},
+		{"create.address-required", "a user without an address is refused", refuse(createUser, func(o *scim.Object) bool { return len(o.Array("emails")) == 0 }, func() *reply { return failure(400, scim.InvalidValue) })},
+		{"create.conflict-as-400", "a name that is taken answers 400", after(createUser, func(_ *http.Request, rep *reply) {
+			if rep.status == http.StatusConflict {
+				*rep = *failure(400, scim.Uniqueness)
+			}
+		})},
+		{"create.json-refused", "application/json is refused", instead(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") }, func(http.Handler, *http.Request) *reply { return failure(415, "") })},
+		{"create.always-active", "a user is created active and stays so", before(either(createUser, putUser), func(o *scim.Object) { o.Set("active", true) })},
+		{"update.no-put", "PUT is not supported", instead(either(putUser, putGroup), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
+		{"update.read-only-refused", "a PUT with read-only members is refused", refuse(either(putUser, putGroup), func(o *scim.Object) bool { _, has := o.Get("id"); return has }, func() *reply { return failure(400, scim.Mutability) })},
+		{"update.no-path-refused", "a PATCH operation without a path is refused", refusePatch(func(op *scim.Object) bool { return op.Text("path") == "" })},
+		{"update.op-case-refused", "an operation that is not in lower case is refused", refusePatch(func(op *scim.Object) bool { return op.Text("op") != strings.ToLower(op.Text("op")) })},
+		{"update.boolean-texts-refused", "a boolean as a text is refused", refusePatch(func(op *scim.Object) bool {
+			return op.Text("path") == "active" && op.Text("value") != ""
+		})},
+		{"update.dotted-keys-refused", "a key with a dot in a value without a path is refused", refusePatch(func(op *scim.Object) bool {
+			for name := range op.Complex("value").All() {
+				if strings.Contains(strings.TrimPrefix(name, "urn:ietf:params:scim:schemas:extension:enterprise:2.0"), ".") {
+					return true
+				}
+			}
+			return false
+		})},
+		{"update.extension-refused", "paths and keys with the URN of the extension are refused", refusePatch(func(op *scim.Object) bool {
+			for name := range op.Complex("value").All() {
+				if strings.HasPrefix(name, scim.EnterpriseUserSchema) {
+					return true
+				}
+			}
+			return strings.HasPrefix(op.Text("path"), scim.EnterpriseUserSchema)
+		})},
+		{"update.first-operation-only", "only the first operation of a PATCH is applied", before(either(patchUser, patchGroup), func(o *scim.Object) {
+			if ops := o.Array("Operations"); len(ops) > 1 {
+				o.Set("Operations", ops[:1])
+			}
+		})},
+		{"update.filters-refused", "a PATCH path with a filter is refused", refusePatch(func(op *scim.Object) bool { return strings.Contains(op.Text("path"), "[") })},
+		{"update.no-target-refused", "a PATCH path whose filter matches nothing is refused", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+			body, user := readBody(r), stored(next, r)
+			if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
+				attribute, _, bracketed := strings.Cut(op.Text("path"), "[")
+				return bracketed && len(user.Array(attribute)) == 0
+			})(o) {
+				return failure(400, scim.NoTarget)
+			}
+			setBody(r, body)
+			return ask(next, r)
+		})},
+		{"update.manager-object-only", "a manager that is a bare id is refused", refusePatch(func(op *scim.Object) bool {
+			return strings.HasSuffix(op.Text("path"), ":manager") && op.Text("value") != ""
+		})},
+		{"update.empty-manager-ignored", "an empty manager changes nothing", drop(patchUser, func(op *scim.Object) bool {
+			return strings.HasSuffix(op.Text("path"), ":manager") && op.Complex("value").Text("value") == "" && op.Text("value") == ""
+		})},
+		{"update.activation-lost", "active is accepted and not stored", operations(patchUser, func(op *scim.Object) []*scim.Object {
+			if _, named := op.Complex("value").Get("active"); named || op.Text("path") == "active" {
+				return nil
+			}
+			return []*scim.Object{op}
+		})},
+		{"update.reactivation-lost", "an inactive user stays inactive", operations(patchUser, func(op *scim.Object) []*scim.Object {
+			value, _ := op.Get("value")
+			if on, _ := op.Complex("value").Bool("active"); on || op.Text("path") == "active" && (value == true || value == "True") {
+				return nil
+			}
+			return []*scim.Object{op}
+		})},
+		{"update.put-cannot-activate", "PUT never makes an inactive user active", instead(putUser, func(next http.Handler, r *http.Request) *reply {
+			body, user := readBody(r), stored(next, r)
+			setBody(r, body)
+			if on, known := user.Bool("active"); known && !on {
+				if o, err := scim.Decode(body); err == nil {
+					o.Set("active", false)
+					setBody(r, o.AppendJSON(nil))
+				}
+			}
+			return ask(next, r)
+		})},
+		{"update.password-refused", "a password in a PATCH is refused", refusePatch(func(op *scim.Object) bool { _, has := op.Complex("value").Get("password"); return has })},
+		{"groups.no-push", "groups cannot be created", instead(createGroup, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
+		{"groups.absent-list", "groups cannot be listed", instead(listGroups, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
+		{"groups.members-of-create-lost", "the members of a new group are not stored", before(createGroup, func(o *scim.Object) { o.Delete("members") })},
+		{"groups.exclusion-ignored", "excludedAttributes is ignored", query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
+		{"groups.exclusion-refused", "excludedAttributes is refused", instead(with(either(readGroup, listGroups), "excludedAttributes"), func(http.Handler, *http.Request) *reply { return failure(400, "") })},
+		{"groups.add-replaces", "adding members replaces those that are there", edit(patchGroup, func(op *scim.Object) {
+			if strings.EqualFold(op.Text("op"), "add") && op.Text("path") == "members" {
+				op.Set("op", "replace")
+			}
+		})},
+		{"groups.add-lost", "adding members answers success and adds nobody", drop(patchGroup, func(op *scim.Object) bool {
+			return strings.EqualFold(op.Text("op"), "add") && op.Text("path") == "members"
+		})},
+		{"groups.add-twice-refused", "adding a member that is there already is refused", instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
+			body, group := readBody(r), stored(next, r)
+			if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
+				return strings.EqualFold(op.Text("op"), "add") && slices.ContainsFunc(op.Array("value"), func(item any) bool {
+					m, ok := item.(*scim.Object)
+					return ok && find(group, "members", "value", m.Text("value")) != nil
+				})
+			})(o) {
+				return failure(409, "")
+			}
+			setBody(r, body)
+			return ask(next, r)
+		})},
+		{"groups.references-refused", "a $ref of null is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
+			return slices.ContainsFunc(op.Array("value"), func(item any) bool {
+				m, ok := item.(*scim.Object)
+				if !ok {
+					return false
+				}
+				_, has := m.Get("$ref")
+				return has
+			})
+		}), func() *reply { return failure(400, scim.InvalidValue) })},
+		{"groups.remove-list-ignored", "a remove with a list of members answers success and removes nobody", drop(patchGroup, func(op *scim.Object) bool {
+			return strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" && len(op.Array("value")) > 0
+		})},
+		{"groups.remove-list-empties", "a remove with a list of members removes all", edit(patchGroup, func(op *scim.Object) {
+			if strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" {
+				op.Delete("value")
+			}
+		})},
+		{"groups.remove-filter-ignored", "a remove of members by a filter removes nobody", drop(patchGroup, func(op *scim.Object) bool {
+			return strings.EqualFold(op.Text("op"), "remove") && strings.HasPrefix(op.Text("path"), "members[")
+		})},
+		{"groups.replace-adds", "replacing members adds them", edit(patchGroup, func(op *scim.Object) {
+			if strings.EqualFold(op.Text("op"), "replace") && op.Text("path") == "members" {
+				op.Set("op", "add")
+			}
+		})},
+		{"groups.empty-replace-refused", "replacing members by an empty list is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
+			v, has := op.Get("value")
+			list, isList := v.([]any)
+			return has && isList && len(list) == 0
+		}), func() *reply { return failure(400, scim.InvalidValue) })},
+		{"groups.own-id-refused", "an id in the value of a PATCH is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool { return op.Complex("value").Text("id") != "" }), func() *reply { return failure(400, scim.Mutability) })},
+		{"groups.rename-lost", "a new name is accepted and not stored", operations(patchGroup, func(op *scim.Object) []*scim.Object {
+			if op.Text("path") == "displayName" || op.Complex("value").Text("displayName") != "" {
+				return nil
+			}
+			return []*scim.Object{op}
+		})},
+		{"groups.members-put-lost", "PUT of a group keeps the members as they were", instead(putGroup, func(next http.Handler, r *http.Request) *reply {
+			body, group := readBody(r), stored(next, r)
+			setBody(r, body)
+			if o, err := scim.Decode(body); err == nil && group != nil {
+				o.Set("members", group.Array("members"))
+				setBody(r, o.AppendJSON(nil))
+			}
+			return ask(next, r)
+		})},
+		{"delete.refused", "DELETE is not supported", instead(either(deleteUser, on("DELETE", "Groups", true)), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
+		{"delete.repeated-204", "a second DELETE answers 204", after(deleteUser, func(_ *http.Request, rep *reply) {
+			if rep.status == http.StatusNotFound {
+				*rep = reply{status: http.StatusNoContent, header: http.Header{}}
+			}
+		})},
+		{"read.refused", "a single user cannot be read", instead(readUser, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
+	}
+}
+
+// refusePatch answers 400 to a PATCH with an operation that satisfies when.
+func refusePatch(when func(op *scim.Object) bool) wrap {
+	return refuse(either(patchUser, patchGroup), anyOp(when), func() *reply { return failure(400, scim.InvalidValue) })
+}
+
+// afterList changes the answer to a lookup of users by an attribute.
+func afterList(attribute string, fn func(list *scim.Object, rep *reply)) wrap {
+	return after(with(listUsers, "filter"), func(r *http.Request, rep *reply) {
+		if o := rep.object(); rep.ok() && o != nil && strings.HasPrefix(r.URL.Query().Get("filter"), attribute) {
+			fn(o, rep)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package mutants
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// The mutants of this area do at every request what a race does now and then: a test must not depend on luck.
+var concurrency = []Mutant{
+	{"concurrency.duplicates", "users of one name that are created at once all come into being", duplicates(func(bool) bool { return true })},
+	{"concurrency.conflict-500", "the loser of a race answers 500", turned(createUser, 409, 500)},
+	{"concurrency.ids-shared", "two users get one id", afterBody(createUser, func(o *scim.Object) { o.Set("id", "1") })},
+	{"concurrency.members-lost", "the last writer of a group wins", edit(patchGroup, func(o *scim.Object) {
+		if is(o, "add", "members") {
+			o.Set("op", "replace")
+		}
+	})},
+	{"concurrency.attributes-lost", "the last writer of a user puts back what he had read", operations(patchUser, func(o *scim.Object) []*scim.Object {
+		if is(o, "replace", "name.givenName") || is(o, "replace", "displayName") {
+			return []*scim.Object{o, op("replace", "name.familyName", "Old"), op("replace", "name.formatted", "Old")}
+		}
+		if is(o, "replace", "name.familyName") {
+			return []*scim.Object{o, op("replace", "name.givenName", "Old")}
+		}
+		return []*scim.Object{o}
+	})},
+	{"concurrency.put-mixed", "parts of several PUTs are stored", before(putUser, func(o *scim.Object) {
+		if name := o.Complex("name"); name != nil {
+			name.Set("familyName", "Mixed")
+		}
+	})},
+	{"concurrency.put-loses-all", "of several PUTs none is stored", instead(putUser, unchanged)},
+	{"concurrency.delete-500", "DELETE of what is gone answers 500", turned(deleteUser, 404, 500)},
+	{"concurrency.still-there", "a deleted user can be read again", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
+			return answer(200, o)
+		}
+		return ask(next, r)
+	})},
+	{"concurrency.index-lags", "a new user is not found by the first query", func(next http.Handler) http.Handler {
+		var news atomic.Bool
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if createUser(r) {
+				news.Store(true)
+			}
+			rep := ask(next, r)
+			if o := rep.object(); listUsers(r) && rep.ok() && news.Swap(false) {
+				o.Set("Resources", []any{})
+				o.Set("totalResults", 0)
+				rep.body = o.AppendJSON(nil)
+			}
+			rep.send(w)
+		})
+	}},
+	{"concurrency.replica-lags", "the first read after a PUT shows the state before", func(next http.Handler) http.Handler {
+		old := &memory{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if putUser(r) {
+				if was := stored(next, r); was != nil {
+					old.put(r.URL.Path, was)
+				}
+			}
+			if was, _ := old.at(r.URL.Path).(*scim.Object); was != nil && readUser(r) {
+				old.put(r.URL.Path, nil)
+				answer(200, was).send(w)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}},
+}

@@ -1,0 +1,114 @@
+package mutants
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// filterOperand is what stands behind an operator in a filter.
+const filterOperand = `("(?:\\.|[^"\\])*"|true|false|null|-?[\d.]+)`
+
+// mistakes are what a broken operator is taken for: another operator, or "" where its condition is always true.
+var mistakes = map[string]string{
+	"eq": "co", "ne": "", "co": "sw", "sw": "co", "ew": "co", "pr": "", "gt": "ge", "ge": "gt", "lt": "le", "le": "lt",
+}
+
+// mistaken makes a mutant for each of the operators, which are wrong on what the pattern names, and only there.
+func mistaken(kind, noun, attribute string, operators ...string) []Mutant {
+	var out []Mutant
+	for _, operator := range operators {
+		other, does := mistakes[operator], "acts as "+mistakes[operator]
+		operand, replacement := " "+filterOperand, `${1} `+other+` ${2}`
+		if other == "" {
+			does, replacement = "is always true", "id pr"
+		}
+		if operator == "pr" {
+			operand = `\b`
+		}
+		out = append(out, Mutant{"filter." + kind + "-" + operator + "-wrong", operator + " on " + noun + " " + does, sub(`(`+attribute+`) `+operator+operand, replacement)})
+	}
+	return out
+}
+
+// without makes a mutant for each of the operators, which are never true on what the pattern names.
+func without(kind, noun, attribute string, operators ...string) []Mutant {
+	var out []Mutant
+	for _, operator := range operators {
+		operand := " " + filterOperand
+		if operator == "pr" {
+			operand = `\b`
+		}
+		out = append(out, Mutant{"filter." + kind + "-" + operator + "-never", operator + " on " + noun + " is never true", sub(attribute+` `+operator+operand, `id eq "nobody"`)})
+	}
+	return out
+}
+
+// inBrackets replaces an operator within the brackets of a value path.
+func inBrackets(operator, other string) wrap {
+	brackets := regexp.MustCompile(`\[.*\]`)
+	word := regexp.MustCompile(`\b` + operator + `\b`)
+	return filtering(listUsers, func(f string) string {
+		return brackets.ReplaceAllStringFunc(f, func(part string) string { return word.ReplaceAllString(part, other) })
+	})
+}
+
+const (
+	urnName        = `urn:ietf:params:scim:schemas:core:2\.0:User:[\w.]+`
+	enterpriseName = `urn:ietf:params:scim:schemas:extension:enterprise:2\.0:User:[\w.]+`
+)
+
+var filterTypes = slices.Concat(
+	mistaken("sub-attribute", "a sub-attribute", `name\.\w+`, "eq", "ne", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le"),
+	mistaken("multi-valued", "a multi-valued attribute", `emails\.value`, "eq", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le"),
+	mistaken("urn", "a name with a URN", urnName, "eq", "co", "sw", "pr", "ge"),
+	mistaken("enterprise", "an extension's attribute", enterpriseName, "eq", "ne", "co", "sw", "ew", "pr", "gt", "le"),
+	mistaken("reference", "a reference", `profileUrl`, "eq", "ne", "co", "sw", "ew", "pr"),
+	mistaken("external-id", "externalId", `externalId`, "ne", "co", "sw", "pr"),
+	mistaken("id", "id", `\bid`, "eq", "ne"),
+	mistaken("boolean", "a boolean", `active`, "ne"),
+	mistaken("date-time", "a dateTime", `meta\.\w+`, "ne", "gt", "ge", "lt", "le"),
+	without("id", "id", `\bid`, "pr"),
+	without("date-time", "a dateTime", `meta\.\w+`, "eq", "pr"),
+	without("boolean", "a boolean", `active`, "pr"),
+	[]Mutant{
+		{"filter.boolean-pr-truth", "active pr finds the active ones only: false counts as absent", sub(`active pr`, `active eq true`)},
+		{"filter.value-path-ne-wrong", "ne in brackets acts as eq", inBrackets("ne", "eq")},
+		{"filter.value-path-co-wrong", "co in brackets acts as eq", inBrackets("co", "eq")},
+		{"filter.value-path-sw-wrong", "sw in brackets acts as eq", inBrackets("sw", "eq")},
+		{"filter.value-path-ew-wrong", "ew in brackets acts as co", inBrackets("ew", "co")},
+		{"filter.value-path-or-wrong", "or in brackets acts as and", inBrackets("or", "and")},
+		{"filter.value-path-and-wrong", "and in brackets acts as or", inBrackets("and", "or")},
+		{"filter.value-path-not-ignored", "not in brackets is ignored", sub(`(\[[^\]]*)not \(`, `$1(`)},
+		{"filter.value-path-pr-wrong", "pr in brackets is never true", sub(`type pr`, `type eq "none"`)},
+		{"filter.boolean-orders", "ge, lt and le on a boolean are evaluated", filterAnswer(regexp.MustCompile(`active (ge|lt|le) `).MatchString, nobody)},
+		{"filter.binary-orders", "gt, ge, lt and le on a binary are evaluated", filterAnswer(regexp.MustCompile(`x509Certificates\.value (gt|ge|lt|le) `).MatchString, nobody)},
+		{"filter.schemas-none", "filters on schemas find nobody", filterAnswer(contains("schemas eq"), nobody)},
+		{"filter.schemas-all", "conditions on schemas are always true", sub(`schemas eq "[^"]*"`, `id pr`)},
+		{"filter.resource-type-all", "conditions on meta.resourceType are always true", sub(`meta\.resourceType eq "[^"]*"`, `id pr`)},
+		{"filter.manager-none", "the manager cannot be filtered by", filterAnswer(contains("manager.value"), nobody)},
+		{"filter.complex-absent", "a complex attribute is never present", sub(`(name|manager) pr`, `id eq "nobody"`)},
+		{"filter.complex-always", "a complex attribute is always present", sub(`(urn:\S*:)?(name|manager) pr`, `id pr`)},
+		{"filter.element-type-ignored", "conditions on the type of an element are always true", sub(`emails\.type eq "[^"]*"`, `emails pr`)},
+		{"filter.bare-name-none", "the bare name of a multi-valued attribute finds nobody", filterAnswer(regexp.MustCompile(`emails (eq|co)`).MatchString, nobody)},
+		{"filter.complex-as-text", "a complex attribute is compared as the text of its JSON", sub(`\bname co "Lovelace"`, `name.familyName co "Lovelace"`)},
+		{"filter.id-folded", "id is compared without regard to case", filtering(listUsers, func(f string) string {
+			return regexp.MustCompile(`id eq "[0-9A-F-]+"`).ReplaceAllStringFunc(f, strings.ToLower)
+		})},
+		{"filter.external-id-substring-folded", "co on externalId disregards the case", sub(`externalId co ("[^"]*)EXT"`, `externalId co ${1}Ext"`)},
+		{"filter.substring-exact", "sw, co and ew look at the case", sub(`title (sw "[^"]*ENGINEER|co "chief|ew "engineer)"`, `id eq "nobody"`)},
+		{"filter.order-by-code-point", "texts are ordered by code points, capitals first", sub(`displayName gt ("[^"]*) Bravo"`, `(displayName gt $1 Bravo" or displayName eq $1 alpha")`)},
+		{"filter.extension-exact", "values of the extension are compared with regard to case", keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
+			m := departmentOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
+			return m == nil || o.Complex(scim.EnterpriseUserSchema).Text("department") == m[1]
+		})},
+		{"filter.last-modified-ignored", "conditions on meta.lastModified are always true", sub(`meta\.lastModified gt "[^"]*"`, `id pr`)},
+		{"filter.range-half", "only the first of two conditions on one attribute counts", sub(`(meta\.created gt "[^"]*") and meta\.created lt "[^"]*"`, `$1`)},
+	},
+)
+
+var departmentOperand = regexp.MustCompile(fmt.Sprintf(`^%s:department eq "([^"]*)"$`, regexp.QuoteMeta(scim.EnterpriseUserSchema)))

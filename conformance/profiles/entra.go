@@ -1,0 +1,260 @@
+package profiles
+
+import (
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Microsoft Entra ID, after its documentation and recorded requests. The flag aadOptscim062020 in the tenant URL makes its
+// PATCH requests conform to RFC 7644; without it operations are capitalised, booleans are texts and members are removed by
+// a list of values.
+var entra = conformance.Profile{
+	ID:     "entra",
+	Client: "Microsoft Entra ID",
+	Conversations: []conformance.Conversation{
+		{ID: "default", Title: "tenant URL as it is: capitalised operations, booleans as texts, members removed by a list", Steps: entraSteps(false)},
+		{ID: "flag", Title: "tenant URL with the flag aadOptscim062020: lower-case operations, several attributes in one replace", Steps: entraSteps(true)},
+	},
+}
+
+const (
+	enterprise  = scim.EnterpriseUserSchema
+	entraGroups = "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"
+)
+
+// The client reads the texts it sends for booleans as well.
+var (
+	entraTrue  = conformance.OneOf{true, "True", "true"}
+	entraFalse = conformance.OneOf{false, "False", "false"}
+)
+
+var extended = []conformance.Need{conformance.NeedEnterprise}
+
+func entraUser(label, given, family string, more doc) doc {
+	return with(doc{
+		"schemas":     []string{scim.UserSchema, enterprise},
+		"externalId":  "${run}" + label,
+		"userName":    mail(label),
+		"active":      true,
+		"displayName": given + " " + family,
+		"meta":        doc{"resourceType": "User"},
+		"name":        doc{"formatted": given + " " + family, "familyName": family, "givenName": given},
+		"roles":       []any{},
+	}, more)
+}
+
+// entraSteps is the conversation with the flag or without it.
+func entraSteps(flag bool) []step {
+	add, replace, remove := "Add", "Replace", "Remove"
+	var off, on any = "False", "True"
+	if flag {
+		add, replace, remove, off, on = "add", "replace", "remove", false, true
+	}
+	profile := patch(
+		op(replace, "displayName", "Ines Moreau-Roy"), op(replace, "name.givenName", "Inès"), op(replace, "name.familyName", "Moreau-Roy"),
+	)
+	work := patch(op(add, enterprise+":employeeNumber", "7001"), op(add, enterprise+":department", "Quay"))
+	leave := patch(op(remove, "members", []doc{{"$ref": nil, "value": "${user}"}}))
+	if flag {
+		profile = patch(op(replace, "", doc{"displayName": "Ines Moreau-Roy", "name.givenName": "Inès", "name.familyName": "Moreau-Roy"}))
+		work = patch(op(replace, "", doc{enterprise + ":employeeNumber": "7001", enterprise + ":department": "Quay"}))
+		leave = patch(op(remove, `members[value eq "${user}"]`, conformance.Omit))
+	}
+	join := func(names ...string) doc {
+		list := members(names...)
+		for _, m := range list {
+			m["$ref"] = nil
+		}
+		return patch(op(add, "members", list))
+	}
+	steps := []step{
+		{
+			ID: "connection", Title: "The connection test looks up a random value and finds nobody",
+			Method: "GET", Path: "/Users", Query: named("userName", "6c0cb3b0-5b94-4b8e-8f7e-0f5a3f1f7a01"), Status: []int{200}, Answer: nobody,
+			Why: "The credentials cannot be saved: everything but 200 with an empty list counts as a failure.", Fix: fixLookup,
+		},
+		{
+			ID: "schemas", Title: "The attributes of the target are read for the mapping",
+			Method: "GET", Path: "/Schemas", Status: []int{200}, Answer: expect{Contains: doc{"totalResults": conformance.AnInteger, "Resources": conformance.AnyList}},
+			Limit: "the attributes of the target are not offered in the mapping",
+			Why:   "The attribute list falls back to a default.", Fix: "Serve /Schemas as a ListResponse.",
+		},
+		{
+			ID: "lookup-nobody", Title: "Before a create the user is looked up, and nobody is found",
+			Method: "GET", Path: "/Users", Query: named("userName", mail("ines")), Status: []int{200}, Answer: nobody,
+			Why: whyLookup, Fix: fixLookup,
+		},
+		{
+			ID: "create", Title: "The user is created with both schemas, meta.resourceType and an empty list of roles",
+			Method: "POST", Path: "/Users", Status: []int{201}, Doubtful: []int{200}, Save: saveUser,
+			Body:   entraUser("ines", "Ines", "Moreau", doc{"emails": []doc{{"primary": true, "type": "work", "value": mail("ines")}}}),
+			Answer: expect{Keeps: doc{"userName": mail("ines")}},
+			State: []state{{Path: "/Users/${user}", Answer: expect{
+				Contains: doc{"userName": mail("ines"), "active": entraTrue, "name": doc{"givenName": "Ines", "familyName": "Moreau"}, "emails": []doc{{"type": "work", "value": mail("ines")}}},
+				Keeps:    doc{"displayName": "Ines Moreau", "name": doc{"formatted": "Ines Moreau"}, "externalId": "${run}ines"},
+			}}},
+			Why: whyCreate, Fix: fixCreate + " Do not refuse a schema that carries no data, nor an empty list.",
+		},
+		{
+			ID: "create-again", Title: "A second create of the same user is a conflict",
+			Method: "POST", Path: "/Users", Status: []int{409}, Body: entraUser("ines", "Ines", "Moreau", nil),
+			Why: whyConflict, Fix: fixConflict,
+		},
+		{
+			ID: "create-bare", Title: "A user without an address is created",
+			Method: "POST", Path: "/Users", Status: []int{201}, Doubtful: []int{200}, Save: saveOther, Body: entraUser("ada", "Ada", "Boss", nil),
+			Answer: expect{Keeps: doc{"userName": mail("ada")}},
+			Limit:  "users without an e-mail address are refused",
+			Why:    "Users without a mailbox cannot be provisioned.", Fix: "Do not require attributes that /Schemas does not list as required.",
+		},
+		{
+			ID: "lookup-found", Title: "The lookup by userName finds exactly that user, in any letter case",
+			Method: "GET", Path: "/Users", Query: named("userName", "${upper:ines}"), Status: []int{200}, Answer: found(doc{"id": "${user}"}),
+			Why: "The client creates the user a second time, and gets a conflict for ever.", Fix: "Compare userName without regard to letter case.",
+		},
+		{
+			ID: "lookup-external-id", Title: "The lookup by externalId finds exactly that user",
+			Method: "GET", Path: "/Users", Query: named("externalId", "${run}ines"), Status: []int{200}, Answer: found(doc{"id": "${user}"}),
+			Limit: "externalId cannot be the matching attribute",
+			Why:   "Users that are matched by externalId are never found.", Fix: "Store externalId and filter by it, with regard to letter case.",
+		},
+		{
+			ID: "lookup-email", Title: "The lookup by the address of type work finds exactly that user",
+			Method: "GET", Path: "/Users", Query: named(`emails[type eq "work"].value`, mail("ines")), Status: []int{200}, Answer: found(doc{"id": "${user}"}),
+			Limit: "the e-mail address cannot be the matching attribute",
+			Why:   "Users that are matched by their address are never found.", Fix: `Understand emails[type eq "work"].value eq "…" in a filter, although the grammar of RFC 7644 leaves it out.`,
+		},
+		{
+			ID: "read", Title: "The user is read by its id",
+			Method: "GET", Path: "/Users/${user}", Status: []int{200}, Answer: expect{Contains: doc{"id": "${user}", "active": entraTrue}},
+			Why: "The client compares what it reads with what it wants; without it no change is sent.", Fix: "Answer 200 with the whole user.",
+		},
+		{
+			ID: "update", Title: "Several attributes of the profile change in one PATCH",
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: profile,
+			State: after("/Users/${user}", doc{"displayName": "Ines Moreau-Roy", "active": entraTrue, "name": doc{"givenName": "Inès", "familyName": "Moreau-Roy"}, "emails": []doc{{"value": mail("ines")}}}),
+			Why:   "Changes of names do not arrive.", Fix: "Read op without regard to letter case, apply every operation, and resolve keys such as name.givenName inside a value as paths.",
+		},
+		{
+			ID: "update-work", Title: "Attributes of the enterprise extension change in one PATCH", Needs: extended,
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: work,
+			State: after("/Users/${user}", doc{"userName": mail("ines"), enterprise: doc{"employeeNumber": "7001", "department": "Quay"}}),
+			Why:   "Departments and employee numbers do not arrive.", Fix: "Accept the URN of the extension before the name of an attribute, in a path and as a key of a value.",
+		},
+		{
+			ID: "update-twice", Title: "Several operations on one attribute are applied in their order",
+			Method: "PATCH", Path: "/Users/${user}", Status: patched,
+			Body:  patch(op(replace, "displayName", "First"), op(replace, "displayName", "Second"), op(replace, "displayName", "Ines Roy")),
+			State: after("/Users/${user}", doc{"displayName": "Ines Roy"}),
+			Why:   "The value that was meant last is lost.", Fix: "Apply the operations of a PATCH one after the other.",
+		},
+		{
+			ID: "update-email", Title: "The address of type work is replaced",
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: patch(op(replace, `emails[type eq "work"].value`, mail("roy"))),
+			State: after("/Users/${user}", doc{"emails": []doc{{"type": "work", "value": mail("roy")}}}),
+			Why:   "The old address stays, and is matched again.", Fix: "Let a path with a filter change the elements that match.",
+		},
+		{
+			ID: "add-email", Title: "An address and a telephone that are not there are added by paths with a filter",
+			Method: "PATCH", Path: "/Users/${other}", Status: patched,
+			Body:  patch(op(add, `emails[type eq "work"].value`, mail("ada")), op(add, `phoneNumbers[type eq "mobile"].value`, "+33 1 99 00 00 00")),
+			State: after("/Users/${other}", doc{"emails": []doc{{"type": "work", "value": mail("ada")}}, "phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
+			Why:   "Addresses and telephones that somebody gets later never arrive, and every cycle sends them again.", Fix: "Create the element when add or replace names one by an eq filter and none matches.",
+		},
+		{
+			ID: "manager", Title: "The manager is set as a bare id", Needs: extended,
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: patch(op(add, enterprise+":manager", "${other}")),
+			State: after("/Users/${user}", doc{enterprise: doc{"manager": doc{"value": "${other}"}}}),
+			Why:   "A change that includes the manager is refused as a whole.", Fix: "Read a text as the value of manager.",
+		},
+		{
+			ID: "manager-removed", Title: "The manager is taken away by an empty value", Needs: extended,
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: patch(op(replace, enterprise+":manager", doc{"value": ""})),
+			State: after("/Users/${user}", doc{"userName": mail("ines"), enterprise: doc{"manager": nil}}),
+			Limit: "a manager cannot be taken away",
+			Why:   "The former manager stays.", Fix: "Read an empty manager.value as none.",
+		},
+		{
+			ID: "disable", Title: "The user is disabled",
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: patch(op(replace, "active", off)),
+			State: after("/Users/${user}", doc{"active": entraFalse, "displayName": "Ines Roy"}),
+			Why:   whyInactive, Fix: `Read the texts "True" and "False" as booleans where the attribute is one. ` + fixInactive,
+		},
+		{
+			ID: "lookup-disabled", Title: "A disabled user is still found",
+			Method: "GET", Path: "/Users", Query: named("userName", mail("ines")), Status: []int{200}, Answer: found(doc{"id": "${user}", "active": entraFalse}),
+			Why: "The client creates a second account for somebody who comes back.", Fix: fixInactive,
+		},
+		{
+			ID: "enable", Title: "The user is enabled again",
+			Method: "PATCH", Path: "/Users/${user}", Status: patched, Body: patch(op(replace, "active", on)),
+			State: after("/Users/${user}", doc{"active": entraTrue}),
+			Why:   "Somebody who comes back stays locked out.", Fix: fixInactive,
+		},
+		{
+			ID: "group-lookup", Title: "The group is looked up without its members, and none is found", Needs: groupsServed,
+			Method: "GET", Path: "/Groups", Query: append([]string{"excludedAttributes", "members"}, named("displayName", "${run}harbour")...), Status: []int{200}, Answer: nobody,
+			Why: "The group cannot be provisioned.", Fix: "Filter groups by displayName, and answer 200 with an empty list when none matches.",
+		},
+		{
+			ID: "group-create", Title: "The group is created without members, and with a schema of Microsoft's own", Needs: groupsServed,
+			Method: "POST", Path: "/Groups", Status: []int{201}, Doubtful: []int{200}, Save: saveGroup,
+			Body:   doc{"schemas": []string{scim.GroupSchema, entraGroups}, "externalId": "${run}harbour", "displayName": "${run}harbour", "meta": doc{"resourceType": "Group"}},
+			Answer: expect{Keeps: doc{"displayName": "${run}harbour"}},
+			Why:    whyGroup, Fix: fixGroup + " Do not refuse a schema that carries no data.",
+		},
+		{
+			ID: "group-found", Title: "The group is found by its name, without its members", Needs: groupsServed,
+			Method: "GET", Path: "/Groups", Query: append([]string{"excludedAttributes", "members"}, named("displayName", "${run}harbour")...), Status: []int{200},
+			Answer: found(doc{"id": "${group}", "members": nil}),
+			Why:    "The client creates the group a second time.", Fix: "Filter groups by displayName, and honour excludedAttributes.",
+		},
+		{
+			ID: "group-join", Title: "Two members are added, each with an empty $ref", Needs: groupsServed,
+			Method: "PATCH", Path: "/Groups/${group}", Status: patched, Body: join("user", "other"),
+			State: after("/Groups/${group}", doc{"displayName": "${run}harbour", "members": members("user", "other")}),
+			Why:   whyMembers, Fix: "Add the members of the list by their value, and ignore a $ref of null.",
+		},
+		{
+			ID: "group-join-again", Title: "Adding a member again changes nothing", Needs: groupsServed,
+			Method: "PATCH", Path: "/Groups/${group}", Status: patched, Body: join("user"),
+			State: after("/Groups/${group}", doc{"members": members("user", "other")}),
+			Why:   "The client repeats additions after a failure; refusing them stops the group.", Fix: "Answer success when the member is there already, and keep one entry.",
+		},
+		{
+			ID: "group-read", Title: "The group is read without its members", Needs: groupsServed,
+			Method: "GET", Path: "/Groups/${group}", Query: []string{"excludedAttributes", "members"}, Status: []int{200},
+			Answer: expect{Contains: doc{"id": "${group}", "displayName": "${run}harbour", "members": nil}},
+			Limit:  "large groups are read with all their members",
+			Why:    "The client reads groups often; with all members it runs into time-outs.", Fix: "Honour excludedAttributes=members.",
+		},
+		{
+			ID: "group-leave", Title: "One member is removed, the other stays", Needs: groupsServed,
+			Method: "PATCH", Path: "/Groups/${group}", Status: patched, Body: leave,
+			State: after("/Groups/${group}", doc{"displayName": "${run}harbour", "members": members("other")}),
+			Why:   whyMembers, Fix: "Remove exactly the members that the request names: by a filter in the path, or by the list in its value.",
+		},
+		{
+			ID: "group-rename", Title: "The group is renamed and keeps its members", Needs: groupsServed,
+			Method: "PATCH", Path: "/Groups/${group}", Status: patched, Body: patch(op(replace, "displayName", "${run}quay")),
+			State: after("/Groups/${group}", doc{"displayName": "${run}quay", "members": members("other")}),
+			Why:   "The group keeps its old name, and is created a second time under the new one.", Fix: "Change only what the operation names.",
+		},
+		{
+			ID: "group-delete", Title: "The group is deleted", Needs: groupsServed,
+			Method: "DELETE", Path: "/Groups/${group}", Status: deleted, State: gone("/Groups/${group}"),
+			Limit: "a group out of scope stays in the target", Why: whyDelete, Fix: fixDelete,
+		},
+		{
+			ID: "delete", Title: "The user is deleted",
+			Method: "DELETE", Path: "/Users/${user}", Status: deleted, State: gone("/Users/${user}"),
+			Limit: "a user that was deleted for good stays in the target", Why: whyDelete, Fix: fixDelete,
+		},
+		{
+			ID: "delete-again", Title: "A second deletion finds nobody",
+			Method: "DELETE", Path: "/Users/${user}", Status: []int{404},
+			Limit: "a deletion that is repeated looks like a failure", Why: "The client repeats deletions whose answer it lost.", Fix: fixDelete,
+		},
+	}
+	return steps
+}

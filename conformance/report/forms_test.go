@@ -1,0 +1,307 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/profiles"
+	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/wirelog"
+)
+
+func write(t *testing.T, form string, r *conformance.Result) string {
+	t.Helper()
+	w, ok := report.WriterNamed(form)
+	require.True(t, ok)
+	var b bytes.Buffer
+	require.NoError(t, w.Write(&b, r, "v1.2.3"))
+	return b.String()
+}
+
+// compile reads a JSON Schema.
+func compile(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource("schema.json", doc))
+	s, err := c.Compile("schema.json")
+	require.NoError(t, err)
+	return s
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	require.NoError(t, err)
+	return s.Validate(doc)
+}
+
+func TestJSONReportsFitTheirSchema(t *testing.T) {
+	s := compile(t, report.Schema())
+	for _, r := range []*conformance.Result{mixed(), clean(), untested()} {
+		text := write(t, "json", r)
+		require.NoError(t, validate(t, s, text))
+		require.Error(t, validate(t, s, strings.Replace(text, `"format": 1`, `"format": 2`, 1)), "the schema can refuse")
+	}
+}
+
+// The schema must not lag behind: a member that it does not describe is a member that nobody can rely on.
+func TestTheSchemaDescribesEveryMember(t *testing.T) {
+	var strict map[string]any
+	require.NoError(t, json.Unmarshal(report.Schema(), &strict))
+	var close func(v any)
+	close = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, has := v["properties"].(map[string]any); has && v["type"] == "object" {
+				v["additionalProperties"] = false
+			}
+			for _, inner := range v {
+				close(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				close(inner)
+			}
+		}
+	}
+	close(strict)
+	text, err := json.Marshal(strict)
+	require.NoError(t, err)
+	require.NoError(t, validate(t, compile(t, text), write(t, "json", mixed())))
+}
+
+func TestJUnitCountsWhatItHolds(t *testing.T) {
+	var suites struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+		Skipped  int `xml:"skipped,attr"`
+		Cases    []struct {
+			Name    string    `xml:"name,attr"`
+			Failure *struct{} `xml:"failure"`
+			Error   *struct{} `xml:"error"`
+			Skipped *struct{} `xml:"skipped"`
+		} `xml:"testsuite>testcase"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", mixed())), &suites))
+	require.Len(t, suites.Cases, suites.Tests)
+	failures, errs, skipped := 0, 0, 0
+	for _, c := range suites.Cases {
+		if c.Failure != nil {
+			failures++
+		}
+		if c.Error != nil {
+			errs++
+		}
+		if c.Skipped != nil {
+			skipped++
+		}
+	}
+	require.Equal(t, []int{suites.Failures, suites.Errors, suites.Skipped}, []int{failures, errs, skipped})
+	require.Equal(t, []int{7, 2, 1, 2}, []int{suites.Tests, failures, errs, skipped}, "one MUST and the waivers fail, a waived SHOULD is skipped")
+	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", untested())), &suites))
+	require.Equal(t, 1, suites.Errors, "a target that could not be tested does not look like success")
+}
+
+func TestJUnitAndHTMLSurviveWhatATargetSends(t *testing.T) {
+	r := mixed()
+	r.Checks[1].Findings[0].Got = "\x00\x1b[31m ]]> <script>alert(1)</script> \xff"
+	r.Checks[1].Findings[0].Exchange.ResponseBody = `</pre><script src="https://evil.example.com/x.js"></script>`
+	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", r)), new(struct{})))
+	page := write(t, "html", r)
+	require.Equal(t, 1, strings.Count(page, "<script"), "the only script is our own")
+	require.Contains(t, page, "&lt;script&gt;alert(1)")
+	require.Contains(t, write(t, "markdown", r), "got `   [31m ]]> <script>alert(1)</script>", "within a code span")
+	for _, form := range []string{"markdown", "text"} {
+		require.NotContains(t, write(t, form, r), "\x1b", "nobody writes over a terminal")
+	}
+}
+
+// Nothing in the page may load something: it is read on machines without a network, and it must tell nobody.
+func TestTheHTMLReportAsksForNothingFromOutside(t *testing.T) {
+	page := write(t, "html", mixed())
+	for _, m := range regexp.MustCompile(`(?i)(?:src|href|action|srcset)\s*=\s*"([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		require.True(t, strings.HasPrefix(m[1], "#"), m[0])
+	}
+	require.NotContains(t, page, "@import")
+	require.NotContains(t, page, "url(")
+	require.Contains(t, page, "default-src &#39;none&#39;")
+}
+
+func TestEveryLinkOfTheHTMLReportLeadsSomewhere(t *testing.T) {
+	page := write(t, "html", mixed())
+	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if m[1] == "check-okta.catalogue-deactivate" {
+			continue // a step of a profile; the synthetic result has the verdict without the steps
+		}
+		require.Contains(t, page, `id="`+m[1]+`"`)
+	}
+}
+
+func TestSARIFFollowsItsRules(t *testing.T) {
+	for _, r := range []*conformance.Result{mixed(), clean(), untested()} {
+		require.NoError(t, validate(t, compile(t, []byte(sarifRules)), write(t, "sarif", r)))
+	}
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Rules []struct{ ID string }
+				}
+			}
+			Results []struct {
+				RuleID              string
+				RuleIndex           int
+				Level               string
+				Suppressions        []struct{ Kind string }
+				PartialFingerprints map[string]string
+			}
+			Invocations []struct{ ExecutionSuccessful bool }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(write(t, "sarif", mixed())), &log))
+	run := log.Runs[0]
+	var levels []string
+	for _, result := range run.Results {
+		require.Equal(t, result.RuleID, run.Tool.Driver.Rules[result.RuleIndex].ID)
+		levels = append(levels, result.Level)
+	}
+	require.Equal(t, []string{"error", "error", "warning", "note", "warning"}, levels)
+	require.Len(t, run.Results[4].Suppressions, 1, "what is waived is suppressed")
+	require.True(t, run.Invocations[0].ExecutionSuccessful)
+	require.NoError(t, json.Unmarshal([]byte(write(t, "sarif", untested())), &log))
+	require.False(t, log.Runs[0].Invocations[0].ExecutionSuccessful)
+}
+
+func TestAFindingKeepsItsFingerprintFromRunToRun(t *testing.T) {
+	prints := func(run, id string) []string {
+		r := mixed()
+		r.Run = run
+		r.Checks[1].Findings[0].What = "userName of GET /Users/" + id + " (" + run + "-17-ada)"
+		return regexp.MustCompile(`"finding/v1": "([0-9a-f]+)"`).FindAllString(write(t, "sarif", r), -1)
+	}
+	first := prints("scimconf-abcdefgh", "41c9a1b2-2222-4333-8444-555566667777")
+	require.Equal(t, first, prints("scimconf-zyxwvuts", "9"))
+	slices.Sort(first)
+	require.Len(t, slices.Compact(first), 5, "different findings of a check are different alerts")
+}
+
+func TestTheLedgerGoesByTheChecksThatAreAboutAClause(t *testing.T) {
+	r := &conformance.Result{Target: "http://x", Verdict: conformance.Findings, Checks: []conformance.CheckResult{
+		{Check: check("a.one", conformance.Must, "RFC7644-3.3-05", "RFC7644-3.12-08", "RFC7644-3.1-01"), Outcome: conformance.Fail},
+		{Check: check("a.two", conformance.Must, "RFC7644-3.12-08", "RFC7644-3.3-05"), Outcome: conformance.Pass},
+		{Check: check("a.three", conformance.Must, "RFC7644-3.12-08"), Outcome: conformance.Skip},
+		{Check: check("a.four", conformance.Must, "RFC7644-3.4.2.2-09"), Outcome: conformance.Skip},
+	}}
+	var d report.Document
+	require.NoError(t, json.Unmarshal([]byte(write(t, "json", r)), &d))
+	got := map[string]conformance.Outcome{}
+	for _, c := range d.Clauses {
+		got[c.ID] = c.Outcome
+	}
+	require.Equal(t, map[string]conformance.Outcome{
+		"RFC7644-3.3-05": conformance.Fail, "RFC7644-3.12-08": conformance.Pass, "RFC7644-3.1-01": conformance.Fail, "RFC7644-3.4.2.2-09": conformance.Skip,
+	}, got)
+}
+
+func TestHARHoldsWhatWasRecorded(t *testing.T) {
+	r := mixed()
+	for i := range 3 {
+		r.Traffic = append(r.Traffic, conformance.Sent{Check: "a.b", Exchange: &wirelog.Exchange{At: started.Add(time.Duration(i) * time.Second), Method: "GET", URL: "http://x/Users?filter=a%20eq%20%22b%22&count=1", Status: 200, ResponseHeader: http.Header{"Location": {"http://x/1"}}}})
+	}
+	var archive struct {
+		Log struct {
+			Version string
+			Entries []struct {
+				StartedDateTime time.Time
+				Request         struct {
+					QueryString []struct{ Name, Value string }
+				}
+				Response struct{ RedirectURL string }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(write(t, "har", r)), &archive))
+	require.Equal(t, "1.2", archive.Log.Version)
+	require.Len(t, archive.Log.Entries, 3)
+	require.Equal(t, []struct{ Name, Value string }{{"count", "1"}, {"filter", `a eq "b"`}}, archive.Log.Entries[2].Request.QueryString)
+	r.Traffic = nil
+	require.NoError(t, json.Unmarshal([]byte(write(t, "har", r)), &archive))
+	require.Len(t, archive.Log.Entries, 1, "without a recording: the evidence, each exchange once")
+}
+
+func TestEveryRowOfTheClientsConcernsACheck(t *testing.T) {
+	all := checks.All()
+	for _, p := range profiles.All() {
+		all = append(all, p.Checks()...)
+	}
+	concerned := map[string]bool{}
+	for _, c := range all {
+		for _, client := range report.Clients(c) {
+			concerned[client] = true
+		}
+	}
+	require.Len(t, concerned, 7)
+	require.Contains(t, report.Clients(conformance.Check{ID: "filter.eq"}), "OneLogin")
+	require.NotContains(t, report.Clients(conformance.Check{ID: "filter.equal"}), "OneLogin", "a prefix ends at a word")
+	require.Empty(t, report.Clients(conformance.Check{ID: "sort.ascending"}))
+}
+
+// sarifRules is what the schema of SARIF 2.1.0 says about the members that the report has, and nothing else may be there.
+const sarifRules = `{
+"$schema": "https://json-schema.org/draft/2020-12/schema",
+"$defs": {
+  "text": {"type": "object", "required": ["text"], "additionalProperties": false, "properties": {"text": {"type": "string", "minLength": 1}}},
+  "level": {"enum": ["none", "note", "warning", "error"]},
+  "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+  "bag": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}},
+  "uri": {"type": "string", "format": "uri-reference"}
+},
+"type": "object", "required": ["version", "runs"], "additionalProperties": false,
+"properties": {
+  "$schema": {"type": "string", "format": "uri"},
+  "version": {"const": "2.1.0"},
+  "runs": {"type": "array", "items": {
+    "type": "object", "required": ["tool"], "additionalProperties": false,
+    "properties": {
+      "tool": {"type": "object", "required": ["driver"], "additionalProperties": false, "properties": {"driver": {
+        "type": "object", "required": ["name"], "additionalProperties": false,
+        "properties": {"name": {"type": "string"}, "version": {"type": "string"}, "rules": {"type": "array", "uniqueItems": true, "items": {
+          "type": "object", "required": ["id"], "additionalProperties": false,
+          "properties": {"id": {"type": "string"}, "name": {"type": "string", "pattern": "^[A-Za-z0-9]+$"}, "shortDescription": {"$ref": "#/$defs/text"}, "fullDescription": {"$ref": "#/$defs/text"},
+            "help": {"$ref": "#/$defs/text"}, "defaultConfiguration": {"type": "object", "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}}}, "properties": {"$ref": "#/$defs/bag"}}
+        }}}}}},
+      "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+      "originalUriBaseIds": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": false, "properties": {"uri": {"type": "string", "format": "uri", "pattern": "/$"}}}},
+      "invocations": {"type": "array", "items": {"type": "object", "required": ["executionSuccessful"], "additionalProperties": false, "properties": {
+        "executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time"}, "endTimeUtc": {"type": "string", "format": "date-time"},
+        "toolExecutionNotifications": {"type": "array", "items": {"type": "object", "required": ["message"], "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"}}}}}}},
+      "results": {"type": "array", "items": {
+        "type": "object", "required": ["message"], "additionalProperties": false,
+        "properties": {
+          "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": -1}, "level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"},
+          "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"physicalLocation": {"type": "object", "required": ["artifactLocation"], "additionalProperties": false, "properties": {
+            "artifactLocation": {"type": "object", "additionalProperties": false, "properties": {"uri": {"$ref": "#/$defs/uri"}, "uriBaseId": {"type": "string"}}}}}}}},
+          "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+          "suppressions": {"type": "array", "uniqueItems": true, "items": {"type": "object", "required": ["kind"], "additionalProperties": false, "properties": {"kind": {"enum": ["inSource", "external"]}, "justification": {"type": "string"}}}},
+          "webRequest": {"type": "object", "additionalProperties": false, "properties": {"protocol": {"type": "string"}, "version": {"type": "string"}, "target": {"type": "string"}, "method": {"type": "string"}, "headers": {"$ref": "#/$defs/headers"}, "body": {"$ref": "#/$defs/text"}}},
+          "webResponse": {"type": "object", "additionalProperties": false, "properties": {"protocol": {"type": "string"}, "version": {"type": "string"}, "statusCode": {"type": "integer"}, "reasonPhrase": {"type": "string"}, "headers": {"$ref": "#/$defs/headers"}, "body": {"$ref": "#/$defs/text"}}},
+          "properties": {"$ref": "#/$defs/bag"}
+        }}}
+    }}}
+}}`

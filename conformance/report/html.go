@@ -1,0 +1,133 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/wirelog"
+)
+
+//go:embed page.html
+var pageTemplate string
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.js
+var pageScript string
+
+// page is what the template shows.
+type page struct {
+	Document
+	Style    template.CSS
+	Script   template.JS
+	Policy   string // Content-Security-Policy: nothing from outside, and no script but ours
+	Outcomes []conformance.Outcome
+	Levels   []conformance.Level
+	Areas    []pageArea
+	Sent     map[string][]pageExchange // by check; only of a recorded run
+	Took     string
+}
+
+type pageArea struct {
+	Name   string
+	Counts []int // by outcome
+}
+
+// pageExchange is one request and its answer as the page prints them.
+type pageExchange struct {
+	Line, Request, Response string
+	Status                  int
+	Curl                    string
+}
+
+// HTML writes the report as one file for the browser, which asks for nothing from outside: the verdicts by area, by client and
+// by clause, and every check with its findings and exchanges, to be searched, filtered and printed.
+func HTML(w io.Writer, r *conformance.Result, version string) error {
+	sum := sha256.Sum256([]byte(pageScript))
+	p := page{
+		Document: document(r, version), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Policy:   "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
+		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(), Sent: map[string][]pageExchange{},
+		Took: r.Duration.Round(r.Duration / 1000).String(),
+	}
+	for _, name := range areas(r.Checks) {
+		area := pageArea{Name: name}
+		for _, o := range p.Outcomes {
+			n := 0
+			for _, c := range r.Checks {
+				if c.Check.Area() == name && c.Outcome == o {
+					n++
+				}
+			}
+			area.Counts = append(area.Counts, n)
+		}
+		p.Areas = append(p.Areas, area)
+	}
+	for check, exchanges := range evidence(r) {
+		for _, e := range exchanges {
+			p.Sent[check] = append(p.Sent[check], show(*exchange(e), wirelog.Curl(e)))
+		}
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"show":   func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
+		"search": search,
+		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
+		"join":   strings.Join,
+	}).Parse(pageTemplate)
+	if err != nil {
+		return fmt.Errorf("report: the template of the page is damaged: %w", err)
+	}
+	return t.Execute(w, p)
+}
+
+// show lays an exchange out as it went over the wire, with JSON indented.
+func show(e Exchange, curl string) pageExchange {
+	return pageExchange{
+		Line: e.Method + " " + e.URL, Status: e.Status, Curl: curl,
+		Request:  message(e.Method+" "+e.URL, e.RequestHeaders, e.RequestBody),
+		Response: message(strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))), e.ResponseHeaders, e.ResponseBody),
+	}
+}
+
+func message(first string, header http.Header, body string) string {
+	var b strings.Builder
+	b.WriteString(first + "\n")
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, v := range header[name] {
+			b.WriteString(name + ": " + v + "\n")
+		}
+	}
+	if body == "" {
+		return b.String()
+	}
+	var indented bytes.Buffer
+	if json.Indent(&indented, []byte(body), "", "  ") == nil {
+		body = indented.String()
+	}
+	b.WriteString("\n" + body)
+	return b.String()
+}
+
+// search is the text by which a check is found, in lower case.
+func search(c Check) string {
+	words := []string{c.ID, c.Title, c.Reason, strings.Join(c.Clients, " ")}
+	for _, q := range c.Clauses {
+		words = append(words, q.ID, q.Section)
+	}
+	for _, f := range c.Findings {
+		words = append(words, f.What, f.Want, f.Got)
+	}
+	return strings.ToLower(strings.Join(words, " "))
+}

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// maxMarkdown is how many findings a summary describes; job pages cut what is longer than a megabyte.
+const maxMarkdown = 100
+
+// Markdown writes a summary for pull requests and job pages: the verdict, a table by area, what clients it fits, and the
+// findings folded up. The exchanges are for the other forms.
+func Markdown(w io.Writer, r *conformance.Result, version string) error {
+	d := document(r, version)
+	b := bufio.NewWriter(w)
+	p := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+	p("## SCIM conformance: %s\n", verdictWords[d.Verdict])
+	p("Target %s, %s, %s, %s.", code(d.Target), plural(len(d.Checks), "check"), plural(d.Requests, "request"), d.Started.Format("2006-01-02 15:04 MST"))
+	if d.Reason != "" {
+		p("\n> %s.", markdownText(d.Reason))
+	}
+	for _, c := range d.Complaints {
+		p("\n> **Waivers:** %s.", markdownText(c))
+	}
+	if len(d.Checks) > 0 {
+		markdownAreas(p, r)
+	}
+	if len(d.Profiles) > 0 {
+		p("\n| Client | Set-up | Provisioning | First step that breaks |\n|---|---|---|---|")
+		for _, f := range d.Profiles {
+			p("| %s | %s | %s | %s |", markdownText(f.Client), markdownText(f.Title), markdownText(string(f.Fit)), markdownText(f.Action))
+		}
+	}
+	markdownFindings(p, d)
+	for _, c := range d.Cautions {
+		p("\n- Note: %s.", markdownText(c))
+	}
+	for _, l := range d.Leftovers {
+		p("\n- Left behind: %s: %s.", code(l.Path), markdownText(l.Reason))
+	}
+	return b.Flush()
+}
+
+var verdictWords = map[conformance.Verdict]string{conformance.Clean: "clean", conformance.Findings: "findings", conformance.Untested: "could not test"}
+
+func markdownAreas(p func(string, ...any), r *conformance.Result) {
+	heads := []conformance.Outcome{conformance.Pass, conformance.Fail, conformance.Warn, conformance.Info, conformance.Skip, conformance.Error}
+	head, rule := "\n| Area |", "|---|"
+	for _, o := range heads {
+		head += " " + string(o) + " |"
+		rule += "--:|"
+	}
+	p("%s\n%s", head, rule)
+	for _, area := range areas(r.Checks) {
+		counts := map[conformance.Outcome]int{}
+		for _, c := range r.Checks {
+			if c.Check.Area() == area {
+				counts[c.Outcome]++
+			}
+		}
+		row := "| " + area + " |"
+		for _, o := range heads {
+			if counts[o] > 0 {
+				row += fmt.Sprintf(" %d", counts[o])
+			}
+			row += " |"
+		}
+		p("%s", row)
+	}
+}
+
+func markdownFindings(p func(string, ...any), d Document) {
+	shown := 0
+	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error} {
+		for _, c := range d.Checks {
+			if c.Outcome != outcome {
+				continue
+			}
+			if shown++; shown > maxMarkdown {
+				continue
+			}
+			mark := ""
+			if c.Waived {
+				mark = " (waived)"
+			}
+			p("\n<details><summary><b>%s</b>%s <code>%s</code> %s</summary>\n", strings.ToUpper(string(outcome)), mark, c.ID, markdownText(c.Title))
+			if len(c.Clauses) > 0 {
+				p("%s, **%s** (%s): %s\n", c.Clauses[0].Section, c.Clauses[0].Level, c.Clauses[0].ID, markdownText(c.Clauses[0].Text))
+			}
+			if c.Reason != "" {
+				p("%s\n", markdownText(c.Reason))
+			}
+			for _, f := range c.Findings {
+				p("- %s: expected %s, got %s", markdownText(f.What), code(f.Want), code(f.Got))
+				if f.Waiver != nil {
+					p("  - waived: %s %s", markdownText(f.Waiver.Reason), markdownText(f.Waiver.Ticket))
+				}
+			}
+			if len(c.Findings) > 0 {
+				if f := c.Findings[0]; f.Curl != "" {
+					p("\n%s", fence(f.Curl))
+				}
+				p("\n**Why it matters:** %s\n", markdownText(c.Why))
+				if len(c.Clients) > 0 {
+					p("**Concerns:** %s\n", markdownText(strings.Join(c.Clients, ", ")))
+				}
+				p("**Mend it:** %s", markdownText(c.Fix))
+			}
+			p("\n</details>")
+		}
+	}
+	if shown > maxMarkdown {
+		p("\nAnd %d more; the JSON and HTML reports have all of them.", shown-maxMarkdown)
+	}
+}
+
+// markdownText keeps a text of the target from being read as Markdown or HTML.
+func markdownText(s string) string {
+	return strings.NewReplacer("\\", "\\\\", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "|", "\\|",
+		"#", "\\#", "\r", " ", "\n", " ", "@", "&#64;").Replace(s)
+}
+
+// code is a code span; its fence is longer than any run of backticks in the text.
+func code(s string) string {
+	s = visible(s)
+	ticks := strings.Repeat("`", longestRun(s)+1)
+	return ticks + " " + s + " " + ticks
+}
+
+func fence(s string) string {
+	ticks := strings.Repeat("`", max(3, longestRun(s)+1))
+	return ticks + "sh\n" + s + "\n" + ticks
+}
+
+// longestRun is the length of the longest run of backticks.
+func longestRun(s string) int {
+	longest, run := 0, 0
+	for _, r := range s {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	return longest
+}

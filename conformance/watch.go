@@ -1,0 +1,224 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Watched is one exchange of the run as a check that watches sees it.
+type Watched struct {
+	*Response
+	Request      Request
+	Capabilities *Capabilities
+	// Base is the base URL of the target, without a trailing slash.
+	Base string
+	// Secrets are the credentials and passwords that the run has sent so far, as far as they are long enough to be found again.
+	Secrets []string
+
+	watch *watch
+}
+
+// Resources returns the resources in a 2xx answer: the body itself, or the items of a list.
+func (w *Watched) Resources() []*scim.Object {
+	object := w.Object()
+	if !w.OK() || object == nil {
+		return nil
+	}
+	if _, isList := object.Get("Resources"); isList || w.IsMessage() {
+		return w.Response.Resources()
+	}
+	return []*scim.Object{object}
+}
+
+// IsMessage tells whether the body is a message of the protocol, such as a ListResponse or an Error.
+func (w *Watched) IsMessage() bool {
+	return slices.ContainsFunc(w.Object().Array("schemas"), func(v any) bool {
+		urn, ok := v.(string)
+		return ok && strings.HasPrefix(strings.ToLower(urn), "urn:ietf:params:scim:api:messages:")
+	})
+}
+
+// Collection is the first segment of the request's path: "Users".
+func (w *Watched) Collection() string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
+	return first
+}
+
+// Projected tells whether the request chose attributes, so that some may be missing.
+func (w *Watched) Projected() bool {
+	return w.Request.Query.Has("attributes") || w.Request.Query.Has("excludedAttributes") || strings.HasSuffix(w.Request.Path, "/.search")
+}
+
+// Concerns says that the exchange is one that the check is about. A check that no exchange concerned has proved nothing.
+func (w *Watched) Concerns() { w.watch.concerned++ }
+
+// Holds records a finding of the check's level unless ok. The same thing at the same kind of request is recorded once.
+func (w *Watched) Holds(ok bool, what, want string, got any) bool {
+	w.Concerns()
+	if !ok {
+		w.watch.find(w, what, want, got)
+	}
+	return ok
+}
+
+// maxWatched is how many findings of a check that watches are kept; the rest is counted.
+const maxWatched = 5
+
+// A watch is a check that watches while the run goes on.
+type watch struct {
+	check     Check
+	concerned int // how many exchanges had something to look at
+	seen      map[string]bool
+	findings  []Finding
+	more      int
+}
+
+func (w *watch) find(x *Watched, what, want string, got any) {
+	kind := fmt.Sprintf("%s %s %d %s", x.Request.Method, x.Collection(), x.Status, what)
+	if w.seen[kind] || len(w.findings) == maxWatched {
+		w.more++
+		return
+	}
+	w.seen[kind] = true
+	w.findings = append(w.findings, Finding{
+		Outcome: w.check.Level.Violation(), What: what + " of " + x.Name, Want: want, Got: show(got), Exchange: x.exchange,
+	})
+}
+
+// result is what a check that watches has to say at the end of the run.
+func (w *watch) result() CheckResult {
+	r := CheckResult{Check: w.check, Outcome: Pass, Findings: w.findings}
+	switch {
+	case len(w.findings) > 0:
+		r.Outcome = w.check.Level.Violation()
+	case w.concerned == 0:
+		r.Outcome, r.Reason = Skip, "no answer of the run was of the kind that the check is about"
+	}
+	if w.more > 0 {
+		r.Notes = []string{fmt.Sprintf("%s more of the same kind", plural(w.more, "answer"))}
+	}
+	return r
+}
+
+// startWatching arms the checks that watch, before anything is sent.
+func (s *session) startWatching() {
+	for _, c := range s.opts.Checks {
+		if c.Watch != nil {
+			s.watches = append(s.watches, &watch{check: c, seen: map[string]bool{}})
+		}
+	}
+}
+
+// watch shows an exchange to the checks that watch.
+func (s *session) watch(req Request, res *Response) {
+	if len(s.watches) == 0 {
+		return
+	}
+	s.remember(req)
+	x := &Watched{Response: res, Request: req, Capabilities: s.caps, Base: s.base.String(), Secrets: s.sent}
+	for _, w := range s.watches {
+		x.watch = w
+		w.check.Watch(x)
+	}
+}
+
+// minSecret is the length from which a secret is looked for: a shorter one may occur by chance.
+const minSecret = 8
+
+// remember keeps the secrets that a request carries.
+func (s *session) remember(req Request) {
+	if s.sent == nil {
+		for _, secret := range s.secrets.all() {
+			if len(secret) >= minSecret {
+				s.sent = append(s.sent, secret)
+			}
+		}
+	}
+	if req.Body == nil {
+		return
+	}
+	data, ok := req.Body.([]byte)
+	if !ok {
+		var err error
+		if data, err = json.Marshal(req.Body); err != nil {
+			return
+		}
+	}
+	object, err := scim.Decode(data)
+	if err != nil {
+		return
+	}
+	s.passwords(object)
+}
+
+func (s *session) passwords(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			s.passwords(item)
+		}
+	case *scim.Object:
+		secret := v.Text("password")
+		if strings.HasSuffix(strings.ToLower(v.Text("path")), "password") {
+			secret = v.Text("value")
+		}
+		if len(secret) >= minSecret && !slices.Contains(s.sent, secret) {
+			s.sent = append(s.sent, secret)
+		}
+		for _, member := range v.All() {
+			s.passwords(member)
+		}
+	}
+}
+
+// watched puts the results of the checks that watch where runChecks has left room for them.
+func (s *session) watched(result *Result) {
+	for i, r := range result.Checks {
+		if r.Check.Watch == nil {
+			continue
+		}
+		for _, w := range s.watches {
+			if w.check.ID == r.Check.ID {
+				result.Checks[i] = w.result()
+				if s.opts.Progress != nil {
+					s.opts.Progress(i+1, len(result.Checks), result.Checks[i])
+				}
+			}
+		}
+	}
+}
+
+// asked tells whether a text stands in the address of the request: a target may repeat what it was asked.
+func (w *Watched) asked(text string) bool {
+	return strings.Contains(w.Request.Path, text) || slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })
+}
+
+func queryValues(q url.Values) []string {
+	var out []string
+	for _, values := range q {
+		out = append(out, values...)
+	}
+	return out
+}
+
+// Leaks returns the first secret of the run in a text, "" when there is none. What the request's own address says does not
+// count.
+func (w *Watched) Leaks(text string) string {
+	for _, secret := range w.Secrets {
+		if strings.Contains(text, secret) && !w.asked(secret) {
+			return secret
+		}
+	}
+	return ""
+}
+
+// Bodyless tells whether the answer has no body by the rules of HTTP.
+func (w *Watched) Bodyless() bool {
+	return w.Request.Method == http.MethodHead || w.Status == http.StatusNoContent || w.Status == http.StatusNotModified
+}
