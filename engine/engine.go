@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -39,7 +38,9 @@ type Options struct {
 	BreakerAfter int
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
-	// Transport sends the requests. Defaults to a new http.Transport without a proxy.
+	// Egress says which addresses targets may have. Defaults to all but link-local ones and metadata services.
+	Egress connect.Egress
+	// Transport sends the requests instead of connections of the engine's own; Egress and Target.TLS do not apply then.
 	Transport http.RoundTripper
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -54,9 +55,6 @@ const (
 	defaultBreaker     = 5
 	defaultRetry       = time.Second
 	defaultRetryMax    = 5 * time.Minute
-	dialTimeout        = 10 * time.Second
-	idleConnections    = 16
-	idleTimeout        = 90 * time.Second
 )
 
 func (o *Options) fill() {
@@ -83,7 +81,7 @@ type Engine struct {
 	o          Options
 	backoff    lane.Backoff
 	dispatcher *lane.Dispatcher
-	own        *http.Transport // nil when the embedder gave one
+	network    *connect.Network
 	busy       busy
 
 	mu      sync.Mutex
@@ -103,16 +101,7 @@ func New(o Options) (*Engine, error) {
 	o.fill()
 	e := &Engine{o: o, backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}, done: make(chan struct{})}
 	e.busy.changed = make(chan struct{})
-	if e.o.Transport == nil {
-		e.own = &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSHandshakeTimeout: dialTimeout,
-			MaxIdleConnsPerHost: idleConnections,
-			IdleConnTimeout:     idleTimeout,
-			ForceAttemptHTTP2:   true,
-		}
-		e.o.Transport = e.own
-	}
+	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
@@ -136,9 +125,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		defer close(e.done)
 		defer cancel()
 		e.dispatcher.Run(work, e.lane)
-		if e.own != nil {
-			e.own.CloseIdleConnections()
-		}
+		e.network.CloseIdleConnections()
 	}()
 	return nil
 }
@@ -247,7 +234,7 @@ func (e *Engine) client(t Target) (*connect.Client, error) {
 	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
 	limit := e.o.Lease * 3 / 10
 	return connect.New(connect.Config{
-		BaseURL: t.BaseURL, Auth: t.Auth, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
-		UserAgent: e.o.UserAgent, Transport: e.o.Transport, Now: e.o.Now,
+		BaseURL: t.BaseURL, Auth: t.Auth, TLS: t.TLS, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
+		UserAgent: e.o.UserAgent, Network: e.network, Now: e.o.Now,
 	})
 }
