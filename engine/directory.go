@@ -37,6 +37,7 @@ type Style = plan.Style
 const (
 	Catalog = plan.Catalog // PATCH for activation, deactivation and group membership, PUT for other updates
 	Wizard  = plan.Wizard  // PUT for all
+	Auto    = plan.Auto    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
 )
 
 // Missing says what happens when a target no longer knows a resource that was provisioned before.

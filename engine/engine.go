@@ -13,6 +13,8 @@ import (
 
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/probe"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -36,6 +38,9 @@ type Options struct {
 	RetryInitial, RetryMax time.Duration
 	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
 	BreakerAfter int
+	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
+	// plan.DefaultRounds.
+	KeepRounds int
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
 	// Egress says which addresses targets may have. Defaults to all but link-local ones and metadata services.
@@ -74,6 +79,7 @@ func (o *Options) fill() {
 	o.RetryInitial = cmp.Or(o.RetryInitial, defaultRetry)
 	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
 	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
+	o.KeepRounds = cmp.Or(o.KeepRounds, plan.DefaultRounds)
 }
 
 // Engine provisions. It may be used by several goroutines.
@@ -95,7 +101,7 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 {
+	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
@@ -211,6 +217,10 @@ func (e *Engine) Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error
 // Lane returns the state of an app, or ErrNotFound.
 func (e *Engine) Lane(ctx context.Context, app string) (Lane, error) { return e.o.Store.Lane(ctx, app) }
 
+// Unlearn forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
+// form that the app's style says. It may be called while the lane works.
+func (e *Engine) Unlearn(ctx context.Context, app string) error { return e.o.Store.Unlearn(ctx, app) }
+
 // Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
 // the pause ends.
 func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
@@ -228,6 +238,16 @@ func (e *Engine) Test(ctx context.Context, t Target) error {
 		return err
 	}
 	return client.Test(ctx)
+}
+
+// Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
+// is stored.
+func (e *Engine) Probe(ctx context.Context, t Target, o probe.Options) (probe.Profile, error) {
+	client, err := e.client(t)
+	if err != nil {
+		return probe.Profile{}, err
+	}
+	return probe.Run(ctx, client, o)
 }
 
 func (e *Engine) client(t Target) (*connect.Client, error) {

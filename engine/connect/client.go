@@ -184,7 +184,7 @@ func (c *Client) token(ctx context.Context, r plan.Request) (string, *plan.Respo
 
 func (c *Client) fail(ctx context.Context, r plan.Request, status int, err error, format string, args ...any) plan.Response {
 	if errors.Is(context.Cause(ctx), errTimeout) {
-		format, args = "no complete answer within %s", []any{c.c.Timeout}
+		format, args, err = "no complete answer within %s", []any{c.c.Timeout}, errTimeout
 	}
 	return plan.Response{Status: status, Err: &Error{
 		Method: r.Method, URL: c.base + r.Path, Status: status, Problem: fmt.Sprintf(format, args...), cause: err,
@@ -309,7 +309,8 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the HTTP client, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-var errTimeout = errors.New("connect: timeout")
+// errTimeout lets a caller tell a slow target from a broken connection.
+var errTimeout = fmt.Errorf("connect: timeout: %w", context.DeadlineExceeded)
 
 // noAnswer words the ways in which a connection can fail.
 func noAnswer(err error) string {
