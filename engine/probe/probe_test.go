@@ -104,16 +104,16 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		usable bool
 	}{
 		"no PATCH of users": {func(w http.ResponseWriter, r *http.Request) bool {
-			return r.Method == "PATCH" && user(r) && refuse(w, 501)
+			return r.Method == http.MethodPatch && user(r) && refuse(w, 501)
 		}, verdicts{
 			probe.PatchPath: probe.Refused, probe.PatchNoPath: probe.Refused, probe.DeactivatePatch: probe.Refused, probe.DeactivatePath: probe.Refused,
 		}, true},
 		"PATCH that changes nothing": {func(w http.ResponseWriter, r *http.Request) bool {
-			return r.Method == "PATCH" && user(r) && ignored(w)
+			return r.Method == http.MethodPatch && user(r) && ignored(w)
 		}, verdicts{
 			probe.PatchPath: probe.Lost, probe.PatchNoPath: probe.Lost, probe.DeactivatePatch: probe.Lost, probe.DeactivatePath: probe.Lost,
 		}, true},
-		"no PUT": {func(w http.ResponseWriter, r *http.Request) bool { return r.Method == "PUT" && refuse(w, 405) }, verdicts{
+		"no PUT": {func(w http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodPut && refuse(w, 405) }, verdicts{
 			probe.PutUser: probe.Refused, probe.DeactivatePut: probe.Refused, probe.PutGroup: probe.Refused, probe.EntityTags: probe.Refused,
 		}, true},
 		"filters are ignored": {func(_ http.ResponseWriter, r *http.Request) bool {
@@ -137,11 +137,13 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 			probe.RemoveByPath: probe.Unknown, probe.RemoveByValue: probe.Unknown, probe.ReplaceMembers: probe.Unknown, probe.ReplaceByNone: probe.Unknown,
 			probe.RenameGroup: probe.Unknown, probe.PutGroup: probe.Unknown, probe.DeleteGroup: probe.Unknown,
 		}, true},
-		"no DELETE": {func(w http.ResponseWriter, r *http.Request) bool { return r.Method == "DELETE" && refuse(w, 403) }, verdicts{
+		"no DELETE": {func(w http.ResponseWriter, r *http.Request) bool {
+			return r.Method == http.MethodDelete && refuse(w, 403)
+		}, verdicts{
 			probe.DeleteUser: probe.Refused, probe.DeleteGroup: probe.Refused,
 		}, true},
 		"creates nothing": {func(w http.ResponseWriter, r *http.Request) bool {
-			return r.Method == "POST" && user(r) && refuse(w, 400)
+			return r.Method == http.MethodPost && user(r) && refuse(w, 400)
 		}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +173,7 @@ func TestAFilterThatIsIgnoredIsNoticedInCompany(t *testing.T) {
 		return strings.NewReader(`{"schemas":["` + scim.UserSchema + `"],"userName":"ada"}`)
 	}
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest("POST", "/Users", body())
+	r := httptest.NewRequest(http.MethodPost, "/Users", body())
 	r.Header.Set("Authorization", "Bearer t0ken")
 	fake.ServeHTTP(w, r)
 	require.Equal(t, 201, w.Code)
@@ -192,7 +194,7 @@ func TestASlowTargetIsGivenTimeToShowAChange(t *testing.T) {
 	var stale atomic.Int32
 	var last atomic.Pointer[[]byte]
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != "GET" {
+		if r.Method != http.MethodGet {
 			stale.Store(2)
 			fake.ServeHTTP(w, r)
 			return
@@ -244,7 +246,7 @@ func TestWhatEndsAProbe(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		server.Config.Handler = before(fake, func(_ http.ResponseWriter, r *http.Request) bool {
-			if r.Method == "PUT" {
+			if r.Method == http.MethodPut {
 				cancel()
 			}
 			return false
