@@ -37,6 +37,7 @@ type Style = plan.Style
 const (
 	Catalog = plan.Catalog // PATCH for activation, deactivation and group membership, PUT for other updates
 	Wizard  = plan.Wizard  // PUT for all
+	Auto    = plan.Auto    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
 )
 
 // Missing says what happens when a target no longer knows a resource that was provisioned before.
@@ -56,7 +57,16 @@ const (
 	Bearer = connect.Bearer // Authorization: Bearer <secret>
 	Raw    = connect.Raw    // Authorization: <secret>
 	Basic  = connect.Basic  // the secret is user:password
+	Header = connect.Header // <Auth.Header>: <secret>
+	// ClientCredentials fetches access tokens (RFC 6749 section 4.4) from Auth.OAuth, with the client's secret.
+	ClientCredentials = connect.ClientCredentials
 )
+
+// TLS holds the settings for https targets.
+type TLS = connect.TLS
+
+// OAuth says where access tokens come from.
+type OAuth = connect.OAuth
 
 // ErrUnknownApp is what Directory.Target returns for an app that has no target (any more). Its lane idles until the next Mark
 // or Kick.
@@ -85,6 +95,7 @@ type Directory interface {
 type Target struct {
 	BaseURL string // of the SCIM service, http or https, without query, e.g. https://example.com/scim/v2
 	Auth    Auth
+	TLS     TLS   // of an https target. Defaults to the system's authorities and at least TLS 1.2
 	Style   Style // Defaults to Catalog
 
 	// What is allowed. With all of them false nothing is changed at the target.

@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/probe"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -37,9 +38,14 @@ type Options struct {
 	RetryInitial, RetryMax time.Duration
 	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
 	BreakerAfter int
+	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
+	// plan.DefaultRounds.
+	KeepRounds int
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
-	// Transport sends the requests. Defaults to a new http.Transport without a proxy.
+	// Egress says which addresses targets may have. Defaults to all but link-local ones and metadata services.
+	Egress connect.Egress
+	// Transport sends the requests instead of connections of the engine's own; Egress and Target.TLS do not apply then.
 	Transport http.RoundTripper
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -54,9 +60,6 @@ const (
 	defaultBreaker     = 5
 	defaultRetry       = time.Second
 	defaultRetryMax    = 5 * time.Minute
-	dialTimeout        = 10 * time.Second
-	idleConnections    = 16
-	idleTimeout        = 90 * time.Second
 )
 
 func (o *Options) fill() {
@@ -76,6 +79,7 @@ func (o *Options) fill() {
 	o.RetryInitial = cmp.Or(o.RetryInitial, defaultRetry)
 	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
 	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
+	o.KeepRounds = cmp.Or(o.KeepRounds, plan.DefaultRounds)
 }
 
 // Engine provisions. It may be used by several goroutines.
@@ -83,7 +87,7 @@ type Engine struct {
 	o          Options
 	backoff    lane.Backoff
 	dispatcher *lane.Dispatcher
-	own        *http.Transport // nil when the embedder gave one
+	network    *connect.Network
 	busy       busy
 
 	mu      sync.Mutex
@@ -97,22 +101,13 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 {
+	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
 	e := &Engine{o: o, backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}, done: make(chan struct{})}
 	e.busy.changed = make(chan struct{})
-	if e.o.Transport == nil {
-		e.own = &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSHandshakeTimeout: dialTimeout,
-			MaxIdleConnsPerHost: idleConnections,
-			IdleConnTimeout:     idleTimeout,
-			ForceAttemptHTTP2:   true,
-		}
-		e.o.Transport = e.own
-	}
+	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
@@ -136,9 +131,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		defer close(e.done)
 		defer cancel()
 		e.dispatcher.Run(work, e.lane)
-		if e.own != nil {
-			e.own.CloseIdleConnections()
-		}
+		e.network.CloseIdleConnections()
 	}()
 	return nil
 }
@@ -224,6 +217,10 @@ func (e *Engine) Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error
 // Lane returns the state of an app, or ErrNotFound.
 func (e *Engine) Lane(ctx context.Context, app string) (Lane, error) { return e.o.Store.Lane(ctx, app) }
 
+// Unlearn forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
+// form that the app's style says. It may be called while the lane works.
+func (e *Engine) Unlearn(ctx context.Context, app string) error { return e.o.Store.Unlearn(ctx, app) }
+
 // Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
 // the pause ends.
 func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
@@ -243,11 +240,21 @@ func (e *Engine) Test(ctx context.Context, t Target) error {
 	return client.Test(ctx)
 }
 
+// Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
+// is stored.
+func (e *Engine) Probe(ctx context.Context, t Target, o probe.Options) (probe.Profile, error) {
+	client, err := e.client(t)
+	if err != nil {
+		return probe.Profile{}, err
+	}
+	return probe.Run(ctx, client, o)
+}
+
 func (e *Engine) client(t Target) (*connect.Client, error) {
 	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
 	limit := e.o.Lease * 3 / 10
 	return connect.New(connect.Config{
-		BaseURL: t.BaseURL, Auth: t.Auth, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
-		UserAgent: e.o.UserAgent, Transport: e.o.Transport, Now: e.o.Now,
+		BaseURL: t.BaseURL, Auth: t.Auth, TLS: t.TLS, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
+		UserAgent: e.o.UserAgent, Network: e.network, Now: e.o.Now,
 	})
 }

@@ -26,8 +26,9 @@ func (r *run) group(ctx context.Context) error {
 	}
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
-		Style: t.Style, OnMissing: t.OnMissing, DeleteRemote: want.DeleteRemote, Batch: t.MemberBatch,
-		Full: r.row.Full > r.row.Synced,
+		Style: r.known.style(t.Style), OnMissing: t.OnMissing, DeleteRemote: want.DeleteRemote,
+		Batch: r.known.batch(t.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()),
+		Full: r.row.Full > r.row.Synced, Members: func() ([]plan.Member, error) { return r.accounts(ctx) },
 	}
 	if want.RemoteID != "" {
 		in.OnMissing = Fail // somebody chose that group: another one is not a replacement
@@ -55,7 +56,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	err := r.each(ctx, MembersPending, func(page []Member) error {
+	return r.each(ctx, MembersPending, func(page []Member) error {
 		for _, m := range page {
 			switch {
 			case !m.Want:
@@ -68,17 +69,19 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 		}
 		return nil
 	})
-	if err != nil || !in.NeedsMembers() {
-		return err
-	}
-	return r.each(ctx, MembersWanted, func(page []Member) error {
+}
+
+// accounts are all members of the group that have an account at the target.
+func (r *run) accounts(ctx context.Context) (all []plan.Member, err error) {
+	err = r.each(ctx, MembersWanted, func(page []Member) error {
 		for _, m := range page {
 			if m.RemoteID != "" {
-				in.Members = append(in.Members, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+				all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}
 		}
 		return nil
 	})
+	return all, err
 }
 
 // each reads a part of the members page by page. Rows that fn changes may leave the part: the paging is by user, so none is

@@ -18,6 +18,8 @@ type Result struct {
 	HTTP      int    // status that decided, 0 for none
 	Error     string // empty unless something is wrong
 	Steps     []Step // what was sent, in order
+	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
+	Unkept map[string]plan.Unkept
 }
 
 // Step is one request of a sequence and the status it was answered with (0 when no answer came).

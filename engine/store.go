@@ -72,6 +72,9 @@ type State struct {
 	RemoteName string // userName or displayName at the target, as last seen
 	Origin     plan.Origin
 
+	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
+	Unkept map[string]plan.Unkept
+
 	LastOperation plan.Operation
 	LastStatus    int    // HTTP status that decided, 0 for none
 	LastError     string // empty after a success
@@ -99,6 +102,8 @@ type Lane struct {
 	Until  time.Time
 	NextAt time.Time // when it is due; zero when nothing is
 	Hold   lane.Hold
+	// Learned is what was found out about the target.
+	Learned Learned
 }
 
 // Intent is what is about to be worked towards.
@@ -125,6 +130,7 @@ type Finish struct {
 	RemoteID   string
 	RemoteName string
 	Origin     plan.Origin
+	Unkept     map[string]plan.Unkept // users only
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.
@@ -245,6 +251,12 @@ type Store interface {
 	// stored. One that is not to be active does not take it, and makes the user due that has it. The status is the stored one:
 	// StatusDirty instead of f.Status when the principal is due again at once.
 	Finish(ctx context.Context, l lane.Lease, f Finish) (Status, error)
+
+	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
+	// more than once.
+	Learn(ctx context.Context, l lane.Lease, change func(*Learned)) (Learned, error)
+	// Unlearn forgets what is known about the target of an app. An unknown app is ignored.
+	Unlearn(ctx context.Context, app string) error
 
 	// Members reads members of a pushed group.
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)

@@ -53,6 +53,7 @@ type work struct {
 	first sync.Map
 	// connection is replaced as a whole: a sequence keeps the one it began with.
 	connection atomic.Pointer[connection]
+	knowledge  atomic.Pointer[Learned] // about the target, as stored
 }
 
 // connection is a target and the client for it.
@@ -97,7 +98,7 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 		c.client, c.broken = w.e.client(t)
 		w.connection.Store(c)
 	}
-	return false, nil
+	return false, w.recall(ctx, w.connection.Load())
 }
 
 // stages: users before the groups that contain them.
@@ -174,7 +175,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{}, err
 	}
 	_, first := w.first.LoadAndDelete(t)
-	r := &run{w: w, connection: w.connection.Load(), row: row, id: rand.Text(), first: first}
+	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first}
 	return r.do(ctx)
 }
 
@@ -182,6 +183,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 type run struct {
 	*connection
 	w       *work
+	known   Learned
 	row     State
 	id      string
 	first   bool // nobody has worked towards Active before
@@ -221,6 +223,9 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 		r.finish = r.finish.Taken()
 	}
 	r.finish.Status = status
+	if err := r.w.learn(store, r.target, r.outcome); err != nil {
+		return lane.Signal{}, err
+	}
 	if interrupted {
 		return lane.Signal{}, context.Cause(ctx)
 	}
@@ -230,7 +235,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
-	o.RemoteID, o.Origin, o.Name = r.row.RemoteID, r.row.Origin, r.row.RemoteName
+	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.Unkept
 	return o
 }
 
@@ -284,7 +289,8 @@ func (r *run) user(ctx context.Context) error {
 	r.exchange(ctx, plan.User(plan.UserInput{
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
 		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
-		Style: t.Style, Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
+		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
 		Owner: func(id string) (string, error) { return r.owner(ctx, id) },
 	}), password)
@@ -346,7 +352,11 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		})
 	}, secrets...)
 	step := s.Step()
-	for step.Outcome == nil {
+	for {
+		r.acknowledge(step.Acked)
+		if step.Outcome != nil {
+			break
+		}
 		answer := plan.Response{Err: lane.ErrLeaseLost}
 		if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
@@ -358,6 +368,19 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
 }
 
+// acknowledge notes what the target said to have changed of a group.
+func (r *run) acknowledge(c *plan.Change) {
+	if c == nil {
+		return
+	}
+	f := &r.finish
+	if c.Replace {
+		f.Replaced, f.Added, f.Removed = true, nil, nil
+	}
+	f.Added = append(f.Added, c.Add...)
+	f.Removed = append(f.Removed, c.Remove...)
+}
+
 // conclude turns the outcome into what is stored.
 func (r *run) conclude(interrupted bool) {
 	o, now := r.outcome, r.w.e.o.Now()
@@ -365,7 +388,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Replaced, f.Added, f.Removed, f.Unsure = o.Replaced, o.Added, o.Removed, o.Unsure
+	f.Unsure, f.Unkept = o.Unsure, o.Unkept
 	failures := r.row.Attempts + 1
 	switch {
 	case interrupted:
@@ -413,5 +436,21 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
+		Unkept: unkept(r.finish.Unkept),
 	}
+}
+
+// unkept leaves out what was only sent and not looked at since.
+func unkept(all map[string]plan.Unkept) map[string]plan.Unkept {
+	var out map[string]plan.Unkept
+	for path, u := range all {
+		if u.Rounds == 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]plan.Unkept{}
+		}
+		out[path] = u
+	}
+	return out
 }

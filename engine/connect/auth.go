@@ -4,7 +4,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Scheme says how the secret becomes the Authorization header.
@@ -15,12 +19,17 @@ const (
 	Bearer Scheme = "BEARER" // Authorization: Bearer <secret>
 	Raw    Scheme = "RAW"    // Authorization: <secret>
 	Basic  Scheme = "BASIC"  // the secret is user:password, sent base64-encoded (RFC 7617)
+	Header Scheme = "HEADER" // <Auth.Header>: <secret>
+	// ClientCredentials fetches access tokens from Auth.OAuth with the secret of the client, and sends them as Bearer does.
+	ClientCredentials Scheme = "CLIENT_CREDENTIALS"
 )
 
-// Auth holds the credentials for a target. Without a secret no Authorization header is sent.
+// Auth holds the credentials for a target. Without a secret no credentials are sent. Values can be compared with ==.
 type Auth struct {
 	Scheme Scheme
 	Secret string
+	Header string // name of the header that carries the secret; scheme Header only
+	OAuth  OAuth  // scheme ClientCredentials only
 }
 
 // String hides the secret, so that a printed Target does not tell it.
@@ -53,25 +62,40 @@ func (a Auth) secrets() []string {
 	return secrets
 }
 
-// header returns the value of the Authorization header, "" for none.
-func (a Auth) header() (string, error) {
+// reserved are headers that a client sets itself, or that would change where a request goes.
+var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent"}
+
+// header returns the header that carries credentials which do not change; it is empty for none.
+func (a Auth) header() (http.Header, error) {
+	if a.scheme() == ClientCredentials {
+		if a.Secret == "" {
+			return nil, errors.New("CLIENT_CREDENTIALS needs the secret of the client")
+		}
+		return nil, a.OAuth.check()
+	}
 	if a.Secret == "" {
-		return "", nil
+		return nil, nil
 	}
-	if strings.ContainsFunc(a.Secret, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", errors.New("the secret contains a control character, which a header cannot carry")
-	}
+	name, value := "Authorization", a.Secret
 	switch a.scheme() {
 	case Bearer:
-		return "Bearer " + a.Secret, nil
+		value = "Bearer " + a.Secret
 	case Raw:
-		return a.Secret, nil
 	case Basic:
 		if !strings.Contains(a.Secret, ":") {
-			return "", errors.New("the secret for BASIC must have the form user:password")
+			return nil, errors.New("the secret for BASIC must have the form user:password")
 		}
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.Secret)), nil
+		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(a.Secret))
+	case Header:
+		name = http.CanonicalHeaderKey(a.Header)
+		if !httpguts.ValidHeaderFieldName(a.Header) || slices.Contains(reserved, name) {
+			return nil, fmt.Errorf("the header %q cannot carry the secret", a.Header)
+		}
 	default:
-		return "", fmt.Errorf("unknown authorization scheme %q: want BEARER, RAW or BASIC", a.Scheme)
+		return nil, fmt.Errorf("unknown authorization scheme %q: want BEARER, RAW, BASIC, HEADER or CLIENT_CREDENTIALS", a.Scheme)
 	}
+	if !httpguts.ValidHeaderFieldValue(value) {
+		return nil, errors.New("the secret contains a control character, which a header cannot carry")
+	}
+	return http.Header{name: {value}}, nil
 }

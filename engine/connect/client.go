@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -33,19 +34,22 @@ const (
 type Config struct {
 	BaseURL   string // http or https, without query and fragment; a trailing slash does not matter
 	Auth      Auth
-	Timeout   time.Duration     // of one call, answer included. Defaults to DefaultTimeout
-	UserAgent string            // Defaults to DefaultUserAgent
-	Transport http.RoundTripper // Defaults to http.DefaultTransport
-	Now       func() time.Time  // for the recorded exchanges. Defaults to time.Now
+	Timeout   time.Duration    // of one call, answer included. Defaults to DefaultTimeout
+	UserAgent string           // Defaults to DefaultUserAgent
+	TLS       TLS              // of https targets, the token URL included
+	Network   *Network         // Defaults to a new one
+	Now       func() time.Time // for the recorded exchanges. Defaults to time.Now
 }
 
 // Client talks to one target. It may be used by several goroutines.
 type Client struct {
-	base          string
-	authorization string
-	c             Config
-	http          *http.Client
-	redact        *wirelog.Redactor
+	base      string
+	header    http.Header // credentials that do not change
+	tokens    *tokens     // nil unless the scheme is ClientCredentials
+	c         Config
+	transport http.RoundTripper
+	http      *http.Client
+	redact    *wirelog.Redactor
 }
 
 // New checks the configuration. The error may be shown to an administrator: it does not contain the secret.
@@ -53,9 +57,16 @@ func New(c Config) (*Client, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return nil, err
 	}
-	authorization, err := c.Auth.header()
+	header, err := c.Auth.header()
 	if err != nil {
 		return nil, fmt.Errorf("SCIM credentials: %w", err)
+	}
+	if c.Network == nil {
+		c.Network = &Network{}
+	}
+	transport, err := c.Network.transport(c.TLS)
+	if err != nil {
+		return nil, err
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
@@ -63,13 +74,13 @@ func New(c Config) (*Client, error) {
 	if c.UserAgent == "" {
 		c.UserAgent = DefaultUserAgent
 	}
-	if c.Transport == nil {
-		c.Transport = http.DefaultTransport
-	}
 	client := &Client{
-		base: strings.TrimRight(c.BaseURL, "/"), authorization: authorization, c: c, redact: wirelog.NewRedactor(c.Auth.secrets()...),
+		base: strings.TrimRight(c.BaseURL, "/"), header: header, c: c, transport: transport, redact: wirelog.NewRedactor(c.Auth.secrets()...),
 	}
-	client.http = client.over(c.Transport)
+	if c.Auth.scheme() == ClientCredentials {
+		client.tokens = c.Network.tokensFor(c.Auth)
+	}
+	client.http = over(transport)
 	return client, nil
 }
 
@@ -94,42 +105,102 @@ func checkBaseURL(base string) error {
 
 // over returns an HTTP client that follows no redirect: what the target redirects to is not what was configured, and must
 // not be given the credentials.
-func (c *Client) over(t http.RoundTripper) *http.Client {
+func over(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Record returns a client that hands each exchange to sink, redacted; secrets are further values to be redacted.
+// Record returns a client that hands each exchange to sink, redacted; secrets are further values to be redacted. Fetching an
+// access token is not recorded.
 func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client {
 	d := *c
 	secrets = append(c.c.Auth.secrets(), secrets...)
 	d.redact = wirelog.NewRedactor(secrets...)
-	d.http = d.over(wirelog.Transport(c.c.Transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
+	if c.tokens != nil {
+		inner := sink
+		sink = func(x wirelog.Exchange) { // the token was not known when the recording began
+			x.RequestBody, x.ResponseBody = d.Redact(x.RequestBody), d.Redact(x.ResponseBody)
+			inner(x)
+		}
+	}
+	d.http = over(wirelog.Transport(c.transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
 	return &d
 }
 
 // Redact replaces the secrets of the client in a text that quotes the target.
-func (c *Client) Redact(text string) string { return c.redact.Text(text) }
+func (c *Client) Redact(text string) string {
+	if c.tokens != nil {
+		if token := c.tokens.current(); token != "" {
+			text = wirelog.NewRedactor(token).Text(text)
+		}
+	}
+	return c.redact.Text(text)
+}
 
 // Do sends a request once. What went wrong is in Response.Err, a *Error; a complete answer with an error status is none. The
-// body is as it came: whoever quotes it calls Redact.
+// body is as it came: whoever quotes it calls Redact. A 401 for an access token that was fetched earlier says that the request
+// was not carried out; it is repeated once with a new token.
 func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.c.Timeout, errTimeout)
 	defer cancel()
-	fail := func(status int, err error, format string, args ...any) plan.Response {
-		if errors.Is(context.Cause(ctx), errTimeout) {
-			format, args = "no complete answer within %s", []any{c.c.Timeout}
-		}
-		return plan.Response{Status: status, Err: &Error{
-			Method: r.Method, URL: c.base + r.Path, Status: status, Problem: fmt.Sprintf(format, args...), cause: err,
-		}}
+	if c.tokens == nil {
+		return c.do(ctx, r, "")
 	}
+	before := c.tokens.current()
+	token, out := c.token(ctx, r)
+	if out != nil {
+		return *out
+	}
+	answer := c.do(ctx, r, token)
+	if answer.Status != http.StatusUnauthorized {
+		return answer
+	}
+	c.tokens.drop(token)
+	if token != before {
+		return answer // it was new
+	}
+	if token, out = c.token(ctx, r); out != nil {
+		return *out
+	}
+	return c.do(ctx, r, token)
+}
 
+// token returns an access token, or the answer that stands for the lack of one: a client that is refused there is what a
+// refused credential is at the target.
+func (c *Client) token(ctx context.Context, r plan.Request) (string, *plan.Response) {
+	token, err := c.tokens.token(ctx, over(c.transport))
+	if err == nil {
+		return token, nil
+	}
+	status := 0
+	if e, ok := errors.AsType[*TokenError](err); ok && e.refused() {
+		status = http.StatusUnauthorized
+	}
+	out := c.fail(ctx, r, status, err, "%s", c.Redact(err.Error()))
+	return "", &out
+}
+
+func (c *Client) fail(ctx context.Context, r plan.Request, status int, err error, format string, args ...any) plan.Response {
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		format, args, err = "no complete answer within %s", []any{c.c.Timeout}, errTimeout
+	}
+	return plan.Response{Status: status, Err: &Error{
+		Method: r.Method, URL: c.base + r.Path, Status: status, Problem: fmt.Sprintf(format, args...), cause: err,
+	}}
+}
+
+func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Response {
+	fail := func(status int, err error, format string, args ...any) plan.Response {
+		return c.fail(ctx, r, status, err, format, args...)
+	}
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return fail(0, err, "the request could not be built")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -176,9 +247,7 @@ func (c *Client) request(ctx context.Context, r plan.Request) (*http.Request, er
 	}
 	req.Header.Set("Accept", scim.MediaType)
 	req.Header.Set("User-Agent", c.c.UserAgent)
-	if c.authorization != "" {
-		req.Header.Set("Authorization", c.authorization)
-	}
+	maps.Copy(req.Header, c.header)
 	if r.Body != nil {
 		req.Header.Set("Content-Type", scim.MediaType+"; charset=utf-8")
 	}
@@ -240,7 +309,8 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the HTTP client, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-var errTimeout = errors.New("connect: timeout")
+// errTimeout lets a caller tell a slow target from a broken connection.
+var errTimeout = fmt.Errorf("connect: timeout: %w", context.DeadlineExceeded)
 
 // noAnswer words the ways in which a connection can fail.
 func noAnswer(err error) string {
@@ -249,6 +319,9 @@ func noAnswer(err error) string {
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("the host %q cannot be found", dns.Name)
+	}
+	if egress, ok := errors.AsType[*EgressError](err); ok {
+		return egress.Error()
 	}
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

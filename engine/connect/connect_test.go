@@ -26,7 +26,7 @@ func do(t *testing.T, c connect.Config, r plan.Request, h http.HandlerFunc) (pla
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
-	c.BaseURL, c.Transport = server.URL+"/scim/", server.Client().Transport
+	c.BaseURL, c.Network = server.URL+"/scim/", &connect.Network{Transport: server.Client().Transport}
 	client, err := connect.New(c)
 	require.NoError(t, err)
 	var got wirelog.Exchange

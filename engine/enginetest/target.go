@@ -23,6 +23,10 @@ type Target struct {
 	Token  string // required as bearer token; empty: not checked
 	ETags  bool   // answer with entity tags and check If-Match
 	Unique bool   // refuse a second user of the same userName, or group of the same displayName, with 409
+	// Ignores names attributes that are dropped from everything that is written.
+	Ignores []string
+	// Config is what ServiceProviderConfig answers; 404 when nil.
+	Config *scim.Object
 
 	mu       sync.Mutex
 	seq      int
@@ -177,6 +181,9 @@ func (t *Target) handle(r *http.Request, body []byte) answer {
 	}
 	endpoint, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	k := t.kinds[endpoint]
+	if endpoint == "ServiceProviderConfig" && t.Config != nil {
+		return answer{status: http.StatusOK, body: t.Config}
+	}
 	if k == nil {
 		return refuse(http.StatusNotFound, "", "no such endpoint")
 	}
@@ -213,6 +220,7 @@ func (t *Target) handle(r *http.Request, body []byte) answer {
 		if other := t.taken(k, next.Text(k.name)); t.Unique && other != "" && other != id {
 			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
 		}
+		t.ignore(next)
 		k.all[id] = next
 		k.rev[id]++
 	}
@@ -251,9 +259,16 @@ func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
 		if t.Unique && t.taken(k, next.Text(k.name)) != "" {
 			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
 		}
+		t.ignore(next)
 		return t.resource(k, http.StatusCreated, t.add(k, next))
 	default:
 		return refuse(http.StatusMethodNotAllowed, "", "no %s here", r.Method)
+	}
+}
+
+func (t *Target) ignore(r *scim.Resource) {
+	for _, name := range t.Ignores {
+		r.Delete(name)
 	}
 }
 

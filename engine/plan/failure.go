@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -79,7 +81,41 @@ func conflict(r Response) bool {
 
 // unsupported says whether the target does not know the method, so that another may be tried.
 func unsupported(r Response) bool {
-	return r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented
+	return r.Err == nil && (r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented)
+}
+
+// misformed says whether a PATCH may have been refused for its form. Few targets say so by a scimType, so that any 400 counts.
+func misformed(r Response) bool { return r.Err == nil && r.Status == http.StatusBadRequest }
+
+// unfiltered says whether a lookup may have been refused because the target cannot filter.
+func unfiltered(r Response) bool {
+	return r.Err == nil && (r.Status == http.StatusBadRequest || r.Status == http.StatusNotImplemented)
+}
+
+// tooLarge says whether a request was refused for its size, and nothing was done.
+func tooLarge(r Response) bool {
+	return r.Err == nil && (r.Status == http.StatusRequestEntityTooLarge ||
+		r.Status == http.StatusBadRequest && r.Body != nil && strings.EqualFold(r.Body.Text("scimType"), string(scim.TooMany)))
+}
+
+// slow says whether a request may have been too large to be answered in time.
+func slow(r Response) bool {
+	return errors.Is(r.Err, context.DeadlineExceeded) || r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout
+}
+
+// honest takes a success that carries an error (RFC 7644 section 3.12) for that error.
+func honest(r Response) Response {
+	if !ok(r) || r.Body == nil || !(&scim.Resource{Object: *r.Body}).HasSchema(scim.ErrorMessage) {
+		return r
+	}
+	answered := r.Status
+	r.Status = http.StatusInternalServerError
+	if n, ok := count(r.Body, "status"); ok && n >= 400 && n < 600 {
+		r.Status = n
+	}
+	r.Body = r.Body.Clone()
+	r.Body.Set("detail", strings.TrimSpace(fmt.Sprintf("answered with status %d: %s", answered, r.Body.Text("detail"))))
+	return r
 }
 
 // maxRounds bounds how often one sequence goes back to its beginning (a resource that vanishes or changes meanwhile).

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/scimwright/scimwright/scim"
 )
@@ -21,22 +20,18 @@ type GroupInput struct {
 
 	Style        Style
 	OnMissing    Missing
-	DeleteRemote bool // Absent: delete the group instead of leaving it
-	Batch        int  // Defaults to DefaultBatch
+	DeleteRemote bool   // Absent: delete the group instead of leaving it
+	Batch        int    // Defaults to DefaultBatch
+	Traits       Traits // what is known about the target
 
 	// Full says that the target's member list is to be replaced by Members. It is implied by everything but deltas to a
 	// group with a known id.
 	Full bool
-	// Members are all users of the group that have an account at the target. They are needed when Full is set, when RemoteID
-	// is empty, and always for Wizard.
-	Members []Member
+	// Members returns all users of the group that have an account at the target. It is called when the whole list is needed.
+	// Defaults to none.
+	Members func() ([]Member, error)
 	// Add and Remove are the deltas since the last push.
 	Add, Remove []Member
-}
-
-// NeedsMembers says whether the sequence needs the whole list in Members.
-func (in GroupInput) NeedsMembers() bool {
-	return in.Want == Active && (in.Full || in.RemoteID == "" || in.Style == Wizard)
 }
 
 // Group returns the sequence that brings a group to its desired state.
@@ -46,13 +41,21 @@ func (in GroupInput) NeedsMembers() bool {
 //	inactive:        nothing
 //	absent:          DELETE if asked for, otherwise forget the link
 //
-// More members than fit in one request follow in further ones. After a change whose answer was lost the whole list and the name
-// are sent again: the caller sets Full, and the name counts as not known.
+// More members than fit in one request follow in further ones; what each acknowledges is told in Step.Acked. A target that finds
+// a request too large (413, tooMany) is sent half of it. A form that it refuses is followed by another one: operations with a
+// path instead of without, removal by value instead of by filter, single additions and removals instead of replacement, PUT
+// instead of PATCH and the reverse. An answer that shows the group without what was sent counts as a success without effect,
+// and is followed by the other method. After a PATCH without an answer body nothing is read back: a group may be large.
+//
+// After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known.
 func Group(in GroupInput) *Sequence {
 	if in.Batch <= 0 {
 		in.Batch = DefaultBatch
 	}
-	g := &group{in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin}}
+	g := &group{
+		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
+		traits: in.Traits.with(), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
+	}
 	s := &Sequence{}
 	g.s = s
 	s.step = g.begin()
@@ -64,22 +67,54 @@ type group struct {
 	out    Outcome
 	s      *Sequence
 	rounds int
+
+	traits Traits // as known by now
+	batch  int
+	full   bool // the whole list is due
+
+	// What is still to be sent by PATCH.
+	replace bool
+	add     []Member
+	remove  []Member
+
+	tried   map[Trait]bool // forms and methods that were changed over in this sequence
+	doubt   bool           // a PATCH was answered with success and the group without what it was sent
+	refusal *failure       // the first one
+	acked   *Change        // goes with the next step
 }
 
 func (g *group) send(req Request, then func(Response) Step) Step {
 	g.s.next = then
-	return Step{Request: &req}
+	return Step{Request: &req, Acked: g.takeAcked()}
 }
 
 func (g *group) end(class Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
 	out := g.out
-	return Step{Outcome: &out}
+	return Step{Outcome: &out, Acked: g.takeAcked()}
+}
+
+func (g *group) takeAcked() *Change {
+	c := g.acked
+	g.acked = nil
+	return c
 }
 
 func (g *group) fail(f *failure) Step {
 	g.out.Status, g.out.ScimType, g.out.RetryAfter = f.status, f.scimType, f.retryAfter
 	return g.end(f.class, f.message)
+}
+
+// members returns the whole list.
+func (g *group) members() ([]Member, *failure) {
+	if g.in.Members == nil {
+		return nil, nil
+	}
+	all, err := g.in.Members()
+	if err != nil {
+		return nil, transient(Response{}, "the members cannot be told: "+err.Error())
+	}
+	return all, nil
 }
 
 func (g *group) begin() Step {
@@ -92,13 +127,13 @@ func (g *group) begin() Step {
 	case Inactive:
 		return g.end(Done, "")
 	default:
-		return g.remove()
+		return g.remote()
 	}
 }
 
-// remove deletes the group at the target, or only forgets it. Without an id nothing is deleted unless a create of ours was
+// remote deletes the group at the target, or only forgets it. Without an id nothing is deleted unless a create of ours was
 // lost: a group that merely has the same name is not ours.
-func (g *group) remove() Step {
+func (g *group) remote() Step {
 	g.out.Operation = OpUnlink
 	switch {
 	case !g.in.DeleteRemote, g.out.RemoteID == "" && g.in.Origin != Unconfirmed:
@@ -142,8 +177,7 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 	if name == "" {
 		return g.fail(rejected(Response{}, "the group has no name to look it up by"))
 	}
-	return g.send(Request{Method: http.MethodGet, Path: lookupPath(groups, attribute, name)}, func(r Response) Step {
-		found, f := hits(r, attribute, name)
+	hit := func(r Response, found []*scim.Resource, f *failure) Step {
 		switch {
 		case f != nil:
 			return g.fail(f.in("lookup by " + attribute))
@@ -152,6 +186,21 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 			return g.end(Held, fmt.Sprintf("%d groups match %s %q: %s", len(found), attribute, name, ids(found)))
 		}
 		return then(r, found)
+	}
+	if g.traits[NoGroupFilter] {
+		return readList(g.send, groups, attribute, name, hit)
+	}
+	return g.send(Request{Method: http.MethodGet, Path: lookupPath(groups, attribute, name)}, func(r Response) Step {
+		if unfiltered(r) {
+			return readList(g.send, groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
+				if f == nil {
+					g.out.learn(g.traits, Traits{NoGroupFilter: true})
+				}
+				return hit(r, found, f)
+			})
+		}
+		found, f := hits(r, attribute, name)
+		return hit(r, found, f)
 	})
 }
 
@@ -178,19 +227,24 @@ func (g *group) adopt(hit *scim.Resource) Step {
 	if g.in.Origin == Unconfirmed {
 		g.out.Origin = Created
 	}
-	g.in.Full = true
+	g.full = true
 	return g.push()
 }
 
 func (g *group) create() Step {
+	all, f := g.members()
+	if f != nil {
+		return g.fail(f)
+	}
 	g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
-	first, rest := split(g.in.Members, g.in.Batch)
+	first, rest := split(all, g.batch)
 	body := scim.NewObject(
 		scim.Member{Name: "schemas", Value: []string{scim.GroupSchema}},
 		scim.Member{Name: "displayName", Value: g.in.DisplayName},
 		scim.Member{Name: "members", Value: memberValues(first)},
 	)
-	return g.send(Request{Method: http.MethodPost, Path: groups, Body: body}, func(r Response) Step {
+	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}}
+	return g.send(req, func(r Response) Step {
 		switch {
 		case conflict(r):
 			g.out.Origin = ""
@@ -201,6 +255,10 @@ func (g *group) create() Step {
 				}
 				return g.adopt(found[0])
 			})
+		case tooLarge(r) && len(first) > 1:
+			g.out.Origin = ""
+			g.halve(len(first))
+			return g.create()
 		case !ok(r):
 			if r.Status >= 400 && r.Status < 500 {
 				g.out.Origin = ""
@@ -212,145 +270,21 @@ func (g *group) create() Step {
 			return g.fail(rejected(r, "create: the answer has no id"))
 		}
 		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), Created, r.Status
-		g.out.Replaced, g.out.Added = true, slices.Clone(first)
-		return g.batches(nil, rest)
+		if shown := shownGroup(r); shown != nil && len(first) > 0 && !g.traits[MembersHidden] && !contains(shown, first) {
+			first, rest = nil, all // it hides its members, or has dropped them
+		}
+		g.acked = &Change{Rename: true, Replace: true, Add: first}
+		g.full, g.replace, g.add, g.remove = false, false, rest, nil
+		return g.batches()
 	})
-}
-
-// push brings a known group up to date.
-func (g *group) push() Step {
-	if g.rounds++; g.rounds > maxRounds {
-		return g.fail(transient(Response{}, fmt.Sprintf("the group changed or vanished %d times while it was being updated", maxRounds)))
-	}
-	switch {
-	case g.in.Style == Wizard:
-		return g.pushByPut()
-	case g.in.Full:
-		first, rest := split(g.in.Members, g.in.Batch)
-		replace := scim.NewObject(
-			scim.Member{Name: "op", Value: "replace"},
-			scim.Member{Name: "path", Value: "members"},
-			scim.Member{Name: "value", Value: memberValues(first)},
-		)
-		return g.patch(append(g.rename(), replace), func() Step {
-			g.out.Replaced, g.out.Added, g.out.Removed = true, slices.Clone(first), nil
-			return g.batches(nil, rest)
-		})
-	default:
-		return g.batches(g.in.Remove, g.in.Add)
-	}
-}
-
-// batches sends deltas, as many as fit in one request at a time. A new name goes with the first.
-func (g *group) batches(remove, add []Member) Step {
-	operations := g.rename()
-	removing, remove := split(remove, g.in.Batch)
-	adding, add := split(add, g.in.Batch-len(removing))
-	for _, m := range removing {
-		operations = append(operations, scim.NewObject(
-			scim.Member{Name: "op", Value: "remove"},
-			scim.Member{Name: "path", Value: "members[value eq " + string(scim.AppendValue(nil, m.ID)) + "]"},
-		))
-	}
-	if len(adding) > 0 {
-		operations = append(operations, scim.NewObject(
-			scim.Member{Name: "op", Value: "add"},
-			scim.Member{Name: "path", Value: "members"},
-			scim.Member{Name: "value", Value: memberValues(adding)},
-		))
-	}
-	if len(operations) == 0 {
-		return g.end(Done, "")
-	}
-	return g.patch(operations, func() Step {
-		g.out.Removed = append(g.out.Removed, removing...)
-		g.out.Added = append(g.out.Added, adding...)
-		return g.batches(remove, add)
-	})
-}
-
-// rename is the operation that gives the group its new name, if it has one.
-func (g *group) rename() []*scim.Object {
-	if g.out.Name == g.in.DisplayName {
-		return nil
-	}
-	return []*scim.Object{scim.NewObject(
-		scim.Member{Name: "op", Value: "replace"},
-		scim.Member{Name: "value", Value: scim.NewObject(
-			scim.Member{Name: "id", Value: g.out.RemoteID},
-			scim.Member{Name: "displayName", Value: g.in.DisplayName},
-		)},
-	)}
-}
-
-func (g *group) patch(operations []*scim.Object, then func() Step) Step {
-	g.did(OpMembers)
-	req := Request{Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(operations...)}
-	return g.send(req, func(r Response) Step {
-		switch {
-		case r.Err == nil && r.Status == http.StatusNotFound:
-			return g.gone(r)
-		case !ok(r):
-			if unsure(r) { // deltas and a comparison of names would start from what the target may not have any more
-				g.out.Unsure, g.out.Name = true, ""
-			}
-			return g.fail(fail(r).in("push"))
-		}
-		g.out.Status, g.out.Name = r.Status, g.in.DisplayName
-		return then()
-	})
-}
-
-func (g *group) pushByPut() Step {
-	id := g.out.RemoteID
-	return g.send(Request{Method: http.MethodGet, Path: resourcePath(groups, id)}, func(r Response) Step {
-		switch {
-		case r.Err == nil && r.Status == http.StatusNotFound:
-			return g.gone(r)
-		case !ok(r):
-			return g.fail(fail(r).in("read"))
-		case r.Body == nil:
-			return g.fail(transient(r, "read: the answer has no body"))
-		}
-		have := &scim.Resource{Object: *r.Body}
-		if got := have.ID(); got != "" && got != id {
-			return g.fail(rejected(r, fmt.Sprintf("read: asked for %s, the target answered with %s", id, got)))
-		}
-		if r.ETag == "" {
-			r.ETag = have.Meta().Version
-		}
-		if have.Text("displayName") == g.in.DisplayName && sameMembers(have, g.in.Members) {
-			return g.pushed(r)
-		}
-		want := have.Clone()
-		want.Set("displayName", g.in.DisplayName)
-		want.Set("members", memberValues(g.in.Members))
-		g.did(OpMembers)
-		put := Request{Method: http.MethodPut, Path: resourcePath(groups, id), IfMatch: r.ETag, Body: &want.Object}
-		return g.send(put, func(r Response) Step {
-			switch {
-			case r.Err == nil && r.Status == http.StatusNotFound:
-				return g.gone(r)
-			case r.Err == nil && r.Status == http.StatusPreconditionFailed:
-				return g.push()
-			case !ok(r):
-				return g.fail(fail(r).in("push"))
-			}
-			return g.pushed(r)
-		})
-	})
-}
-
-// pushed notes that the target has exactly the desired members and name.
-func (g *group) pushed(r Response) Step {
-	g.out.Status, g.out.Name = r.Status, g.in.DisplayName
-	g.out.Replaced, g.out.Added, g.out.Removed = true, slices.Clone(g.in.Members), nil
-	return g.end(Done, "")
 }
 
 // gone handles a known group that the target does not have any more. Some targets also answer 404 for an unknown member.
 func (g *group) gone(r Response) Step {
 	lost, origin, cause := g.out.RemoteID, g.out.Origin, fail(r)
+	if g.rounds++; g.rounds > maxRounds {
+		return g.fail(vanishing)
+	}
 	if g.in.OnMissing == Fail {
 		return g.fail(rejected(r, "the group "+lost+" is gone at the target: "+cause.message))
 	}
@@ -358,13 +292,12 @@ func (g *group) gone(r Response) Step {
 		if len(found) == 1 && found[0].ID() == lost {
 			return g.fail(rejected(r, "push: the target has the group "+lost+", but answers "+cause.message))
 		}
-		if !g.in.Full && g.in.Style != Wizard {
+		if !g.full && !g.traits.puts(g.in.Style) {
 			// The whole list is needed now, and only deltas were given: forget the id, the next sequence starts over.
 			g.out.RemoteID, g.out.Origin = "", ""
 			return g.fail(transient(r, "the group "+lost+" is gone at the target, it is pushed anew"))
 		}
 		g.out.RemoteID, g.out.Name, g.out.Origin = "", "", origin
-		g.out.Replaced, g.out.Added, g.out.Removed = false, nil, nil
 		return g.adoptOrCreate(r, found)
 	})
 }
@@ -373,20 +306,6 @@ func (g *group) did(op Operation) {
 	if g.out.Operation == OpNone {
 		g.out.Operation = op
 	}
-}
-
-// sameMembers compares by value only: what a target shows as display is its own business.
-func sameMembers(have *scim.Resource, want []Member) bool {
-	list := have.Array("members")
-	if len(list) != len(want) {
-		return false
-	}
-	ids := make(map[string]bool, len(list))
-	for _, v := range list {
-		o, _ := v.(*scim.Object)
-		ids[o.Text("value")] = true
-	}
-	return !slices.ContainsFunc(want, func(m Member) bool { return !ids[m.ID] })
 }
 
 func memberValues(members []Member) []any {

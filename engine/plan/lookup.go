@@ -31,9 +31,31 @@ func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+"
 
 func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
 
-// hits reads the answer to a lookup: the resources that match, or why the answer is of no use. A 404 reads as an empty list.
-// A server that ignores the filter returns strangers, which must not be adopted: what has another value is left out.
+// hits reads the answer to a lookup: the resources that match, or why the answer is of no use. A server that ignores the filter
+// returns strangers, which must not be adopted: what has another value is left out.
 func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
+	all, f := listed(r)
+	if f != nil {
+		return nil, f
+	}
+	var out []*scim.Resource
+	for _, hit := range all {
+		if got, ok := textAt(&hit.Object, attribute); ok && !strings.EqualFold(got, value) {
+			continue
+		}
+		if hit.ID() == "" {
+			return nil, rejected(r, "the answer to a lookup lists a resource without an id")
+		}
+		out = append(out, hit)
+	}
+	if total, known := count(bodyOf(r), "totalResults"); known && total > 0 && len(all) == 0 {
+		return nil, transient(r, fmt.Sprintf("the answer to a lookup says totalResults %d, but lists no resource", total))
+	}
+	return out, nil
+}
+
+// listed reads a page of a list. A 404 reads as an empty one.
+func listed(r Response) ([]*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return nil, nil
@@ -48,24 +70,13 @@ func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 	if !list.HasSchema(scim.ListResponseMessage) && !hasResources && !hasTotal {
 		return nil, transient(r, "the answer to a lookup is not a ListResponse")
 	}
-	total, known := count(r.Body, "totalResults")
 	var out []*scim.Resource
 	for _, v := range r.Body.Array("Resources") {
 		o, ok := v.(*scim.Object)
 		if !ok {
 			return nil, rejected(r, "the answer to a lookup lists something that is not a resource")
 		}
-		if got, ok := textAt(o, attribute); ok && !strings.EqualFold(got, value) {
-			continue
-		}
-		hit := &scim.Resource{Object: *o}
-		if hit.ID() == "" {
-			return nil, rejected(r, "the answer to a lookup lists a resource without an id")
-		}
-		out = append(out, hit)
-	}
-	if known && total > 0 && len(r.Body.Array("Resources")) == 0 {
-		return nil, transient(r, fmt.Sprintf("the answer to a lookup says totalResults %d, but lists no resource", total))
+		out = append(out, &scim.Resource{Object: *o})
 	}
 	return out, nil
 }

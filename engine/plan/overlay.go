@@ -1,58 +1,111 @@
 package plan
 
-import "github.com/scimwright/scimwright/scim"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 
-// overlay returns the fetched resource with the desired attributes in it, and whether that differs from what was fetched.
-// Attributes that are not desired stay as they are; a desired null or empty list clears one. Complex values are merged, so that
-// sub-attributes the target derives (name.formatted) stay. A list counts as unchanged when the target's elements say at least
-// what the desired ones say, in the same order.
-func overlay(fetched, desired *scim.Resource) (*scim.Resource, bool) {
-	out := fetched.Clone()
-	for _, urn := range desired.Schemas() {
-		out.AddSchema(urn)
+	"github.com/scimwright/scimwright/scim"
+)
+
+// assignment is one attribute that is to have another value. Null and an empty list clear it.
+type assignment struct {
+	chain []string // names from the outside in: [title], [name givenName], [urn:… department]
+	value any
+}
+
+// path is the attribute path of RFC 7644 section 3.10: title, name.givenName, urn:…:department.
+func (a assignment) path() string {
+	if strings.Contains(a.chain[0], ":") && len(a.chain) > 1 {
+		return a.chain[0] + ":" + strings.Join(a.chain[1:], ".")
 	}
-	changed := len(out.Schemas()) != len(fetched.Schemas())
+	return strings.Join(a.chain, ".")
+}
+
+// clears says whether the attribute is to have no value.
+func (a assignment) clears() bool { return unassigned(a.value) }
+
+// digest identifies the value without telling it.
+func (a assignment) digest() string {
+	sum := sha256.Sum256(scim.AppendValue(nil, a.value))
+	return hex.EncodeToString(sum[:8])
+}
+
+// set makes the assignment in a resource.
+func (a assignment) set(o *scim.Object) {
+	for _, name := range a.chain[:len(a.chain)-1] {
+		inner := o.Complex(name)
+		if inner == nil {
+			inner = scim.NewObject()
+			o.Set(name, inner)
+		}
+		o = o.Complex(name)
+	}
+	last := a.chain[len(a.chain)-1]
+	if a.value == nil {
+		o.Delete(last)
+		return
+	}
+	o.Set(last, scim.CloneValue(a.value))
+}
+
+// assigned returns a copy of a resource with the assignments made.
+func assigned(r *scim.Resource, all []assignment) *scim.Resource {
+	out := r.Clone()
+	for _, a := range all {
+		a.set(&out.Object)
+	}
+	return out
+}
+
+// overlay returns what differs between a fetched resource and the desired one. Attributes that are not desired stay as they
+// are; a desired null or empty list clears one. Complex values are merged, so that sub-attributes the target derives
+// (name.formatted) stay. A list counts as unchanged when the target's elements say at least what the desired ones say, in the
+// same order.
+func overlay(fetched, desired *scim.Resource) []assignment {
+	var out []assignment
+	merged := fetched.Clone()
+	for _, urn := range desired.Schemas() {
+		merged.AddSchema(urn)
+	}
+	if len(merged.Schemas()) != len(fetched.Schemas()) {
+		out = append(out, assignment{chain: []string{"schemas"}, value: merged.Array("schemas")})
+	}
 	for name, v := range desired.All() {
 		switch {
 		case scim.EqualName(name, "schemas"), scim.EqualName(name, "id"), scim.EqualName(name, "meta"):
-		case put(&out.Object, name, v):
-			changed = true
+		default:
+			out = differing(out, &fetched.Object, []string{name}, v)
 		}
 	}
-	return out, changed
+	return out
 }
 
-// put sets one attribute and says whether that changed anything.
-func put(o *scim.Object, name string, want any) bool {
-	have, present := o.Get(name)
+// differing appends the assignments that give an attribute of o its desired value.
+func differing(out []assignment, o *scim.Object, chain []string, want any) []assignment {
+	have, present := o.Get(chain[len(chain)-1])
 	switch want := want.(type) {
 	case nil:
 		if !present || unassigned(have) {
-			return false
+			return out
 		}
-		return o.Delete(name)
+		return append(out, assignment{chain, nil})
 	case []any:
-		if len(want) == 0 {
-			if !present || unassigned(have) {
-				return false
-			}
-			o.Set(name, want)
-			return true
+		if len(want) == 0 && (!present || unassigned(have)) {
+			return out
 		}
 	case *scim.Object:
 		if inner, ok := have.(*scim.Object); ok {
-			changed := false
 			for sub, v := range want.All() {
-				changed = put(inner, sub, v) || changed
+				out = differing(out, inner, append(chain[:len(chain):len(chain)], sub), v)
 			}
-			return changed
+			return out
 		}
 	}
 	if present && says(have, want) {
-		return false
+		return out
 	}
-	o.Set(name, scim.CloneValue(want))
-	return true
+	return append(out, assignment{chain, want})
 }
 
 // unassigned says whether a value is the same as none (RFC 7643 section 2.5).

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,7 +64,18 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	t.Helper()
 	var b strings.Builder
 	step := s.Step()
-	for step.Request != nil {
+	var replaced bool
+	var added, removed []plan.Member
+	for {
+		if c := step.Acked; c != nil {
+			if c.Replace {
+				replaced, added, removed = true, nil, nil
+			}
+			added, removed = append(added, c.Add...), append(removed, c.Remove...)
+		}
+		if step.Request == nil {
+			break
+		}
 		r := step.Request
 		fmt.Fprintf(&b, "%s %s\n", r.Method, r.Path)
 		if r.IfMatch != "" {
@@ -82,8 +95,19 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	if o.RetryAfter != "" {
 		fmt.Fprintf(&b, " after=%s", o.RetryAfter)
 	}
-	if o.Replaced || o.Added != nil || o.Removed != nil {
-		fmt.Fprintf(&b, " replaced=%v added=%v removed=%v", o.Replaced, o.Added, o.Removed)
+	if replaced || added != nil || removed != nil {
+		fmt.Fprintf(&b, " replaced=%v added=%v removed=%v", replaced, added, removed)
+	}
+	if o.Learned != nil {
+		fmt.Fprintf(&b, " learned=%v", o.Learned)
+	}
+	for _, path := range slices.Sorted(maps.Keys(o.Unkept)) {
+		if n := o.Unkept[path].Rounds; n > 0 {
+			fmt.Fprintf(&b, " unkept=%s/%d", path, n)
+		}
+	}
+	if o.Batch != 0 {
+		fmt.Fprintf(&b, " batch=%d", o.Batch)
 	}
 	if o.Unsure {
 		b.WriteString(" unsure")
@@ -123,7 +147,10 @@ func ann(t *testing.T) plan.UserInput {
 	t.Helper()
 	r, err := scim.DecodeResource([]byte(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann","name":{"givenName":"Ann"},"emails":[{"primary":true,"value":"a@x","type":"work"}],"externalId":"u-1"}`))
 	require.NoError(t, err)
-	return plan.UserInput{Want: plan.Active, UserName: "ann", Resource: r, Password: "placeholder", Create: true, Update: true, Deactivate: true}
+	return plan.UserInput{
+		Want: plan.Active, UserName: "ann", Resource: r, Password: "placeholder", Create: true, Update: true, Deactivate: true,
+		Traits: plan.Traits{plan.PatchTrusted: true, plan.PutTrusted: true},
+	}
 }
 
 func TestUser(t *testing.T) {
@@ -134,6 +161,31 @@ func TestUser(t *testing.T) {
 		return func(in *plan.UserInput) { f(in); in.Style = plan.Wizard }
 	}
 	fresh := func(*plan.UserInput) {}
+	with := func(f func(*plan.UserInput), traits ...plan.Trait) func(*plan.UserInput) {
+		return func(in *plan.UserInput) {
+			f(in)
+			for _, t := range traits {
+				in.Traits[t] = true
+			}
+		}
+	}
+	wary := func(f func(*plan.UserInput)) func(*plan.UserInput) {
+		return func(in *plan.UserInput) { f(in); in.Traits = nil }
+	}
+	nameless := strings.Replace(same, `"name":{"givenName":"Ann","formatted":"Ann Q"},`, `"name":{"formatted":"Q"},`, 1)
+	dropped := func(rounds int) func(*plan.UserInput) {
+		return func(in *plan.UserInput) {
+			known(in)
+			in.Unkept = map[string]plan.Unkept{}
+			for range rounds { // what earlier sequences found out
+				s := plan.User(*in)
+				for _, r := range script(t, `200 `+nameless, `200 `+nameless, `200 `+nameless)[:3-min(len(in.Unkept), 1)] {
+					s.Feed(r)
+				}
+				in.Unkept = s.Step().Outcome.Unkept
+			}
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		prepare func(*plan.UserInput)
@@ -204,6 +256,37 @@ func TestUser(t *testing.T) {
 		{"503 with Retry-After", inactive, []string{`503 after=7`}},
 		{"503", inactive, []string{`503`}},
 		{"denied", inactive, []string{`401 {"detail":"who are you"}`}},
+
+		{"deactivate where PATCH needs a path", inactive, []string{`400 {"scimType":"invalidPath"}`, `204`}},
+		{"deactivate where PATCH is known to need a path", with(inactive, plan.NeedsPath), []string{`204`}},
+		{"deactivate where PATCH needs no path any more", with(inactive, plan.NeedsPath), []string{`400`, `204`}},
+		{"deactivate where no PATCH is taken", inactive, []string{`400 {"detail":"no"}`, `400`, `200 ` + same, `200 ` + asleep}},
+		{"deactivate where PATCH is known not to be there", with(inactive, plan.NoPatch), []string{`200 ` + same, `200 ` + asleep}},
+		{"deactivate where there is no PUT", wizard(inactive), []string{`200 ` + same, `405`, `204`}},
+		{"deactivate where nothing works", inactive, []string{`405 {"detail":"not here"}`, `200 ` + same, `405`}},
+		{"deactivate without effect by PATCH", inactive, []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + asleep}},
+		{"deactivate without any effect", inactive, []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same}},
+		{"deactivate with an empty answer for the first time", wary(inactive), []string{`204`, `200 ` + asleep}},
+		{"deactivate with an empty answer and no effect", wary(inactive), []string{`204`, `200 ` + same, `204`, `200 ` + asleep}},
+		{"deactivate with an error in a success", inactive, []string{`200 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"no"}`, `204`}},
+		{"update where there is no PUT", known, []string{`200 ` + differs, `405`, `200 ` + same}},
+		{"update where PUT is known not to be there", with(known, plan.NoPut), []string{`200 ` + differs, `200 ` + same}},
+		{"update by PATCH with paths", with(known, plan.NoPut, plan.NeedsPath), []string{`200 ` + differs, `200 ` + same}},
+		{"update that clears by PATCH", with(func(in *plan.UserInput) { known(in); in.Resource.Set("nick", nil) }, plan.NoPut), []string{`200 ` + same, `204`}},
+		{"update by PUT with the old version and no effect", wary(known), []string{`200 ` + differs, `200 ` + strings.Replace(differs, `"old"`, `"ann"`, 1), `200 ` + differs, `200 ` + same}},
+		{"update by PUT with the old version and all the effect", wary(known), []string{`200 etag="1" ` + differs, `200 etag="1" ` + same, `200 ` + same}},
+		{"an attribute is dropped", known, []string{`200 ` + differs, `200 ` + strings.Replace(same, `"externalId":"u-1",`, "", 1)}},
+		{"an attribute is dropped by the create", fresh, []string{none, `201 {"id":"r1","userName":"ann","externalId":"u-1","name":{"givenName":"Ann"}}`}},
+		{"an attribute is dropped once more", dropped(2), []string{`200 ` + nameless, `200 ` + nameless}},
+		{"a dropped attribute is left alone", dropped(3), []string{`200 ` + nameless}},
+		{"a dropped attribute with a new value", func(in *plan.UserInput) { dropped(3)(in); in.Resource.Complex("name").Set("givenName", "Anna") }, []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
+		{"lookup without filters", fresh, []string{`400 {"scimType":"invalidFilter"}`, `200 {"totalResults":3,"Resources":[{"id":"r1","userName":"bob"},{"id":"r2"}]}`,
+			`200 {"totalResults":3,"Resources":[{"id":"r3","userName":"Ann"}]}`, `200 ` + strings.Replace(same, "r1", "r3", 1)}},
+		{"lookup where filters are known not to work", with(fresh, plan.NoUserFilter), []string{none, `201 {"id":"r1"}`}},
+		{"lookup in a list that repeats", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r1"}]}`}},
+		{"lookup in a list whose total changes", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"}]}`}},
+		{"lookup in a list that ends early", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[]}`}},
+		{"create with an error in a success", fresh, []string{none, `201 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":403,"detail":"quota"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := ann(t)
@@ -222,8 +305,11 @@ func TestGroup(t *testing.T) {
 	}
 	known := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", RemoteName: "Tea", RemoteID: "g1", Origin: plan.Created, Batch: 3}
 	with := func(in plan.GroupInput, f func(*plan.GroupInput)) plan.GroupInput { f(&in); return in }
-	fresh := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Batch: 2, Members: m("a", "b", "c")}
-	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = plan.Wizard, m("a", "b") })
+	all := func(ids ...string) func() ([]plan.Member, error) {
+		return func() ([]plan.Member, error) { return m(ids...), nil }
+	}
+	fresh := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Batch: 2, Members: all("a", "b", "c")}
+	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = plan.Wizard, all("a", "b") })
 	hit := `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`
 	for _, c := range []struct {
 		name    string
@@ -241,9 +327,9 @@ func TestGroup(t *testing.T) {
 		{"deltas that fail half-way", with(known, func(in *plan.GroupInput) { in.Add, in.Remove = m("a", "b"), m("c", "d") }), []string{`204`, `500`}},
 		{"rename with a delta", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Add = "Coffee", m("a") }), []string{`204`}},
 		{"nothing to do", known, nil},
-		{"replace by PATCH", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, m("a", "b") }), []string{`204`}},
+		{"replace by PATCH", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{`204`}},
 		{"gone with deltas", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404`, none}},
-		{"gone with the whole list", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, m("a") }), []string{`404`, none, `201 {"id":"g2"}`}},
+		{"gone with the whole list", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a") }), []string{`404`, none, `201 {"id":"g2"}`}},
 		{"404 for a member", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404 {"detail":"no user a"}`, hit}},
 		{"wizard PUT", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Tea","x":"kept","members":[{"value":"a"}]}`, `200 {}`}},
 		{"wizard nothing changed", wizard, []string{`200 {"id":"g1","displayName":"Tea","members":[{"value":"b"},{"value":"a"}]}`}},
@@ -256,6 +342,46 @@ func TestGroup(t *testing.T) {
 		{"delete after a lost create", with(fresh, func(in *plan.GroupInput) {
 			in.Want, in.DeleteRemote, in.Origin = plan.Absent, true, plan.Unconfirmed
 		}), []string{hit, `204`}},
+
+		{"a batch that is too large", with(known, func(in *plan.GroupInput) { in.Add = m("a", "b", "c") }), []string{`413`, `204`, `204`, `204`}},
+		{"a batch with too many members", with(known, func(in *plan.GroupInput) { in.Add = m("a", "b") }), []string{`400 {"scimType":"invalidValue","detail":"more than 1 member"}`, `204`, `204`}},
+		{"a create with too many members", fresh, []string{none, `400 {"scimType":"tooMany"}`, `201 {"id":"g1"}`, `204`, `204`}},
+		{"a batch that times out", with(known, func(in *plan.GroupInput) { in.Add = m("a", "b", "c") }), []string{`504`}},
+		{"rename where PATCH needs a path", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Add = "Coffee", m("a") }), []string{`400 {"scimType":"invalidPath"}`, `204`}},
+		{"removal where paths have no filters", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Remove = "Coffee", m("a", "b") }), []string{`400`, `400`, `204`}},
+		{"removal where paths are known to have no filters", with(known, func(in *plan.GroupInput) {
+			in.Remove, in.Traits = m("a", "b"), plan.Traits{plan.NoValuePath: true}
+		}), []string{`204`}},
+		{"removal where only filters will do", with(known, func(in *plan.GroupInput) {
+			in.Remove, in.Traits = m("a"), plan.Traits{plan.NoValuePath: true}
+		}), []string{`400`, `204`}},
+		{"replace where it is refused", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{
+			`400 {"scimType":"invalidValue"}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"x"}]}`, `204`}},
+		{"deltas where there is no PATCH", with(known, func(in *plan.GroupInput) { in.Add, in.Members = m("b"), all("a", "b") }), []string{
+			`501`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`, `204`}},
+		{"PUT where there is none", wizard, []string{`200 {"id":"g1","displayName":"Tea"}`, `405`, `204`}},
+		{"a refusal of every form", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Members = "Coffee", all("a") }), []string{
+			`400 {"detail":"no coffee"}`, `400`, `200 {"id":"g1","displayName":"Tea"}`, `400 {"detail":"no coffee here"}`}},
+		{"deltas without effect", with(known, func(in *plan.GroupInput) { in.Add, in.Members = m("b"), all("a", "b") }), []string{
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`,
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`}},
+		{"deltas without any effect", with(known, func(in *plan.GroupInput) { in.Add, in.Members = m("b"), all("a", "b") }), []string{
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`,
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`}},
+		{"a create whose members are lost", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
+			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`}},
+		{"a create whose members are hidden", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
+			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`}},
+		{"a create whose members are hidden where there is no PUT", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
+			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `405`, `200 {"id":"g1","displayName":"Tea"}`}},
+		{"a create where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
+			in.Members, in.Traits = all("a"), plan.Traits{plan.MembersHidden: true}
+		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`}},
+		{"PUT loses the members", wizard, []string{`200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`,
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`}},
+		{"PUT with the old version and no effect", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Old"}`,
+			`200 etag="1" {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`, `200 etag="1" {"id":"g1","displayName":"Old"}`, `204`}},
+		{"lookup without filters", with(fresh, func(in *plan.GroupInput) { in.Members = nil }), []string{`501`, `200 {"totalResults":1,"Resources":[{"id":"g9","displayName":"Milk"}]}`, `201 {"id":"g1"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			golden(t, transcript(t, plan.Group(c.in), script(t, c.answers...)))

@@ -18,10 +18,12 @@ const (
 type Style string
 
 // The update styles. Catalog uses PATCH for activation, deactivation and group membership and PUT for all other updates;
-// Wizard uses PUT for everything. The zero value reads as Catalog.
+// Wizard uses PUT for everything. Auto is Wizard for a target that says that it has no PATCH, and otherwise Catalog: the caller
+// finds out, a sequence reads it as Catalog. So does the zero value.
 const (
 	Catalog Style = "catalog"
 	Wizard  Style = "wizard"
+	Auto    Style = "auto"
 )
 
 // Missing says what happens when the target no longer knows a resource that was provisioned before.
@@ -82,6 +84,15 @@ type Request struct {
 	Path    string       // with the query, escaped: /Users?filter=userName%20eq%20%22x%22&startIndex=1&count=100
 	IfMatch string       // entity tag, empty for none
 	Body    *scim.Object // nil for none
+	Members *Change      // what it does to the members of a group, nil for nothing
+}
+
+// Change is what one request does to a group.
+type Change struct {
+	Rename  bool // the group gets its new name
+	Replace bool // the members become those in Add
+	Add     []Member
+	Remove  []Member
 }
 
 // Response is the answer to a Request. Err is set when there was no complete, readable answer; Status then tells how far it
@@ -107,19 +118,37 @@ type Outcome struct {
 	// RetryAfter is the header of a Throttled outcome as it came, empty for none.
 	RetryAfter string
 
-	// Groups only. Replaced says that the target's member list was replaced as a whole before Added was added. Added and
-	// Removed list what the target acknowledged.
-	Replaced bool
-	Added    []Member
-	Removed  []Member
-	// Unsure says that a change of the group was sent and its answer was lost: which members it has is not known.
+	// Learned are the traits that the sequence found the target to have (true), or not to have any more (false).
+	Learned Traits
+	// Unkept are the attributes of a user that were sent and not seen at the target, by path.
+	Unkept map[string]Unkept
+
+	// Groups only. Batch is how many members one request may carry by what the target accepted or refused; 0 when that says
+	// nothing new.
+	Batch int
+	// Unsure says that the target holds other members than were pushed, and which is not known.
 	Unsure bool
 }
 
-// Step is what a sequence wants next: exactly one of the two is set.
+// learn notes traits, both for the rest of the sequence and for those that follow.
+func (o *Outcome) learn(known, found Traits) {
+	for t, holds := range found {
+		if known[t] == holds {
+			continue
+		}
+		if o.Learned == nil {
+			o.Learned = Traits{}
+		}
+		known[t], o.Learned[t] = holds, holds
+	}
+}
+
+// Step is what a sequence wants next: exactly one of Request and Outcome is set.
 type Step struct {
 	Request *Request
 	Outcome *Outcome
+	// Acked is what the answer that led here acknowledged about the members of a group, nil for nothing.
+	Acked *Change
 }
 
 // Sequence is a running sequence. It is used by one goroutine at a time.
@@ -136,7 +165,7 @@ func (s *Sequence) Feed(r Response) Step {
 	if s.step.Request == nil {
 		return s.step
 	}
-	s.step = s.next(r)
+	s.step = s.next(honest(r))
 	return s.step
 }
 

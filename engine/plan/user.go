@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ type UserInput struct {
 	Create, Update, Deactivate bool
 	LookupAttribute            string // Defaults to userName
 	OnMissing                  Missing
+	Traits                     Traits            // what is known about the target
+	Unkept                     map[string]Unkept // what the target did not keep of earlier sequences, by path
+	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
 	// Owner returns another user that has the account with that id and is to keep it, "" when there is none. Defaults to nobody.
 	Owner func(id string) (string, error)
@@ -35,7 +39,7 @@ type UserInput struct {
 //
 //	active, no id:    lookup; none: POST; one: link, then as below; several: held
 //	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs
-//	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard, or where PATCH is not known)
+//	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard)
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
 //	keep:             nothing
 //
@@ -43,12 +47,23 @@ type UserInput struct {
 //
 // An account that belongs to another user by now is neither deactivated nor linked.
 //
+// A form of a request that the target refuses, or that has no effect, is followed by another one, and what that teaches is in
+// Outcome.Learned. An attribute that the target does not keep is sent in a few sequences and then left alone: Outcome.Unkept.
+// A deactivation without effect is a failure.
+//
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
 	if in.LookupAttribute == "" {
 		in.LookupAttribute = "userName"
 	}
-	u := &user{in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName}}
+	if in.Rounds <= 0 {
+		in.Rounds = DefaultRounds
+	}
+	u := &user{
+		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName},
+		traits: in.Traits.with(), unkept: ledger{map[string]Unkept{}, in.Rounds},
+	}
+	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
 	}
@@ -63,9 +78,14 @@ type user struct {
 	out    Outcome
 	s      *Sequence
 	rounds int
+	traits Traits // as known by now
+	unkept ledger
 
 	inactive bool // the lookup found the account deactivated
 }
+
+// learn notes what was found out about the target.
+func (u *user) learn(t Traits) { u.out.learn(u.traits, t) }
 
 // send yields a request; then is called with the answer.
 func (u *user) send(req Request, then func(Response) Step) Step {
@@ -74,7 +94,7 @@ func (u *user) send(req Request, then func(Response) Step) Step {
 }
 
 func (u *user) end(class Class, message string) Step {
-	u.out.Class, u.out.Message = class, message
+	u.out.Class, u.out.Message, u.out.Unkept = class, message, u.unkept.paths
 	out := u.out
 	return Step{Outcome: &out}
 }
@@ -178,7 +198,18 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 	if u.out.Operation == OpNone {
 		u.out.Operation = OpLookup
 	}
+	if u.traits[NoUserFilter] {
+		return readList(u.send, users, attribute, value, then)
+	}
 	return u.send(Request{Method: http.MethodGet, Path: lookupPath(users, attribute, value)}, func(r Response) Step {
+		if unfiltered(r) && attribute == u.in.LookupAttribute {
+			return readList(u.send, users, attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
+				if f == nil {
+					u.learn(Traits{NoUserFilter: true})
+				}
+				return then(r, found, f)
+			})
+		}
 		found, f := hits(r, attribute, value)
 		return then(r, found, f)
 	})
@@ -248,6 +279,10 @@ func (u *user) create() Step {
 			return u.fail(rejected(r, "create: the answer has no id"))
 		}
 		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), Created, r.Status
+		if created.Text("userName") != "" { // otherwise it does not show the account
+			lacking := missing(overlay(created, u.desired()), created)
+			u.unkept.sent(lacking, lacking, false)
+		}
 		return u.end(Done, "")
 	})
 }
@@ -351,66 +386,40 @@ func (u *user) gone(r Response) Step {
 	})
 }
 
-// reconcile compares what the target has with what it should have.
+// reconcile compares what the target has with what it should have, and writes what differs: a reactivation by PATCH first.
 func (u *user) reconcile(have *scim.Resource, etag string) Step {
+	var set []assignment
+	if u.in.Update {
+		set = u.unkept.settle(overlay(have, u.desired()))
+	}
 	reactivate := u.in.Deactivate && !active(have)
-	if reactivate && u.in.Style != Wizard {
-		return u.patchActive(true, func(r Response) Step {
-			if unsupported(r) {
-				return u.put(have, etag, true)
-			}
-			u.did(OpReactivate)
-			if r.Body != nil {
-				have = &scim.Resource{Object: *r.Body}
-			} else {
-				have = have.Clone()
-				have.Set("active", true)
-			}
-			if r.ETag == "" {
-				r.ETag = have.Meta().Version
-				if r.Body == nil {
-					r.ETag = "" // the one we have is of the version before
+	if reactivate && !u.traits.puts(u.in.Style) {
+		return u.write(&change{
+			what: "reactivate", op: OpReactivate, set: []assignment{setActive(true)}, have: have, etag: etag,
+			ways: u.traits.ways(u.in.Style), again: u.refresh,
+			then: func(r Response, now *scim.Resource) Step {
+				if now == nil { // the entity tag that we have is of the version before
+					return u.update(assigned(have, []assignment{setActive(true)}), "", set)
 				}
-			}
-			return u.put(have, r.ETag, false)
+				return u.update(now, version(r), set)
+			},
 		})
 	}
-	return u.put(have, etag, reactivate)
-}
-
-// put writes the overlay, if it says anything new.
-func (u *user) put(have *scim.Resource, etag string, activate bool) Step {
-	want, changed := have, false
-	if u.in.Update {
-		want, changed = overlay(have, u.desired())
-	}
-	if activate {
-		want = want.Clone()
-		want.Set("active", true)
-		changed = true
+	if reactivate {
 		u.did(OpReactivate)
+		set = append(set, setActive(true))
 	}
-	if !changed {
-		return u.end(Done, "")
-	}
-	u.did(OpUpdate)
-	return u.replace(want, etag, u.refresh)
+	return u.update(have, etag, set)
 }
 
-// replace sends a PUT; again re-reads when the resource was changed meanwhile.
-func (u *user) replace(want *scim.Resource, etag string, again func() Step) Step {
-	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: etag, Body: &want.Object}
-	return u.send(req, func(r Response) Step {
-		switch {
-		case r.Err == nil && r.Status == http.StatusNotFound:
-			return u.gone(r)
-		case r.Err == nil && r.Status == http.StatusPreconditionFailed:
-			return again()
-		case !ok(r):
-			return u.fail(fail(r).in("update"))
-		}
-		u.out.Status = r.Status
+// update writes what differs, if anything does.
+func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
+	if len(set) == 0 {
 		return u.end(Done, "")
+	}
+	return u.write(&change{
+		what: "update", op: OpUpdate, set: set, have: have, etag: etag, ways: u.traits.ways(Wizard), again: u.refresh,
+		then: func(Response, *scim.Resource) Step { return u.end(Done, "") },
 	})
 }
 
@@ -440,44 +449,14 @@ func (u *user) deactivate() Step {
 		return u.end(Done, "")
 	}
 	u.out.Operation = OpDeactivate
-	if u.in.Style == Wizard {
-		return u.deactivateByPut()
-	}
-	return u.patchActive(false, func(r Response) Step {
-		if unsupported(r) {
-			return u.deactivateByPut()
-		}
-		return u.end(Done, "")
-	})
+	return u.deactivateBy(u.traits.ways(u.in.Style))
 }
 
-func (u *user) deactivateByPut() Step {
-	return u.get(func(r Response, have *scim.Resource) Step {
-		if _, told := have.Get("active"); told && !active(have) {
-			u.out.Status = r.Status
-			return u.end(Done, "")
-		}
-		want := have.Clone()
-		want.Set("active", false)
-		return u.replace(want, r.ETag, u.deactivateByPut)
-	})
-}
-
-// patchActive sends the (de)activation. then is called for a success and for a target that does not know PATCH.
-func (u *user) patchActive(value bool, then func(Response) Step) Step {
-	body := patchBody(scim.NewObject(
-		scim.Member{Name: "op", Value: "replace"},
-		scim.Member{Name: "value", Value: scim.NewObject(scim.Member{Name: "active", Value: value})},
-	))
-	return u.send(Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: body}, func(r Response) Step {
-		switch {
-		case r.Err == nil && r.Status == http.StatusNotFound:
-			return u.gone(r)
-		case !ok(r) && !unsupported(r):
-			return u.fail(fail(r).in(map[bool]string{true: "reactivate", false: "deactivate"}[value]))
-		}
-		u.out.Status = r.Status
-		return then(r)
+func (u *user) deactivateBy(ways []way) Step {
+	return u.write(&change{
+		what: "deactivate", op: OpDeactivate, set: []assignment{setActive(false)}, ways: ways,
+		again: func() Step { return u.deactivateBy([]way{byPut}) },
+		then:  func(Response, *scim.Resource) Step { return u.end(Done, "") },
 	})
 }
 
@@ -486,17 +465,6 @@ func (u *user) did(op Operation) {
 	if u.out.Operation == OpNone || u.out.Operation == OpLookup || u.out.Operation == OpUpdate && op == OpReactivate {
 		u.out.Operation = op
 	}
-}
-
-func patchBody(operations ...*scim.Object) *scim.Object {
-	list := make([]any, len(operations))
-	for i, o := range operations {
-		list[i] = o
-	}
-	return scim.NewObject(
-		scim.Member{Name: "schemas", Value: []string{scim.PatchOpMessage}},
-		scim.Member{Name: "Operations", Value: list},
-	)
 }
 
 // active reads the attribute leniently: some servers send "True", and one that does not tell is active.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, hold, hold_until, hold_reason, hold_streak`
+const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, hold, hold_until, hold_reason, hold_streak, learned`
 
 type laneRow struct {
 	engine.Lane
@@ -21,9 +22,13 @@ type laneRow struct {
 
 func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	var until, next, holdUntil int64
-	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak)
+	var learned string
+	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned)
+	if err != nil {
+		return err
+	}
 	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
-	return err
+	return read(learned, &l.Learned)
 }
 
 // Reset implements lane.Leases.
@@ -141,4 +146,51 @@ func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 		return engine.Lane{}, fmt.Errorf("sqlstore: lane of %s: %w", app, err)
 	}
 	return l.Lane, nil
+}
+
+// Learn implements engine.Store.
+func (s *Store) Learn(ctx context.Context, l lane.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
+	err = s.under(ctx, l, "learn about the target", func(tx *sqldb.Tx) error {
+		// The lane row is locked from here on, so that nobody unlearns in between.
+		var before string
+		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE app_lane SET epoch = epoch WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
+		if errors.Is(err, sql.ErrNoRows) {
+			return lane.ErrLeaseLost
+		}
+		if err != nil {
+			return err
+		}
+		learned = engine.Learned{}
+		if err := read(before, &learned); err != nil {
+			return err
+		}
+		change(&learned)
+		after, err := json.Marshal(learned)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE app_lane SET learned = ? WHERE app_id = ?`, string(after), l.App)
+		return err
+	})
+	return learned, err
+}
+
+// Unlearn implements engine.Store.
+func (s *Store) Unlearn(ctx context.Context, app string) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE app_lane SET learned = '' WHERE app_id = ?`, app)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: unlearn %s: %w", app, err)
+	}
+	return nil
+}
+
+// read reads a JSON column, of which empty means nothing.
+func read(text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), into)
 }

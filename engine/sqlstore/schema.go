@@ -80,6 +80,9 @@ CREATE TABLE sync_attempt (
 	error           TEXT NOT NULL
 );
 CREATE INDEX sync_attempt_principal ON sync_attempt (app_id, kind, principal_id, id);
+`, `
+ALTER TABLE app_lane ADD COLUMN learned TEXT NOT NULL DEFAULT '';   -- JSON, about the target
+ALTER TABLE sync_state ADD COLUMN unkept TEXT NOT NULL DEFAULT '';  -- JSON, by attribute path; empty for none
 `}
 
 // typed puts the dialect's types into the steps.

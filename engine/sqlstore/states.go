@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -13,14 +14,18 @@ import (
 )
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at`
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
 	var tried, anew, next, updated int64
+	var unkept string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated)
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept)
+	if err != nil {
+		return err
+	}
 	s.Tried, s.Anew, s.NextAt, s.UpdatedAt = tried == 1, anew == 1, at(next), at(updated)
-	return err
+	return read(unkept, &s.Unkept)
 }
 
 // dueSets are the principals of a lane in the order of their urgency; each has an index of its own, so that a long queue of
@@ -102,6 +107,14 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
+	unkept := ""
+	if len(f.Unkept) > 0 {
+		b, err := json.Marshal(f.Unkept)
+		if err != nil {
+			return "", err
+		}
+		unkept = text(string(b))
+	}
 	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
 	// waits with the principal.
 	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET
@@ -112,7 +125,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
 		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
-		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?
+		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure),
@@ -120,7 +133,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept,
 		app, string(f.Kind), f.ID)
 	return status, err
 }

@@ -44,6 +44,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"an account belongs to one user":                       testAccounts,
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
+		"what a target is known to do is kept":                 testLearn,
+		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
 	} {
@@ -249,6 +251,11 @@ func testEpoch(t *testing.T, s *suite) {
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.SaveMembers(ctx, old, "g", 0, []engine.MemberAnswer{{User: "a", Want: true}}), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.EndWalk(ctx, old, "g", 1), engine.ErrLeaseLost)
+	_, err = s.store.Learn(ctx, old, func(l *engine.Learned) { l.MemberBatch = 7 })
+	require.ErrorIs(t, err, engine.ErrLeaseLost)
+	row, err := s.store.Lane(ctx, s.app)
+	require.NoError(t, err)
+	require.Zero(t, row.Learned)
 	got := s.state(engine.User, "a")
 	require.Empty(t, got.RemoteID)
 	require.Empty(t, got.Want)

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// TraitsFor is how long a trait of a target is believed. After that the first form of a request is tried again.
+const TraitsFor = 24 * time.Hour
+
+// configFor is how long the ServiceProviderConfig of a target is believed.
+const configFor = 24 * time.Hour
+
+// Learned is what was found out about the target of an app by working with it. It is stored with the lane, so that a restart
+// does not find out again, and belongs to one base URL: behind another one everything is open again.
+type Learned struct {
+	BaseURL string `json:"baseUrl,omitempty"`
+	// Traits are the ways in which the target differs, and when each was found out. They are believed for TraitsFor.
+	Traits map[plan.Trait]time.Time `json:"traits,omitempty"`
+	// Config is what the ServiceProviderConfig says. It is read for targets of the style Auto, at most once a day.
+	Config *Config `json:"config,omitempty"`
+	// MemberBatch is how many members one request may carry; 0 for as many as Target.MemberBatch says. It is halved by each
+	// refusal or timeout of a larger one and grows back by a quarter with each group that is pushed.
+	MemberBatch int `json:"memberBatch,omitempty"`
+}
+
+// Config is the part of a ServiceProviderConfig (RFC 7643 section 5) that matters here.
+type Config struct {
+	ReadAt time.Time `json:"readAt"`
+	// NoPatch and NoFilter say that the target declares not to support these. What it does not mention may work.
+	NoPatch  bool `json:"noPatch,omitempty"`
+	NoFilter bool `json:"noFilter,omitempty"`
+}
+
+// traits are what is believed at an instant.
+func (l Learned) traits(now time.Time) plan.Traits {
+	out := plan.Traits{}
+	if l.Config != nil {
+		out[plan.NoPatch] = l.Config.NoPatch
+		out[plan.NoUserFilter], out[plan.NoGroupFilter] = l.Config.NoFilter, l.Config.NoFilter
+	}
+	for t, since := range l.Traits {
+		if now.Sub(since) < TraitsFor {
+			out[t] = true
+		}
+	}
+	return out
+}
+
+// batch is how many members one request may carry.
+func (l Learned) batch(wanted int) int {
+	if wanted <= 0 {
+		wanted = plan.DefaultBatch
+	}
+	if l.MemberBatch > 0 {
+		return min(l.MemberBatch, wanted)
+	}
+	return wanted
+}
+
+// style is what an app of the style Auto is sent.
+func (l Learned) style(s Style) Style {
+	if s == Auto && l.Config != nil && l.Config.NoPatch {
+		return Wizard
+	}
+	return s
+}
+
+// learn stores what a sequence found out about the target.
+func (w *work) learn(ctx context.Context, t Target, o plan.Outcome) error {
+	known, now := w.learned(), w.e.o.Now()
+	grown := 0
+	if o.Batch == 0 && o.Class == plan.Done && o.Operation == plan.OpMembers && known.MemberBatch > 0 {
+		grown = known.MemberBatch + max(known.MemberBatch/4, 1)
+	}
+	if len(o.Learned) == 0 && o.Batch == 0 && grown == 0 {
+		return nil
+	}
+	return w.note(ctx, func(l *Learned) {
+		for trait, holds := range o.Learned {
+			if !holds {
+				delete(l.Traits, trait)
+				continue
+			}
+			if l.Traits == nil {
+				l.Traits = map[plan.Trait]time.Time{}
+			}
+			l.Traits[trait] = now
+		}
+		switch limit := (Learned{}).batch(t.MemberBatch); {
+		case o.Batch > 0:
+			l.MemberBatch = o.Batch
+		case grown >= limit:
+			l.MemberBatch = 0
+		case grown > 0:
+			l.MemberBatch = grown
+		}
+	})
+}
+
+// note changes what is known about the target.
+func (w *work) note(ctx context.Context, change func(*Learned)) error {
+	l, err := w.e.o.Store.Learn(ctx, w.tenure.Lease, change)
+	if err != nil {
+		return fmt.Errorf("engine: learn about %s: %w", w.app(), err)
+	}
+	w.knowledge.Store(&l)
+	return nil
+}
+
+// learned is what is known now.
+func (w *work) learned() Learned {
+	l := *w.knowledge.Load()
+	l.Traits = maps.Clone(l.Traits)
+	return l
+}
+
+// recall reads what is known about the target, and its configuration when it is to be followed and not known.
+func (w *work) recall(ctx context.Context, c *connection) error {
+	row, err := w.e.o.Store.Lane(ctx, w.app())
+	if err != nil {
+		return err
+	}
+	w.knowledge.Store(&row.Learned)
+	if row.Learned.BaseURL != c.target.BaseURL {
+		if err := w.note(ctx, func(l *Learned) { *l = Learned{BaseURL: c.target.BaseURL} }); err != nil {
+			return err
+		}
+	}
+	known := w.learned()
+	if c.target.Style != Auto || c.client == nil || known.Config != nil && w.e.o.Now().Sub(known.Config.ReadAt) < configFor {
+		return nil
+	}
+	answer := c.client.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/ServiceProviderConfig"})
+	if answer.Err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+		return nil // it cannot say now; the sequences will tell why
+	}
+	config := &Config{ReadAt: w.e.o.Now()}
+	if answer.Body != nil {
+		config.NoPatch = refuses(answer, "patch")
+		config.NoFilter = refuses(answer, "filter")
+	}
+	return w.note(ctx, func(l *Learned) { l.Config = config })
+}
+
+// refuses says whether a ServiceProviderConfig declares a feature as not supported.
+func refuses(r plan.Response, feature string) bool {
+	supported, told := r.Body.Complex(feature).Bool("supported")
+	return told && !supported
+}

@@ -1,0 +1,29 @@
+package mapping_test
+
+import (
+	"fmt"
+
+	"github.com/scimwright/scimwright/engine/mapping"
+)
+
+func ExampleCompile() {
+	m, err := mapping.Compile([]mapping.Rule{
+		{Target: "userName", Expression: `String.toLowerCase(user.login)`},
+		{Target: "name.givenName", Expression: `user.firstName`},
+		{Target: `emails[type eq "work"].value`, Expression: `user.department == "Sales" ? user.login + "@sales.example.com" : user.login + "@example.com"`},
+		{Target: "locale", Constant: "en-GB", CreateOnly: true},
+	}, mapping.Options{Names: mapping.Names{"user": {"login": mapping.String, "firstName": mapping.String, "department": mapping.String}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ada := mapping.Values{Objects: map[string]map[string]any{"user": {"login": "Ada", "firstName": "Ada", "department": "Sales"}}}
+	for _, row := range m.Preview(ada) {
+		fmt.Println(row.Rule.Target, "=", row.Value)
+	}
+	// Output:
+	// userName = ada
+	// name.givenName = Ada
+	// emails[type eq "work"].value = Ada@sales.example.com
+	// locale = en-GB
+}

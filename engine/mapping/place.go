@@ -1,0 +1,314 @@
+package mapping
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/expression"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
+)
+
+// place is where the value of a rule goes.
+type place struct {
+	extension string // URN under which the attribute lives, empty for the base schema
+	name      string
+	sub       string       // sub-attribute, of the element or of a complex attribute
+	element   *scim.Object // nil unless the path selects an element: what that element is like
+	list      bool         // the value is a list
+	known     bool         // the schema of the target defines it
+	attribute *schema.Attribute
+}
+
+// forbidden are attributes that an engine sets itself, or that no client sets.
+var forbidden = []string{"id", "meta", "schemas", "active", "groups", "password"}
+
+func placeOf(target string, rt *schema.ResourceType) (place, error) {
+	path, err := filter.ParsePath(target)
+	if err != nil {
+		return place{}, fmt.Errorf("the path cannot be read: %w", reason(err))
+	}
+	p := place{extension: path.Attr.URN, name: path.Attr.Name, sub: path.Attr.Sub}
+	if path.Filter != nil {
+		p.sub = path.Sub
+		if p.sub == "" {
+			return p, fmt.Errorf("say which part of the element gets the value, for example %s.value", target)
+		}
+		p.element = scim.NewObject()
+		if err := describe(p.element, path.Filter); err != nil {
+			return p, err
+		}
+	}
+	if p.name == "" {
+		return p, errors.New("it names a schema, not an attribute")
+	}
+	if p.extension == "" && slices.ContainsFunc(forbidden, func(f string) bool { return scim.EqualName(f, p.name) }) {
+		return p, fmt.Errorf("%s is not set by a rule", p.name)
+	}
+	resolved, ok := rt.Resolve(scim.AttrPath{URN: p.extension, Name: p.name})
+	if !ok || resolved.Attribute == nil {
+		if p.extension == "" || scim.EqualName(p.extension, rt.Schema.ID) || rt.Extension(p.extension) != nil {
+			return p, errors.New("the target's schema has no such attribute")
+		}
+		return p, nil // a schema that is not known here
+	}
+	return p.resolve(resolved)
+}
+
+// describe collects what a filter says an element is like.
+func describe(element *scim.Object, e filter.Expr) error {
+	switch e := e.(type) {
+	case filter.And:
+		if err := describe(element, e.X); err != nil {
+			return err
+		}
+		return describe(element, e.Y)
+	case filter.Compare:
+		if e.Op == filter.Eq && e.Path.Sub == "" && e.Path.URN == "" {
+			element.Set(e.Path.Name, e.Value)
+			return nil
+		}
+	}
+	return errors.New(`the filter must say what the element is like, with eq and and only: [type eq "work" and primary eq true]`)
+}
+
+// resolve checks the path against the definition of its attribute.
+func (p place) resolve(r schema.Resolved) (place, error) {
+	p.known, p.attribute, p.name = true, r.Attribute, r.Attribute.Name
+	p.extension = ""
+	if r.Extension {
+		p.extension = r.Schema.ID
+	}
+	if r.Attribute.Mutability == schema.ReadOnly {
+		return p, errors.New("the attribute is read-only")
+	}
+	p.list = r.Attribute.MultiValued && p.element == nil
+	switch {
+	case p.element != nil && !r.Attribute.MultiValued:
+		return p, errors.New("a filter selects among several values, but this attribute has one")
+	case p.element != nil:
+		for name := range p.element.All() {
+			if r.Attribute.SubAttribute(name) == nil {
+				return p, fmt.Errorf("the elements have no %s", name)
+			}
+		}
+	case p.sub != "" && r.Attribute.MultiValued:
+		return p, fmt.Errorf(`say which of the values is meant, for example %s[type eq "work"].%s`, p.name, p.sub)
+	}
+	if p.sub == "" {
+		return p, nil
+	}
+	if p.attribute = r.Attribute.SubAttribute(p.sub); p.attribute == nil {
+		return p, fmt.Errorf("the attribute has no %s", p.sub)
+	}
+	p.sub, p.list = p.attribute.Name, p.attribute.MultiValued
+	if p.attribute.Mutability == schema.ReadOnly {
+		return p, errors.New("the attribute is read-only")
+	}
+	return p, nil
+}
+
+// key is the same for two places that are the same, and a prefix followed by a dot for one that contains another.
+func (p place) key() string {
+	parts := []string{strings.ToLower(p.extension), strings.ToLower(p.name)}
+	if p.element != nil {
+		var like []string
+		for name, value := range p.element.All() {
+			like = append(like, strings.ToLower(name)+"="+string(scim.AppendValue(nil, value)))
+		}
+		slices.Sort(like)
+		parts = append(parts, strings.Join(like, "&"))
+	}
+	if p.sub != "" {
+		parts = append(parts, strings.ToLower(p.sub))
+	}
+	return strings.Join(parts, ".")
+}
+
+// accepts says whether a value of the kind can go there.
+func (p place) accepts(k expression.Kind) error {
+	if k == expression.Any || !p.known {
+		return nil
+	}
+	if p.list {
+		return nil // a single value becomes a list of one
+	}
+	var ok bool
+	switch p.attribute.Type {
+	case schema.Boolean:
+		ok = k == expression.Boolean || k == expression.String
+	case schema.Integer:
+		ok = k == expression.Integer || k == expression.String
+	case schema.Decimal:
+		ok = k == expression.Integer || k == expression.Number || k == expression.String
+	case schema.Complex:
+		ok = k == expression.Object
+	case schema.DateTime, schema.Binary:
+		ok = k == expression.String
+	default:
+		ok = k != expression.Array && k != expression.Object
+	}
+	if !ok {
+		return fmt.Errorf("the expression gives a value of type %s, the attribute is of type %s", k, p.attribute.Type)
+	}
+	return nil
+}
+
+// convert brings a value into the type of the attribute. An empty text is no value (as a null is). Its errors continue a
+// sentence.
+func (p place) convert(v any) (any, error) {
+	if v == nil || v == "" {
+		return nil, nil
+	}
+	if !p.known {
+		return v, nil
+	}
+	if !p.list {
+		return convert(v, p.attribute)
+	}
+	values, isList := v.([]any)
+	if !isList {
+		values = []any{v}
+	}
+	out := []any{}
+	for _, one := range values {
+		if one == nil || one == "" {
+			continue
+		}
+		if _, isObject := one.(*scim.Object); p.attribute.Type == schema.Complex && !isObject {
+			value := p.attribute.SubAttribute("value")
+			if value == nil {
+				return nil, fmt.Errorf("%v is no object", one)
+			}
+			inner, err := convert(one, value)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, scim.NewObject(scim.Member{Name: "value", Value: inner}))
+			continue
+		}
+		converted, err := convert(one, p.attribute)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, converted)
+	}
+	return out, nil
+}
+
+func convert(v any, a *schema.Attribute) (any, error) {
+	if a.Type == schema.Complex {
+		if _, isObject := v.(*scim.Object); !isObject {
+			return nil, fmt.Errorf("%v is no object", v)
+		}
+		return v, nil
+	}
+	var plain string
+	switch v := v.(type) {
+	case string:
+		plain = v
+	case bool:
+		plain = strconv.FormatBool(v)
+	case json.Number:
+		plain = string(v)
+	default:
+		return nil, errors.New("is a list or an object, but the attribute has a single value")
+	}
+	switch a.Type {
+	case schema.Boolean:
+		switch strings.ToLower(plain) {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return nil, fmt.Errorf("%q is neither true nor false", plain)
+	case schema.Integer, schema.Decimal:
+		f, err := strconv.ParseFloat(plain, 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) || a.Type == schema.Integer && f != math.Trunc(f) {
+			return nil, fmt.Errorf("%q is no %s", plain, a.Type)
+		}
+		return scim.Value(json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
+	}
+	if _, err := a.Clean(plain, scim.AttrPath{Name: a.Name}, schema.CleanOptions{}); err != nil {
+		return nil, fmt.Errorf("%q is refused by the target's schema: %w", plain, reason(err))
+	}
+	return plain, nil
+}
+
+// reason is what a protocol error says, without its code.
+func reason(err error) error {
+	if problem, ok := errors.AsType[*scim.Error](err); ok {
+		return errors.New(problem.Detail)
+	}
+	return err
+}
+
+// set puts a value, nil for none, into a resource.
+func (p place) set(r *scim.Resource, value any) {
+	o := &r.Object
+	if p.extension != "" {
+		if value == nil && p.element != nil {
+			return
+		}
+		r.AddSchema(p.extension)
+		o = inner(o, p.extension)
+	}
+	switch {
+	case p.element != nil:
+		p.setElement(o, value)
+	case p.sub != "":
+		inner(o, p.name).Set(p.sub, value)
+	default:
+		o.Set(p.name, value)
+	}
+}
+
+// setElement finds or makes the element that the path describes. Without a value there is none: the attribute is still set, to
+// an empty list, so that the element of an earlier value goes.
+func (p place) setElement(o *scim.Object, value any) {
+	elements := o.Array(p.name)
+	if elements == nil {
+		elements = []any{}
+	}
+	defer func() { o.Set(p.name, elements) }()
+	if value == nil {
+		return
+	}
+	for _, e := range elements {
+		element := e.(*scim.Object) // only objects are put there
+		if alike(element, p.element) {
+			element.Set(p.sub, value)
+			return
+		}
+	}
+	made := scim.NewObject()
+	made.Set(p.sub, value)
+	for name, like := range p.element.All() {
+		made.Set(name, like)
+	}
+	elements = append(elements, made)
+}
+
+func alike(element, like *scim.Object) bool {
+	for name, want := range like.All() {
+		if have, ok := element.Get(name); !ok || !scim.Equal(have, want) {
+			return false
+		}
+	}
+	return true
+}
+
+func inner(o *scim.Object, name string) *scim.Object {
+	if have := o.Complex(name); have != nil {
+		return have
+	}
+	o.Set(name, scim.NewObject())
+	return o.Complex(name)
+}

@@ -1,0 +1,63 @@
+package storetest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+func testLearn(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	learned := func() engine.Learned {
+		row, err := s.store.Lane(t.Context(), s.app)
+		require.NoError(t, err)
+		return row.Learned
+	}
+	require.Zero(t, learned())
+	want := engine.Learned{
+		BaseURL: "https://h/scim", MemberBatch: 50, Traits: map[plan.Trait]time.Time{plan.NoPatch: s.now.UTC()},
+		Config: &engine.Config{ReadAt: s.now.UTC(), NoFilter: true},
+	}
+	got, err := s.store.Learn(t.Context(), l, func(k *engine.Learned) { *k = want })
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(want, got))
+	require.Empty(t, cmp.Diff(want, learned()))
+	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.Empty(t, cmp.Diff(want, learned()), "it outlives the lease")
+
+	l = s.claim()
+	require.NoError(t, s.store.Unlearn(t.Context(), s.app))
+	require.NoError(t, s.store.Unlearn(t.Context(), "unknown "+s.app))
+	require.Zero(t, learned())
+	var all sync.WaitGroup
+	const changes = 10
+	for range changes {
+		all.Go(func() {
+			if _, err := s.store.Learn(t.Context(), l, func(k *engine.Learned) { k.MemberBatch++ }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, engine.Learned{MemberBatch: changes}, learned(), "no change is lost")
+}
+
+func testUnkept(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	want := map[string]plan.Unkept{"name.givenName": {Sent: "x", Rounds: 3, Ignored: true}, "title": {Sent: "y", Open: true}}
+	s.finish(l, engine.Finish{ID: "a", Unkept: want})
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").Unkept))
+	s.mark(engine.Mark{ID: "a"})
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").Unkept), "a mark leaves it")
+	s.finish(l, engine.Finish{ID: "a"})
+	require.Empty(t, s.state(engine.User, "a").Unkept)
+}

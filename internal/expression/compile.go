@@ -1,0 +1,208 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/types"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Limits of an expression.
+const (
+	MaxLength = 8 << 10 // bytes of its text
+	maxNodes  = 2000
+	maxMemory = 100_000 // elements that are held while it is evaluated, see vm.VM
+)
+
+// Kind is the type of a value.
+type Kind string
+
+// The kinds. Any is a value whose type is only known when the expression is evaluated.
+const (
+	Any     Kind = "any"
+	String  Kind = "string"
+	Integer Kind = "integer"
+	Number  Kind = "number"
+	Boolean Kind = "boolean"
+	Array   Kind = "array"
+	Object  Kind = "object"
+)
+
+// Names are what an expression may refer to: the objects (user, source, app...) with their attributes. An attribute that is
+// not listed is an error when the expression is compiled.
+type Names map[string]map[string]Kind
+
+// Program is a compiled expression. It may be used by several goroutines.
+type Program struct {
+	text    string
+	program *vm.Program
+	kind    Kind
+}
+
+// Error says what is wrong with an expression, and where.
+type Error struct {
+	Text    string
+	Offset  int // of the first byte that is wrong
+	Problem string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("at character %d: %s", e.Offset+1, e.Problem)
+}
+
+// Compile checks and compiles an expression. The error is an *Error; it may be shown to an administrator.
+func Compile(text string, names Names) (*Program, error) {
+	if len(text) > MaxLength {
+		return nil, &Error{Text: text, Problem: fmt.Sprintf("the expression is longer than %d bytes", MaxLength)}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, &Error{Text: text, Problem: "the expression is empty"}
+	}
+	rewrite := &dialect{}
+	options := []expr.Option{
+		expr.Env(environment(names)), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes), expr.Optimize(false), expr.Patch(rewrite),
+	}
+	for _, f := range functions {
+		options = append(options, expr.Function(f.name, f.run, f.types...))
+	}
+	program, err := expr.Compile(spell(text), options...)
+	if rewrite.err != nil {
+		rewrite.err.Text = text
+		return nil, rewrite.err
+	}
+	if err != nil {
+		out := &Error{Text: text, Problem: err.Error()}
+		if at, ok := errors.AsType[*file.Error](err); ok {
+			out.Offset, out.Problem = at.From, at.Message
+		}
+		out.Problem = plain(out.Problem)
+		return nil, out
+	}
+	return &Program{text: text, program: program, kind: kindOf(program.Node())}, nil
+}
+
+// plain removes what only a reader of the library's manual would understand.
+func plain(problem string) string {
+	if m := misfit.FindStringSubmatch(problem); m != nil {
+		for operator, name := range operators {
+			if name == m[2] {
+				return fmt.Sprintf("the operator %s does not take a %s here", operator, m[1])
+			}
+		}
+		if m[2] == "truth" {
+			return fmt.Sprintf("a %s is neither true nor false", m[1])
+		}
+	}
+	return strings.NewReplacer("interface {}", "any", "nil", "null", contextName+" ", "").Replace(problem)
+}
+
+var misfit = regexp.MustCompile(`^cannot use (\S+) as argument \(type \S+\) to call (\w+)`)
+
+// Kind is the type of the result, as far as it is known.
+func (p *Program) Kind() Kind { return p.kind }
+
+// String returns the text that was compiled.
+func (p *Program) String() string { return p.text }
+
+// Values are what an expression is evaluated with: the attributes of each object of Names. A missing one is null.
+type Values struct {
+	Objects map[string]map[string]any
+	// Groups of the user, for isMemberOf... and Groups.*.
+	Groups []Group
+}
+
+// Group is a group that the user belongs to.
+type Group struct {
+	ID, Name string
+	App      string // where it comes from, for the first argument of Groups.*
+}
+
+// Eval evaluates the expression. The result is nil, a bool, a string, an int, a float64, a []any or a map[string]any. An
+// error means that the values do not fit together (a number compared with a string) or that a bound was exceeded.
+func (p *Program) Eval(v Values) (any, error) {
+	env := make(map[string]any, len(v.Objects)+1)
+	for name, attributes := range v.Objects {
+		object := make(map[string]any, len(attributes))
+		for k, a := range attributes {
+			object[k] = normal(a)
+		}
+		env[name] = object
+	}
+	env[contextName] = &context{groups: v.Groups}
+	machine := vm.VM{MemoryBudget: maxMemory}
+	out, err := machine.Run(p.program, env)
+	if err != nil {
+		problem := err.Error()
+		if at, ok := errors.AsType[*file.Error](err); ok {
+			problem = at.Message
+		}
+		return nil, fmt.Errorf("%s: %s", p.text, plain(problem))
+	}
+	return normal(out), nil
+}
+
+// contextName carries what functions need beyond their arguments. It is no name that an expression can spell.
+const contextName = "\u00a0context"
+
+type context struct{ groups []Group }
+
+func environment(names Names) types.Map {
+	env := types.Map{contextName: types.TypeOf(&context{})}
+	for object, attributes := range names {
+		fields := types.Map{}
+		for name, kind := range attributes {
+			fields[name] = typeOf(kind)
+		}
+		env[object] = fields
+	}
+	return env
+}
+
+func typeOf(k Kind) types.Type {
+	switch k {
+	case String:
+		return types.String
+	case Integer:
+		return types.Int
+	case Number:
+		return types.Float64
+	case Boolean:
+		return types.Bool
+	case Array:
+		return types.TypeOf([]any{})
+	case Object:
+		return types.TypeOf(map[string]any{})
+	default:
+		return types.Any
+	}
+}
+
+func kindOf(n ast.Node) Kind {
+	t := n.Type()
+	if t == nil {
+		return Any
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return String
+	case reflect.Int:
+		return Integer
+	case reflect.Float64:
+		return Number
+	case reflect.Bool:
+		return Boolean
+	case reflect.Slice:
+		return Array
+	case reflect.Map:
+		return Object
+	default:
+		return Any
+	}
+}

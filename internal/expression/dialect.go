@@ -1,0 +1,180 @@
+package expression
+
+import (
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// words are spelled differently in the library. Both sides are equally long, so that positions in errors stay true.
+var words = map[string]string{"AND": "and", "OR": "or", "NOT": "not", "null": "nil "}
+
+// spell writes an expression as the library wants it. Strings stay as they are.
+func spell(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '"' || c == '\'' || c == '`':
+			end := stringEnd(text, i)
+			b.WriteString(text[i:end])
+			i = end
+		case letter(c):
+			end := i
+			for end < len(text) && (letter(text[end]) || text[end] >= '0' && text[end] <= '9') {
+				end++
+			}
+			word := text[i:end]
+			attribute := i > 0 && text[i-1] == '.'
+			switch replacement, known := words[word]; {
+			case known && !attribute:
+				b.WriteString(replacement)
+			case word == "fn" && end < len(text) && text[end] == ':':
+				b.WriteString("fn_") // fn:substringBefore is an alias that only templates know
+				end++
+			default:
+				b.WriteString(word)
+			}
+			i = end
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.String()
+}
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= 0x80
+}
+
+// stringEnd returns the offset after the string that begins at i, or the end of the text when it is not closed.
+func stringEnd(text string, i int) int {
+	quote := text[i]
+	for j := i + 1; j < len(text); j++ {
+		switch {
+		case text[j] == '\\' && quote != '`':
+			j++
+		case text[j] == quote:
+			return j + 1
+		}
+	}
+	return len(text)
+}
+
+// operators are replaced by functions that know what null means.
+var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", ">": "greater", ">=": "greaterOrEqual", "==": "equal", "!=": "unequal"}
+
+// dialect turns the tree of the library into one with the rules of this language. It walks from the leaves to the root.
+type dialect struct{ err *Error }
+
+// Visit implements ast.Visitor.
+func (d *dialect) Visit(node *ast.Node) {
+	at := (*node).Location()
+	replace := func(n ast.Node) {
+		n.SetLocation(at)
+		*node = n
+	}
+	switch n := (*node).(type) {
+	case *ast.CallNode:
+		d.call(n)
+	case *ast.BinaryNode:
+		name, known := operators[n.Operator]
+		switch {
+		case (n.Operator == "==" || n.Operator == "!=") && isNot(n.Left):
+			// NOT a == b means NOT (a == b); for truth values both are the same, so parentheses do not matter.
+			inner := call(name, untruth(n.Left.(*ast.UnaryNode).Node), n.Right)
+			inner.SetLocation(at)
+			replace(&ast.UnaryNode{Operator: "not", Node: truth(inner)})
+		case known:
+			replace(call(name, n.Left, n.Right))
+		case n.Operator == "and", n.Operator == "or", n.Operator == "&&", n.Operator == "||":
+			n.Left, n.Right = truth(n.Left), truth(n.Right)
+		}
+	case *ast.UnaryNode:
+		if isNot(n) {
+			n.Node = truth(n.Node)
+		}
+	case *ast.ConditionalNode:
+		n.Cond = truth(n.Cond)
+	}
+}
+
+func isNot(n ast.Node) bool {
+	u, ok := n.(*ast.UnaryNode)
+	return ok && (u.Operator == "not" || u.Operator == "!")
+}
+
+// call names a function by its whole name, String.append, and hands in the context where it is needed.
+func (d *dialect) call(n *ast.CallNode) {
+	name := ""
+	switch callee := n.Callee.(type) {
+	case *ast.IdentifierNode:
+		name = callee.Value
+	case *ast.MemberNode:
+		space, isName := callee.Node.(*ast.IdentifierNode)
+		property, isText := callee.Property.(*ast.StringNode)
+		if !isName || !isText {
+			return
+		}
+		name = space.Value + "." + property.Value
+	default:
+		return
+	}
+	f, known := function(name)
+	if !known || f.hidden {
+		if d.err == nil {
+			d.err = &Error{Offset: n.Callee.Location().From, Problem: "there is no function " + name + suggestion(name)}
+			if member, ok := n.Callee.(*ast.MemberNode); ok {
+				d.err.Offset = member.Node.Location().From
+			}
+		}
+		return
+	}
+	callee := &ast.IdentifierNode{Value: f.name}
+	callee.SetLocation(n.Callee.Location())
+	n.Callee = callee
+	if f.context {
+		n.Arguments = append([]ast.Node{&ast.IdentifierNode{Value: contextName}}, n.Arguments...)
+	}
+}
+
+func call(name string, arguments ...ast.Node) *ast.CallNode {
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: arguments}
+}
+
+// truth lets null stand where a truth value is wanted.
+func truth(n ast.Node) ast.Node {
+	out := call("truth", untruth(n))
+	out.SetLocation(n.Location())
+	return out
+}
+
+func untruth(n ast.Node) ast.Node {
+	if c, ok := n.(*ast.CallNode); ok {
+		if name, isName := c.Callee.(*ast.IdentifierNode); isName && name.Value == "truth" {
+			return c.Arguments[0]
+		}
+	}
+	return n
+}
+
+// suggestion points to a function that is spelled nearly so.
+func suggestion(name string) string {
+	for _, f := range functions {
+		if !f.hidden && strings.EqualFold(f.name, name) {
+			return "; did you mean " + f.name + "?"
+		}
+	}
+	if _, last, dotted := strings.Cut(name, "."); dotted || last == "" {
+		if last == "" {
+			last = name
+		}
+		for _, f := range functions {
+			if !f.hidden && strings.HasSuffix(strings.ToLower(f.name), "."+strings.ToLower(last)) {
+				return "; did you mean " + f.name + "?"
+			}
+		}
+	}
+	return ""
+}
