@@ -103,7 +103,7 @@ func (e *Extension) clean(out *scim.Resource, v any, opts CleanOptions) error {
 		path := scim.AttrPath{URN: urn, Name: name}
 		a := e.Schema.Attribute(name)
 		if a == nil {
-			if opts.RefuseUnknown && !(opts.Accept.Has(lenient.EchoedSchemas) && scim.EqualName(name, "schemas")) {
+			if opts.RefuseUnknown && (!opts.Accept.Has(lenient.EchoedSchemas) || !scim.EqualName(name, "schemas")) {
 				return invalid(path, "is not defined by the schema")
 			}
 			continue

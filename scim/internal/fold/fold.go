@@ -41,7 +41,7 @@ func Equal(s, t string) bool {
 	if strings.EqualFold(s, t) {
 		return true
 	}
-	return !(isASCII(s) && isASCII(t)) && String(s) == String(t)
+	return (!isASCII(s) || !isASCII(t)) && String(s) == String(t)
 }
 
 // Exact is what caseExact strings are compared by: letter case and width count, but not how accents are composed.
