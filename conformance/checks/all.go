@@ -47,6 +47,8 @@ func All() []conformance.Check {
 		characteristics,
 		customTypes,
 		groups,
+		memberChanges,
+		groupsMore,
 		bulk,
 		errors,
 		traffic,
