@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/internal/wirelog"
@@ -60,8 +62,12 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Document: document(r, version), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy:   "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(), Sent: map[string][]pageExchange{},
-		Took: r.Duration.Round(r.Duration / 1000).String(),
+		Took: r.Duration.Round(10 * time.Millisecond).String(),
 	}
+	// What was found comes first; the areas keep the order of the checks.
+	slices.SortStableFunc(p.Checks, func(a, b Check) int {
+		return cmp.Compare(slices.Index(p.Outcomes, a.Outcome), slices.Index(p.Outcomes, b.Outcome))
+	})
 	for _, name := range areas(r.Checks) {
 		area := pageArea{Name: name}
 		for _, o := range p.Outcomes {

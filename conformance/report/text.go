@@ -256,7 +256,7 @@ func (p *printer) verdict(r *conformance.Result) {
 	case conformance.Findings:
 		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
 		if r.Reason != "" {
-			p.wrapped("", "Incomplete: "+r.Reason+".")
+			p.wrapped("", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")

@@ -1,36 +1,46 @@
 package conform
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/profiles"
+	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 type planCommand struct {
-	URL string `arg:"" help:"Base URL of the SCIM server, such as https://example.com/scim/v2."`
+	address
 	connection
 	selection
-	ReadOnly bool `help:"Plan a run that creates nothing."`
+	limits
 }
 
 // Run discovers what the target offers and prints the plan.
 func (c *planCommand) Run(in *invocation) error {
-	selected, err := c.checks()
+	url, err := c.base()
 	if err != nil {
 		return err
 	}
-	target, err := c.target(c.URL)
+	selected, chosen, err := c.checks()
 	if err != nil {
 		return err
 	}
-	plan, err := conformance.NewPlan(in.ctx, target, conformance.Options{
-		Checks: selected, ReadOnly: c.ReadOnly, Timeout: c.Timeout, RequestTimeout: c.RequestTimeout,
-	})
+	target, err := c.target(url)
+	if err != nil {
+		return err
+	}
+	opts, err := c.options()
+	if err != nil {
+		return err
+	}
+	opts.Checks, opts.Profiles, opts.Timeout, opts.RequestTimeout = selected, chosen, c.Timeout, c.RequestTimeout
+	plan, err := conformance.NewPlan(in.ctx, target, opts)
 	if err != nil {
 		return err
 	}
@@ -63,9 +73,12 @@ type listCommand struct{ selection }
 
 // Run prints the selected checks.
 func (c *listCommand) Run(in *invocation) error {
-	selected, err := c.checks()
+	selected, chosen, err := c.checks()
 	if err != nil {
 		return err
+	}
+	for _, p := range chosen {
+		selected = append(selected, p.Checks()...)
 	}
 	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
 	for _, check := range selected {
@@ -75,7 +88,7 @@ func (c *listCommand) Run(in *invocation) error {
 }
 
 type explainCommand struct {
-	ID string `arg:"" help:"Id of a check, an area, or a clause such as RFC7644-3.5.2-28."`
+	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28."`
 }
 
 // Run explains a check, an area or a clause.
@@ -83,7 +96,11 @@ func (c *explainCommand) Run(in *invocation) error {
 	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
 		return explainClause(in, r)
 	}
-	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(checks.All())
+	all := checks.All()
+	for _, p := range profiles.All() {
+		all = append(all, p.Checks()...)
+	}
+	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(all)
 	if err != nil {
 		return usage("%v; no clause is called so either. \"%s list\" lists the checks", err, in.program)
 	}
@@ -91,7 +108,8 @@ func (c *explainCommand) Run(in *invocation) error {
 		if i > 0 {
 			fmt.Fprintln(in.stdout)
 		}
-		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n\nHow to mend it\n  %s\n\nClauses\n", check.ID, check.Level, check.Title, check.Why, check.Fix)
+		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n\nWho depends on it\n  %s\n\nHow to mend it\n  %s\n\nClauses\n", check.ID, check.Level, check.Title, check.Why,
+			cmp.Or(strings.Join(report.Clients(check), ", "), "no client is known to"), check.Fix)
 		for _, id := range check.Requirements {
 			if r, ok := requirements.Lookup(id); ok {
 				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Level, r.Text)
@@ -101,7 +119,10 @@ func (c *explainCommand) Run(in *invocation) error {
 		for _, n := range check.Needs {
 			needs = append(needs, string(n))
 		}
-		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", orNothing(strings.Join(needs, ", ")), plural(check.Requests, "request"))
+		if len(check.Requirements) == 0 {
+			fmt.Fprintln(in.stdout, "  none: it is what a client does")
+		}
+		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", cmp.Or(strings.Join(needs, ", "), "nothing"), plural(check.Requests, "request"))
 	}
 	return nil
 }
@@ -134,13 +155,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func orNothing(s string) string {
-	if s == "" {
-		return "nothing"
-	}
-	return s
-}
-
 type cleanupCommand struct {
 	Journal string `arg:"" help:"Journal of the run." type:"path"`
 	connection
@@ -171,5 +185,13 @@ type versionCommand struct{}
 // Run prints the module version and the revision it was built from, as far as the build recorded them.
 func (versionCommand) Run(in *invocation) error {
 	_, err := fmt.Fprintln(in.stdout, frame.Build(in.program))
+	return err
+}
+
+type schemaCommand struct{}
+
+// Run prints the JSON Schema of the JSON report.
+func (schemaCommand) Run(in *invocation) error {
+	_, err := in.stdout.Write(report.Schema())
 	return err
 }

@@ -1,4 +1,4 @@
-// Package conform holds the commands of the conformance suite: run, plan, list, explain and cleanup. They are the whole of
+// Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint and cleanup. They are the whole of
 // the program scim-conformance and one command group of scimwright. What is tested and how is the business of package
 // conformance; this package reads arguments, prints, and chooses exit codes.
 package conform
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
@@ -34,9 +35,12 @@ type commands struct {
 	Plan    planCommand    `cmd:"" help:"Say what a run would do, without writing anything to the server."`
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
+	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: what is new, mended, still there or not observed."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
+	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
+	Config      string           `help:"YAML or JSON file with flags by their long names. The command line and the environment outweigh it." type:"path" placeholder:"FILE"`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
@@ -55,21 +59,20 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // Run runs the command that args name and returns the exit code. Program is what a user types before the arguments. When ctx
 // ends, a run stops, cleans up and reports how far it came.
 func Run(ctx context.Context, program string, args []string, stdout, stderr io.Writer) int {
+	args = frame.Arguments(args)
 	var cmds commands
-	var exit *int // set when kong answers by itself, as for --help
-	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)},
-		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
-			if exit == nil {
-				exit = &code
-			}
-		}))
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", program, err)
-		return ExitUsage
+	parsed, done, err := parse(&cmds, program, args, stdout, stderr)
+	if err == nil && done == nil && cmds.Config != "" {
+		// Only now is it known where the settings are: they become the defaults of a second reading.
+		path := cmds.Config
+		var s settings
+		if s, err = readSettings(path); err == nil {
+			cmds = commands{}
+			parsed, done, err = parse(&cmds, program, args, stdout, stderr, s.apply(path))
+		}
 	}
-	parsed, err := parser.Parse(frame.Arguments(args))
-	if exit != nil {
-		return *exit
+	if done != nil {
+		return *done
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
@@ -90,6 +93,25 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return ExitUntested
 	}
+}
+
+// parse reads the arguments. Done is the exit code when that already answered them, as --help does.
+func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
+	options := append([]kong.Option{
+		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"),
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs()},
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
+			if done == nil {
+				done = &code
+			}
+		}),
+	}, more...)
+	parser, err := kong.New(cmds, options...)
+	if err != nil {
+		return nil, nil, err
+	}
+	parsed, err = parser.Parse(args)
+	return parsed, done, err
 }
 
 // isTerminal tells whether a person is looking.

@@ -128,15 +128,22 @@ func TestATargetThatWantsATokenSaysSo(t *testing.T) {
 }
 
 // A target that answers discovery and hangs afterwards ends the run long before every check has waited for it.
+const emptyList = `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`
+
 func TestATargetThatHangsLaterEndsTheRunInTime(t *testing.T) {
 	config := `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`
 	seen := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if seen++; seen > 5 {
+			_, _ = io.Copy(io.Discard, r.Body) // or nobody notices that the client has gone
 			<-r.Context().Done()
 			return
 		}
-		handler(200, "application/scim+json", config)(w, r)
+		answer := emptyList
+		if r.URL.Path == "/ServiceProviderConfig" {
+			answer = config
+		}
+		handler(200, "application/scim+json", answer)(w, r)
 	}))
 	defer server.Close()
 	start := time.Now()
@@ -154,12 +161,12 @@ func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
 		says string
 	}{
 		"an unknown command":           {[]string{"test"}, "unexpected argument"},
-		"no URL":                       {[]string{"run"}, "expected"},
+		"no URL":                       {[]string{"run"}, "no base URL is given"},
 		"an unknown flag":              {[]string{"run", "http://localhost", "--fast"}, "unknown flag"},
 		"no URL but a word":            {[]string{"run", "localhost"}, "not an absolute http or https URL"},
 		"a URL with a query":           {[]string{"run", "http://localhost?x=1"}, "query"},
-		"an unknown check":             {[]string{"run", "http://localhost", "--only", "filter.equal"}, "no check and no area"},
-		"an unknown area to skip":      {[]string{"run", "http://localhost", "--skip", "filters"}, "no check and no area"},
+		"an unknown check":             {[]string{"run", "http://localhost", "--only", "filter.equal"}, "no check, area, level, section or clause"},
+		"an unknown area to skip":      {[]string{"run", "http://localhost", "--skip", "filters"}, "no check, area, level, section or clause"},
 		"an unknown level":             {[]string{"run", "http://localhost", "--level", "severe"}, "no level"},
 		"nothing selected":             {[]string{"run", "http://localhost", "--only", "auth", "--skip", "auth"}, "no check to run"},
 		"writes without consent":       {[]string{"run", "https://scim.example.com/v2"}, "--yes-write"},
@@ -173,7 +180,7 @@ func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
 		"an unknown format":            {[]string{"run", "http://localhost", "--format", "xml"}, "--format"},
 		"a command without its URL":    {[]string{"run"}, `Try "scim-conformance run --help".`},
 		"a clause that is not there":   {[]string{"explain", "RFC9999-1"}, "no clause is called so either"},
-		"an unknown check to explain":  {[]string{"explain", "nothing.at-all"}, "no check and no area"},
+		"an unknown check to explain":  {[]string{"explain", "nothing.at-all"}, "no check, area, level, section or clause"},
 		"a journal that is not there":  {[]string{"cleanup", filepath.Join(dir, "none.journal")}, "journal"},
 		"a token with a line break":    {[]string{"run", "http://localhost", "--token", "abc\n"}, "line break"},
 		"a journal that is not a file": {[]string{"cleanup", noCertificate}, "not a journal"},

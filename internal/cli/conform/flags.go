@@ -1,71 +1,147 @@
 package conform
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/profiles"
 )
 
-// connection is how the target is reached.
-type connection struct {
-	Token          string        `help:"Bearer token." env:"SCIM_TOKEN" placeholder:"TOKEN"`
-	Header         []string      `help:"Header to send with every request; may be repeated." sep:"none" placeholder:"'NAME: VALUE'"`
-	CAFile         string        `help:"PEM file with certificates to trust beside those of the system." type:"path" placeholder:"FILE"`
-	Timeout        time.Duration `help:"Time limit of the whole command, cleaning up included." default:"5m"`
-	RequestTimeout time.Duration `help:"Time limit of one request." default:"15s"`
+// address is the target's base URL, as the argument or, for configuration files, as a flag.
+type address struct {
+	URL     string `arg:"" optional:"" help:"Base URL of the SCIM server, such as https://example.com/scim/v2."`
+	BaseURL string `name:"url" help:"The base URL, where the argument is not given." env:"SCIM_URL" placeholder:"URL"`
 }
 
-// target builds the target from the flags. Its URL may be "" when a journal names it.
-func (c connection) target(url string) (conformance.Target, error) {
-	target := conformance.Target{URL: url, Token: c.Token, Header: http.Header{}}
-	if c.Timeout <= 0 || c.RequestTimeout <= 0 {
-		return target, usage("--timeout and --request-timeout must be positive")
+func (a address) base() (string, error) {
+	switch {
+	case a.URL != "":
+		return a.URL, nil
+	case a.BaseURL != "":
+		return a.BaseURL, nil
 	}
-	if strings.ContainsAny(c.Token, "\r\n") {
-		return target, usage("the token contains a line break; was it read from a file with one at its end?")
-	}
-	for _, h := range c.Header {
-		name, value, found := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !found || name == "" || strings.ContainsAny(name, " \t") || strings.ContainsAny(h, "\r\n") {
-			return target, usage("--header %q is not of the form 'Name: value'", name)
-		}
-		target.Header.Add(name, strings.TrimSpace(value))
-	}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return target, usage("--ca-file cannot be read: %v", err)
-		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return target, usage("--ca-file %s holds no certificate in PEM form", c.CAFile)
-		}
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-		target.Transport = transport
-	}
-	return target, nil
+	return "", usage("no base URL is given: name the SCIM server, such as https://example.com/scim/v2")
 }
 
 // selection is which checks are meant.
 type selection struct {
-	Only  []string `help:"Only these checks or areas, separated by commas." placeholder:"ID,..."`
-	Skip  []string `help:"Not these checks or areas, separated by commas." placeholder:"ID,..."`
-	Level string   `help:"Weakest level that is checked: must, should, interop or may." default:"may"`
+	Only    []string `help:"Only these: ids, areas, levels, clauses or sections such as RFC7644-3.5.2, separated by commas." placeholder:"ID,..."`
+	Skip    []string `help:"Not these; as with --only." placeholder:"ID,..."`
+	Level   string   `help:"Weakest level that is checked: must, should, interop or may." default:"may"`
+	Profile []string `help:"Clients whose provisioning is tried: ${profiles}; rfc stands for the checks of the RFCs. Without rfc, only the clients." placeholder:"CLIENT,..." default:"rfc"`
 }
 
-func (s selection) checks() ([]conformance.Check, error) {
-	return conformance.Selection{Only: s.Only, Skip: s.Skip, Level: conformance.Level(s.Level)}.Apply(checks.All())
+// rfc is the profile that stands for the checks themselves.
+const rfc = "rfc"
+
+// checks returns what was selected of the checks and of the profiles.
+func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) {
+	var chosen []conformance.Profile
+	withChecks := false
+	for _, id := range s.Profile {
+		if strings.EqualFold(id, rfc) {
+			withChecks = true
+			continue
+		}
+		p, err := profileNamed(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		chosen = append(chosen, p...)
+	}
+	if len(s.Profile) == 0 {
+		withChecks = true
+	}
+	if !withChecks {
+		if len(s.Only)+len(s.Skip) > 0 {
+			return nil, nil, usage("--only and --skip select checks: add rfc to --profile, or leave them out")
+		}
+		return nil, chosen, nil
+	}
+	selected, err := conformance.Selection{Only: s.Only, Skip: s.Skip, Level: conformance.Level(s.Level)}.Apply(checks.All())
+	return selected, chosen, err
+}
+
+func profileNamed(id string) ([]conformance.Profile, error) {
+	if strings.EqualFold(id, "all") {
+		return profiles.All(), nil
+	}
+	for _, p := range profiles.All() {
+		if strings.EqualFold(p.ID, id) {
+			return []conformance.Profile{p}, nil
+		}
+	}
+	return nil, usage("no profile is called %q: profiles are %s", id, profileIDs())
+}
+
+func profileIDs() string {
+	ids := []string{rfc}
+	for _, p := range profiles.All() {
+		ids = append(ids, p.ID)
+	}
+	return strings.Join(append(ids, "all"), ", ")
+}
+
+// limits are the bounds of a run.
+type limits struct {
+	ReadOnly     bool          `help:"Create nothing; run only the checks that need no objects of their own."`
+	Rate         float64       `help:"Most requests per second. A 429 with its Retry-After is waited out in any case." placeholder:"N"`
+	MaxRequests  int           `help:"Most requests to send; cleaning up is not bounded." default:"10000"`
+	Concurrency  int           `help:"Most requests in flight at once. Only checks of concurrency send more than one." default:"8"`
+	Settle       time.Duration `help:"How long to wait for what was written to become visible; the wait is measured once and reported. 0 waits for nothing." default:"5s"`
+	UserDomain   string        `help:"Domain of the user names and addresses that are made up." default:"example.com"`
+	Attributes   string        `help:"YAML or JSON file with what creating takes on this server, by resource type: {User: {userType: staff}}." type:"path" placeholder:"FILE"`
+	ResourceType []string      `help:"Only these resource types, by name, separated by commas." placeholder:"NAME,..."`
+}
+
+// options turns the flags into the options of a run.
+func (l limits) options() (conformance.Options, error) {
+	opts := conformance.Options{
+		ReadOnly: l.ReadOnly, Rate: l.Rate, MaxRequests: l.MaxRequests, Concurrency: l.Concurrency, Settle: l.Settle,
+		UserDomain: l.UserDomain, ResourceTypes: l.ResourceType,
+	}
+	for _, bound := range []struct {
+		flag string
+		ok   bool
+	}{
+		{"--rate must not be negative", l.Rate >= 0}, {"--max-requests must be positive", l.MaxRequests > 0},
+		{"--concurrency must be positive", l.Concurrency > 0}, {"--settle must not be negative", l.Settle >= 0},
+		{"--user-domain must be a domain such as example.com", l.UserDomain != "" && !strings.ContainsAny(l.UserDomain, "@ /\"")},
+	} {
+		if !bound.ok {
+			return opts, usage("%s", bound.flag)
+		}
+	}
+	if l.Attributes != "" {
+		attributes, err := readAttributes(l.Attributes)
+		if err != nil {
+			return opts, err
+		}
+		opts.Attributes = attributes
+	}
+	return opts, nil
+}
+
+// lines is a flag that may be repeated; in the environment and in a configuration file its values stand on lines of their own.
+type lines []string
+
+// Decode implements kong.MapperValue.
+func (l *lines) Decode(ctx *kong.DecodeContext) error {
+	var value string
+	if err := ctx.Scan.PopValueInto("value", &value); err != nil {
+		return err
+	}
+	for line := range strings.Lines(value) {
+		if line = strings.TrimSpace(line); line != "" {
+			*l = append(*l, line)
+		}
+	}
+	return nil
 }
 
 func usage(format string, args ...any) error {

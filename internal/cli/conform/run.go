@@ -3,7 +3,6 @@ package conform
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,69 +15,80 @@ import (
 )
 
 type runCommand struct {
-	URL string `arg:"" help:"Base URL of the SCIM server, such as https://example.com/scim/v2."`
+	address
 	connection
 	selection
-	ReadOnly    bool   `help:"Create nothing; run only the checks that need no objects of their own."`
-	YesWrite    bool   `help:"Consent to creating and removing test objects on a server that is not this machine."`
-	MaxRequests int    `help:"Most requests to send; cleaning up is not bounded." default:"5000"`
-	Journal     string `help:"File that lists what was created, for cleanup after a crash. Removed when nothing is left. Defaults to a new file in the directory for temporary files." type:"path" placeholder:"FILE"`
-	Format      string `help:"Format of the report on standard output: text or json." enum:"text,json" default:"text"`
-	JSON        string `help:"Write the JSON report to this file as well." type:"path" placeholder:"FILE"`
-	Skipped     bool   `help:"List skipped checks with their reasons in the text report."`
-	Color       string `help:"Colours in the text report: auto, always or never." enum:"auto,always,never" default:"auto"`
+	limits
+	outputs
+	waiving
+	YesWrite bool   `help:"Consent to creating and removing test objects on a server that is not this machine."`
+	Journal  string `help:"File that lists what was created, for cleanup after a crash. Removed when nothing is left. Defaults to a new file in the directory for temporary files." type:"path" placeholder:"FILE"`
+	Format   string `help:"Form of the report on standard output: text, json, none or any other of --output." enum:"${formats}" default:"text"`
+	Skipped  bool   `help:"List skipped checks with their reasons in the text report."`
+	Color    string `help:"Colours in the text report: auto, always or never. NO_COLOR is honoured." enum:"auto,always,never" default:"auto"`
+	NoColor  string `name:"no-color-environment" hidden:"" env:"NO_COLOR"`
+	Quiet    bool   `short:"q" help:"No progress on the terminal, and no reports on standard output but the verdict."`
 }
 
 // Run tests the target and prints the report.
 func (c *runCommand) Run(in *invocation) error {
-	selected, err := c.checks()
+	url, err := c.base()
 	if err != nil {
 		return err
 	}
-	target, err := c.target(c.URL)
+	selected, chosen, err := c.checks()
 	if err != nil {
 		return err
 	}
-	if c.MaxRequests < 1 {
-		return usage("--max-requests must be positive")
+	target, err := c.target(url)
+	if err != nil {
+		return err
 	}
-	opts := conformance.Options{
-		Checks: selected, ReadOnly: c.ReadOnly, AllowWrites: c.YesWrite, MaxRequests: c.MaxRequests,
-		Timeout: c.Timeout, RequestTimeout: c.RequestTimeout, Journal: c.journal(),
+	opts, err := c.options()
+	if err != nil {
+		return err
 	}
-	var jsonFile *os.File
-	if c.JSON != "" {
-		// Before the run: nobody wants to learn afterwards that the report has no place.
-		if jsonFile, err = os.Create(c.JSON); err != nil {
-			return usage("--json cannot be written: %v", err)
-		}
-		defer jsonFile.Close()
+	accepted, err := c.read()
+	if err != nil {
+		return err
+	}
+	opts.Checks, opts.Profiles, opts.AllowWrites, opts.Timeout, opts.RequestTimeout, opts.Journal = selected, chosen, c.YesWrite, c.Timeout, c.RequestTimeout, c.journal()
+	files, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer closeAll(files)
+	opts.Record = wantTraffic(files)
+	if form, ok := report.WriterNamed(c.Format); ok && form.Traffic {
+		opts.Record = true
 	}
 	opts.JournalStarted = func(path string) {
-		fmt.Fprintf(in.stderr, "Should this run be killed, remove what it created with: %s\n", c.cleanup(in.program, path))
+		if !c.Quiet {
+			fmt.Fprintf(in.stderr, "Should this run be killed, remove what it created with: %s\n", c.cleanup(in.program, path))
+		}
 	}
-	if isTerminal(in.stderr) {
+	if isTerminal(in.stderr) && !c.Quiet {
 		opts.Progress = progress(in.stderr)
 	}
 	result, err := conformance.Run(in.ctx, target, opts)
 	if result == nil {
 		return consent(err)
 	}
+	accepted.Apply(result, time.Now(), c.WaiversStrict)
 	if opts.Progress != nil {
 		fmt.Fprint(in.stderr, clearLine)
 	}
-	if jsonFile != nil {
-		if err := report.JSON(jsonFile, result, frame.Version()); err != nil {
-			return fmt.Errorf("the JSON report could not be written: %w", err)
-		}
-	}
-	if reportErr := c.print(in, result); reportErr != nil {
-		return fmt.Errorf("the report could not be written: %w", reportErr)
+	if reportErr := errors.Join(writeAll(files, result), c.print(in, result)); reportErr != nil {
+		return reportErr
 	}
 	if err != nil {
 		return err
 	}
-	switch result.Verdict {
+	return verdictCode(result.Verdict)
+}
+
+func verdictCode(v conformance.Verdict) error {
+	switch v {
 	case conformance.Clean:
 		return nil
 	case conformance.Findings:
@@ -99,19 +109,32 @@ func (c *runCommand) journal() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("scim-conformance-%s-%d.journal", time.Now().Format("20060102-150405"), os.Getpid()))
 }
 
-// cleanup is the command line that removes what a journal lists, to be pasted into a shell. It names the variable that the
-// token is read from, never the token.
+// cleanup is the command line that removes what a journal lists, to be pasted into a shell. It names the variables that
+// secrets are read from, never the secrets.
 func (c *runCommand) cleanup(program, journal string) string {
 	words := []string{program, "cleanup", quote(journal)}
 	if c.Token != "" {
 		words = append(words, `--token "$SCIM_TOKEN"`)
 	}
+	if c.Basic != "" {
+		words = append(words, `--basic "$SCIM_BASIC"`)
+	}
+	if c.OAuthSecret != "" {
+		words = append(words, `--oauth-client-secret "$SCIM_OAUTH_CLIENT_SECRET"`)
+	}
 	for _, h := range c.Header {
 		name, _, _ := strings.Cut(h, ":")
 		words = append(words, "--header "+quote(name+": ..."))
 	}
-	if c.CAFile != "" {
-		words = append(words, "--ca-file "+quote(c.CAFile))
+	for _, flag := range []struct{ name, value string }{
+		{"--ca-file", c.CAFile}, {"--client-cert", c.ClientCert}, {"--client-key", c.ClientKey}, {"--oauth-token-url", c.OAuthTokenURL}, {"--oauth-client-id", c.OAuthClientID},
+	} {
+		if flag.value != "" {
+			words = append(words, flag.name+" "+quote(flag.value))
+		}
+	}
+	for _, scope := range c.OAuthScope {
+		words = append(words, "--oauth-scope "+quote(scope))
 	}
 	return strings.Join(words, " ")
 }
@@ -128,13 +151,20 @@ func quote(word string) string {
 
 func (c *runCommand) print(in *invocation, r *conformance.Result) error {
 	w := in.stdout
-	if c.Format == "json" {
-		return report.JSON(w, r, frame.Version())
+	switch {
+	case c.Format == "none":
+		return nil
+	case c.Quiet:
+		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn))
+		return err
+	case c.Format == "text":
+		return report.Text(w, r, report.TextOptions{
+			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), Skipped: c.Skipped,
+			Cleanup: func(journal string) string { return c.cleanup(in.program, journal) },
+		})
 	}
-	return report.Text(w, r, report.TextOptions{
-		Color: c.Color == "always" || c.Color == "auto" && isTerminal(w), Skipped: c.Skipped,
-		Cleanup: func(journal string) string { return c.cleanup(in.program, journal) },
-	})
+	form, _ := report.WriterNamed(c.Format) // kong has checked the name
+	return form.Write(w, r, frame.Version())
 }
 
 // consent names the flags in the refusal that the library words without them.
@@ -143,13 +173,4 @@ func consent(err error) error {
 		return usage("%v: pass --yes-write, or --read-only", err)
 	}
 	return err
-}
-
-const clearLine = "\r\x1b[K"
-
-// progress shows the check that was just done on one line of a terminal.
-func progress(w io.Writer) func(int, int, conformance.CheckResult) {
-	return func(done, planned int, r conformance.CheckResult) {
-		fmt.Fprintf(w, clearLine+"%d/%d %s", done, planned, r.Check.ID)
-	}
 }

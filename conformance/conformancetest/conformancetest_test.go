@@ -1,0 +1,75 @@
+package conformancetest_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/conformancetest"
+)
+
+// probe is a check that asks for one path.
+func probe(id, path string, want int) conformance.Check {
+	return conformance.Check{ID: id, Title: "asks for " + path, Level: conformance.Must, Fix: "look there", Run: func(ctx context.Context, t *conformance.T) {
+		t.Expect("status", want, t.Get(ctx, path).Status)
+	}}
+}
+
+func options(checks ...conformance.Check) conformancetest.Options {
+	return conformancetest.Options{Prefix: "/scim/v2/", Suite: conformance.Options{Checks: checks}}
+}
+
+func TestAHandlerThatDoesWhatIsAskedPasses(t *testing.T) {
+	r := conformancetest.Run(t, myServer, options(probe("x.config", "/ServiceProviderConfig", 200), probe("x.users", "/Users", 404)))
+	require.Equal(t, conformance.Clean, r.Verdict)
+}
+
+// The tests that have to fail run in a process of their own: nothing else shows that a test fails.
+func TestAFindingFailsItsSubtestAndAnUntestableHandlerTheTest(t *testing.T) {
+	run := func(mode string) string {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestInAProcessOfItsOwn$", "-test.v")
+		cmd.Env = append(os.Environ(), "CONFORMANCETEST_MODE="+mode)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err, string(out))
+		return string(out)
+	}
+	out := run("finding")
+	for _, part := range []string{"--- FAIL: TestInAProcessOfItsOwn/x.users", "--- PASS: TestInAProcessOfItsOwn/x.config", "expected 200, got 404", "GET http://127.0.0.1/scim/v2/Users", "mend it: look there"} {
+		require.Contains(t, out, part)
+	}
+	require.Contains(t, run("panic"), "the handler could not be tested")
+	require.Contains(t, run("waivers"), "the waivers cannot be read")
+}
+
+func TestInAProcessOfItsOwn(t *testing.T) {
+	switch os.Getenv("CONFORMANCETEST_MODE") {
+	case "":
+		t.Skip("only as a process of its own")
+	case "finding":
+		conformancetest.Run(t, myServer, options(probe("x.config", "/ServiceProviderConfig", 200), probe("x.users", "/Users", 200)))
+	case "panic":
+		conformancetest.Run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") }), options(probe("x.users", "/Users", 200)))
+	case "waivers":
+		o := options(probe("x.users", "/Users", 200))
+		o.Waivers = filepath.Join(t.TempDir(), "none")
+		conformancetest.Run(t, myServer, o)
+	}
+}
+
+func TestAHandlerThatHangsDoesNotHoldTheRequest(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/", nil)
+	require.NoError(t, err)
+	_, err = conformancetest.Transport(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })).RoundTrip(r)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}

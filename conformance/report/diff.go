@@ -1,0 +1,89 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// Parse reads a JSON report of this format.
+func Parse(data []byte) (Document, error) {
+	var d Document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("this is no JSON report of the suite: %w", err)
+	}
+	if d.Tool != "scim-conformance" || d.Format != Format {
+		return d, fmt.Errorf("this is no JSON report of the suite in format %d", Format)
+	}
+	return d, nil
+}
+
+// A Change is a check that has, or had, a finding.
+type Change struct {
+	ID, Title string
+	// Before and After are its outcomes; "absent" when the check was not in that run.
+	Before, After conformance.Outcome
+	// Reason says why it is not observed any more.
+	Reason string
+}
+
+// Absent is the outcome of a check that a run does not have.
+const Absent conformance.Outcome = "absent"
+
+// A Difference is what changed between two runs, each check in one group, in the order of the later run.
+type Difference struct {
+	// New has findings that were not there before, or weighed less. Mended were there and are seen to be gone. Unobserved were
+	// there, and the later run does not tell. Still have not changed.
+	New, Mended, Unobserved, Still []Change
+}
+
+// Compare tells what changed from one run to the next, by check. Waived findings count as none.
+func Compare(before, after Document) Difference {
+	var d Difference
+	was := map[string]Check{}
+	for _, c := range before.Checks {
+		was[c.ID] = c
+	}
+	seen := map[string]bool{}
+	for _, c := range after.Checks {
+		seen[c.ID] = true
+		old, ran := was[c.ID]
+		change := Change{ID: c.ID, Title: c.Title, Before: Absent, After: c.Outcome}
+		if ran {
+			change.Before = old.Outcome
+		}
+		then, now := gravity(old), gravity(c)
+		switch {
+		case now > then:
+			d.New = append(d.New, change)
+		case then == 0:
+		case now > 0:
+			d.Still = append(d.Still, change)
+		case c.Outcome == conformance.Skip || c.Outcome == conformance.Error:
+			change.Reason = c.Reason
+			d.Unobserved = append(d.Unobserved, change)
+		default:
+			d.Mended = append(d.Mended, change)
+		}
+	}
+	for _, c := range before.Checks {
+		if gravity(c) > 0 && !seen[c.ID] {
+			d.Unobserved = append(d.Unobserved, Change{ID: c.ID, Title: c.Title, Before: c.Outcome, After: Absent, Reason: "the check was not part of the later run"})
+		}
+	}
+	return d
+}
+
+// gravity is how much a check weighs: 0 without a finding that counts.
+func gravity(c Check) int {
+	switch {
+	case c.Waived:
+		return 0
+	case c.Outcome == conformance.Fail:
+		return 2
+	case c.Outcome == conformance.Warn:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,54 @@
+package conform
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/scimwright/scimwright/conformance/report"
+)
+
+type diffCommand struct {
+	Before string `arg:"" help:"JSON report of the earlier run." type:"path"`
+	After  string `arg:"" help:"JSON report of the later run." type:"path"`
+}
+
+// Run compares two reports. New findings are exit code 1.
+func (c *diffCommand) Run(in *invocation) error {
+	before, err := readReport(c.Before)
+	if err != nil {
+		return err
+	}
+	after, err := readReport(c.After)
+	if err != nil {
+		return err
+	}
+	d := report.Compare(before, after)
+	for _, group := range []struct {
+		title   string
+		changes []report.Change
+	}{{"new", d.New}, {"mended", d.Mended}, {"not observed any more", d.Unobserved}, {"still there", d.Still}} {
+		fmt.Fprintf(in.stdout, "%s: %d\n", group.title, len(group.changes))
+		for _, change := range group.changes {
+			fmt.Fprintf(in.stdout, "  %s (%s, was %s): %s\n", change.ID, change.After, change.Before, change.Title)
+			if change.Reason != "" {
+				fmt.Fprintf(in.stdout, "    %s\n", change.Reason)
+			}
+		}
+	}
+	if len(d.New) > 0 {
+		return exitCode(ExitFindings)
+	}
+	return nil
+}
+
+func readReport(path string) (report.Document, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return report.Document{}, usage("the report cannot be read: %v", err)
+	}
+	d, err := report.Parse(data)
+	if err != nil {
+		return d, usage("%s: %v", path, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,327 @@
+package conform
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance/report"
+)
+
+// desk is a target that lets itself be read, remembers what it was asked, and asks for credentials when accept is set.
+type desk struct {
+	mu     sync.Mutex
+	heads  []http.Header
+	accept string // the Authorization header that is right
+}
+
+func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	d.heads = append(d.heads, r.Header.Clone())
+	d.mu.Unlock()
+	switch {
+	case r.URL.Path == "/token":
+		_ = r.ParseForm()
+		id, secret, _ := r.BasicAuth()
+		if id+":"+secret != "client:s3cret-of-the-client" || r.Form.Get("scope") != "scim read" {
+			handler(401, "application/json", `{"error":"invalid_client"}`)(w, r)
+			return
+		}
+		handler(200, "application/json", `{"access_token":"fetched-token-1906","token_type":"bearer","expires_in":3600}`)(w, r)
+	case d.accept != "" && r.Header.Get("Authorization") != d.accept:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401"}`)(w, r)
+	case r.URL.Path == "/ServiceProviderConfig":
+		handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`)(w, r)
+	default:
+		handler(200, "application/scim+json", emptyList)(w, r)
+	}
+}
+
+func (d *desk) asked() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.heads)
+}
+
+// one check that this target passes, so that a run is clean when the connection is right.
+var one = []string{"--read-only", "--only", "read.ignores-unknown-parameters"}
+
+func runOne(t *testing.T, url string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return execute(t, append(append([]string{"run", url}, one...), args...)...)
+}
+
+func newDesk(t *testing.T, accept string) (*desk, string) {
+	t.Helper()
+	d := &desk{accept: accept}
+	server := httptest.NewServer(d)
+	t.Cleanup(server.Close)
+	return d, server.URL
+}
+
+func TestEveryWayToAuthenticate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		accept string
+		args   []string
+	}{
+		"a bearer token":    {"Bearer token-1906", []string{"--token", "token-1906"}},
+		"basic":             {"Basic Z3JhY2U6aG9wcGVyOjE5MDY=", []string{"--basic", "grace:hopper:1906"}},
+		"a header":          {"SSWS abc-1906", []string{"--header", "Authorization: SSWS abc-1906"}},
+		"OAuth credentials": {"Bearer fetched-token-1906", []string{"--oauth-token-url", "URL/token", "--oauth-client-id", "client", "--oauth-client-secret", "s3cret-of-the-client", "--oauth-scope", "scim,read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, url := newDesk(t, tt.accept)
+			args := strings.Split(strings.ReplaceAll(strings.Join(tt.args, "\x00"), "URL", url), "\x00")
+			code, stdout, stderr := runOne(t, url, args...)
+			require.Equal(t, ExitClean, code, stdout+stderr)
+			code, stdout, _ = runOne(t, url)
+			require.Equal(t, ExitUntested, code)
+			require.Contains(t, stdout, "wants credentials")
+		})
+	}
+}
+
+func TestAWrongClientSecretIsSaidInOneSentence(t *testing.T) {
+	_, url := newDesk(t, "Bearer fetched-token-1906")
+	code, stdout, stderr := runOne(t, url, "--oauth-token-url", url+"/token", "--oauth-client-id", "client", "--oauth-client-secret", "wrong-secret-1906")
+	require.Equal(t, ExitUntested, code, stderr)
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "refuses the client credentials: invalid_client")
+	require.NotContains(t, stdout+stderr, "wrong-secret-1906")
+}
+
+// pair writes a self-signed certificate with its key into one file.
+func pair(t *testing.T) (file string, certificate *x509.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	certificate, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	return write(t, "client.pem", string(text)), certificate
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestAClientCertificateIsShown(t *testing.T) {
+	file, certificate := pair(t)
+	server := httptest.NewUnstartedServer(&desk{})
+	pool := x509.NewCertPool()
+	pool.AddCert(certificate)
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	defer server.Close()
+	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	code, stdout, stderr := runOne(t, server.URL, "--ca-file", ca, "--client-cert", file)
+	require.Equal(t, ExitClean, code, stdout+stderr)
+	code, _, _ = runOne(t, server.URL, "--ca-file", ca)
+	require.Equal(t, ExitUntested, code)
+	code, _, stderr = runOne(t, server.URL, "--client-cert", ca)
+	require.Equal(t, ExitUsage, code)
+	require.Contains(t, stderr, "--client-cert")
+}
+
+func TestTheCommandLineOutweighsTheEnvironmentAndThatTheFile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file, environment, argument string
+		want                        string
+	}{
+		"nothing":              {"", "", "", ""},
+		"the file alone":       {"from-file", "", "", "Bearer from-file"},
+		"the environment":      {"from-file", "from-environment", "", "Bearer from-environment"},
+		"the command line":     {"from-file", "from-environment", "from-argument", "Bearer from-argument"},
+		"an argument over all": {"from-file", "", "from-argument", "Bearer from-argument"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, url := newDesk(t, "")
+			text := "url: " + url + "\nread-only: true\nonly: [read.ignores-unknown-parameters]\nheader:\n  - 'X-One: 1'\n  - 'X-Two: 2'\nrequest-timeout: 9s\n"
+			if tt.file != "" {
+				text += "token: " + tt.file + "\n"
+			}
+			args := []string{"run", "--config", write(t, "suite.yaml", text)}
+			if tt.environment != "" {
+				t.Setenv("SCIM_TOKEN", tt.environment)
+			}
+			if tt.argument != "" {
+				args = append(args, "--token", tt.argument)
+			}
+			code, stdout, stderr := execute(t, args...)
+			require.Equal(t, ExitClean, code, stdout+stderr)
+			require.Equal(t, tt.want, d.heads[0].Get("Authorization"))
+			require.Equal(t, "12", d.heads[0].Get("X-One")+d.heads[0].Get("X-Two"))
+		})
+	}
+}
+
+func TestEveryFlagHasAVariable(t *testing.T) {
+	d, url := newDesk(t, "")
+	t.Setenv("SCIM_URL", url)
+	t.Setenv("SCIM_CONFORMANCE_ONLY", "read.ignores-unknown-parameters")
+	t.Setenv("SCIM_CONFORMANCE_READ_ONLY", "true")
+	t.Setenv("SCIM_CONFORMANCE_HEADER", "X-One: 1\nX-Two: 2")
+	t.Setenv("SCIM_CONFORMANCE_FORMAT", "shields")
+	code, stdout, stderr := execute(t, "run")
+	require.Equal(t, ExitClean, code, stdout+stderr)
+	require.Contains(t, stdout, `"message":"1 passed"`)
+	require.Equal(t, "12", d.heads[0].Get("X-One")+d.heads[0].Get("X-Two"))
+}
+
+func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
+	d, url := newDesk(t, "")
+	for name, tt := range map[string]struct {
+		args []string
+		says string
+	}{
+		"a configuration that is not there":    {[]string{"--config", "/no/such/file"}, "--config cannot be read"},
+		"a configuration with an unknown flag": {[]string{"--config", write(t, "c.yaml", "tokn: x")}, `no flag is called "tokn"`},
+		"a configuration with a flag twice":    {[]string{"--config", write(t, "c.yaml", "token: x\ntoken: y")}, "no YAML or JSON object of flags"},
+		"a configuration that is a list":       {[]string{"--config", write(t, "c.yaml", "- token")}, "no YAML or JSON object of flags"},
+		"a configuration with an object":       {[]string{"--config", write(t, "c.yaml", "token: {a: b}")}, "token: the value must be"},
+		"a configuration with a bad value":     {[]string{"--config", write(t, "c.yaml", "timeout: soon")}, "--timeout"},
+		"two kinds of credentials":             {[]string{"--token", "abcdefgh", "--basic", "a:b"}, "more than one kind of credentials"},
+		"basic without a colon":                {[]string{"--basic", "grace"}, "user:password"},
+		"OAuth without a secret":               {[]string{"--oauth-token-url", url, "--oauth-client-id", "x"}, "--oauth-client-secret"},
+		"OAuth without an endpoint":            {[]string{"--oauth-client-id", "x"}, "--oauth-token-url"},
+		"a key without a certificate":          {[]string{"--client-key", "x"}, "--client-cert"},
+		"an unknown profile":                   {[]string{"--profile", "octa"}, `no profile is called "octa"`},
+		"a selection for a client":             {[]string{"--profile", "okta"}, "--only and --skip select checks"},
+		"an unknown form":                      {[]string{"--output", "pdf=x.pdf"}, `no form is called "pdf"`},
+		"a form without a file":                {[]string{"--output", "html"}, "FORM=FILE"},
+		"a form without a place":               {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
+		"attributes that are not there":        {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
+		"attributes of an unknown type":        {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
+		"attributes that are none":             {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
+		"waivers that are not there":           {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
+		"waivers of an unknown check":          {[]string{"--waivers", write(t, "w.yaml", "waivers: [{check: a.b, reason: c}]")}, "no check has this id"},
+		"strict without waivers":               {[]string{"--waivers-strict"}, "--waivers-strict needs --waivers"},
+		"a negative rate":                      {[]string{"--rate=-1"}, "--rate"},
+		"no concurrency":                       {[]string{"--concurrency", "0"}, "--concurrency"},
+		"an address for a domain":              {[]string{"--user-domain", "a@b"}, "--user-domain"},
+		"a section that no check is about":     {[]string{"--skip", "RFC7644-99"}, "no check, area, level, section or clause"},
+		"a header without its name":            {[]string{"--header", ": x"}, "--header"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := runOne(t, url, tt.args...)
+			require.Equal(t, ExitUsage, code, stdout)
+			require.Contains(t, stderr, tt.says)
+			require.Empty(t, stdout)
+		})
+	}
+	require.Zero(t, d.asked(), "nothing was sent")
+}
+
+func TestAllReportsAtOnce(t *testing.T) {
+	_, url := newDesk(t, "")
+	dir := t.TempDir()
+	args := []string{"--json", filepath.Join(dir, "json2")}
+	for _, w := range report.Writers() {
+		args = append(args, "--output", w.Name+"="+filepath.Join(dir, w.Name))
+	}
+	code, stdout, stderr := runOne(t, url, args...)
+	require.Equal(t, ExitClean, code, stdout+stderr)
+	for _, w := range report.Writers() {
+		data, err := os.ReadFile(filepath.Join(dir, w.Name))
+		require.NoError(t, err)
+		require.NotEmpty(t, data, w.Name)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "har"))
+	require.NoError(t, err)
+	require.Contains(t, string(data), "/ServiceProviderConfig", "the archive has discovery too")
+
+	code, stdout, _ = execute(t, "schema")
+	require.Zero(t, code)
+	require.True(t, json.Valid([]byte(stdout)))
+}
+
+func TestProgressIsForTerminalsAndQuietIsQuiet(t *testing.T) {
+	_, url := newDesk(t, "")
+	_, stdout, stderr := runOne(t, url)
+	require.NotContains(t, stdout+stderr, "\x1b", "a pipe gets neither colours nor a progress bar")
+	code, stdout, stderr := runOne(t, url, "-q")
+	require.Equal(t, ExitClean, code)
+	require.Empty(t, stderr)
+	require.Equal(t, url+": clean, 0 failed, 0 warned\n", stdout)
+	code, stdout, _ = runOne(t, url, "--format", "none")
+	require.Equal(t, ExitClean, code)
+	require.Empty(t, stdout)
+}
+
+func TestWaiversOfTheCommandLine(t *testing.T) {
+	_, url := newDesk(t, "") // its configuration says next to nothing
+	run := func(args ...string) (int, string) {
+		code, stdout, stderr := execute(t, append([]string{"run", url, "--read-only", "--only", "discovery.service-provider-config"}, args...)...)
+		return code, stdout + stderr
+	}
+	code, out := run()
+	require.Equal(t, ExitFindings, code, out)
+	waive := func(expires string) string {
+		return write(t, "w.yaml", fmt.Sprintf("waivers:\n  - check: discovery.service-provider-config\n    reason: a proxy does it\n    expires: %s\n", expires))
+	}
+	code, out = run("--waivers", waive("2999-01-01"))
+	require.Equal(t, ExitClean, code, out)
+	require.Contains(t, out, "a proxy does it")
+	code, out = run("--waivers", waive("2020-01-01"))
+	require.Equal(t, ExitFindings, code)
+	require.Contains(t, out, "expired on 2020-01-01")
+}
+
+func TestDiffTellsWhatIsNewMendedUnobservedAndStillThere(t *testing.T) {
+	doc := func(outcomes ...string) string {
+		var checks []string
+		for _, o := range outcomes {
+			id, outcome, _ := strings.Cut(o, "=")
+			checks = append(checks, fmt.Sprintf(`{"id":%q,"title":"about %s","outcome":%q}`, id, id, outcome))
+		}
+		return write(t, "r.json", `{"format":1,"tool":"scim-conformance","checks":[`+strings.Join(checks, ",")+`]}`)
+	}
+	before := doc("a.still=fail", "a.mended=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass", "a.fine=pass")
+	after := doc("a.still=fail", "a.mended=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info", "a.added=fail")
+	code, stdout, _ := execute(t, "diff", before, after)
+	require.Equal(t, ExitFindings, code)
+	var lines []string
+	for line := range strings.Lines(stdout) {
+		line, _, _ = strings.Cut(line, "): ")
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	require.Equal(t, []string{
+		"new: 3", "a.worse (fail, was warn", "a.new (warn, was pass", "a.added (fail, was absent",
+		"mended: 1", "a.mended (pass, was warn",
+		"not observed any more: 2", "a.skipped (skip, was fail", "a.gone (absent, was warn", "the check was not part of the later run",
+		"still there: 2", "a.still (fail, was fail", "a.better (warn, was fail",
+	}, lines)
+	code, _, _ = execute(t, "diff", after, after)
+	require.Equal(t, ExitClean, code, "what is still there is not new")
+
+	for _, bad := range []string{write(t, "x", "{}"), write(t, "x", `{"format":2,"tool":"scim-conformance"}`), write(t, "x", "no"), "/no/such/file"} {
+		code, stdout, stderr := execute(t, "diff", before, bad)
+		require.Equal(t, ExitUsage, code, stdout)
+		require.NotEmpty(t, stderr)
+	}
+}

@@ -1,0 +1,114 @@
+package conform
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/cli/frame"
+)
+
+// outputs are the reports that go into files.
+type outputs struct {
+	Output lines  `short:"o" help:"Write a report to a file; may be repeated. Forms: ${forms}." placeholder:"FORM=FILE"`
+	JSON   string `help:"The same as --output json=FILE." type:"path" placeholder:"FILE"`
+}
+
+// An outputFile is a report that has its place.
+type outputFile struct {
+	form report.Writer
+	file *os.File
+}
+
+// open makes the files before the run: nobody wants to learn afterwards that a report has no place.
+func (o outputs) open() (files []outputFile, err error) {
+	type place struct{ flag, form, path string }
+	var places []place
+	if o.JSON != "" {
+		places = append(places, place{"--json", "json", o.JSON})
+	}
+	for _, w := range o.Output {
+		form, path, found := strings.Cut(w, "=")
+		if !found || path == "" {
+			return nil, usage("--output %q is not of the form FORM=FILE; forms are %s", w, forms())
+		}
+		places = append(places, place{"--output " + form, form, path})
+	}
+	defer func() {
+		if err != nil {
+			closeAll(files)
+		}
+	}()
+	for _, p := range places {
+		form, known := report.WriterNamed(p.form)
+		if !known {
+			return files, usage("--output: no form is called %q; forms are %s", p.form, forms())
+		}
+		file, err := os.Create(p.path)
+		if err != nil {
+			return files, usage("%s cannot be written: %v", p.flag, err)
+		}
+		files = append(files, outputFile{form, file})
+	}
+	return files, nil
+}
+
+// forms names the forms of the report.
+func forms() string {
+	var names []string
+	for _, w := range report.Writers() {
+		names = append(names, w.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// wantTraffic tells whether a report shows every exchange.
+func wantTraffic(files []outputFile) bool {
+	for _, f := range files {
+		if f.form.Traffic {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes all reports, also when one of them fails.
+func writeAll(files []outputFile, r *conformance.Result) error {
+	var all error
+	for _, f := range files {
+		err := f.form.Write(f.file, r, frame.Version())
+		if err = errors.Join(err, f.file.Close()); err != nil {
+			all = errors.Join(all, fmt.Errorf("the %s report could not be written: %w", f.form.Name, err))
+		}
+	}
+	return all
+}
+
+func closeAll(files []outputFile) {
+	for _, f := range files {
+		f.file.Close()
+	}
+}
+
+// progress shows how far a run is on one line of a terminal.
+func progress(w io.Writer) func(int, int, conformance.CheckResult) {
+	found := 0
+	return func(done, planned int, r conformance.CheckResult) {
+		if (r.Outcome == conformance.Fail || r.Outcome == conformance.Warn) && !r.Waived() {
+			found++
+		}
+		const width = 24
+		full := width * done / max(planned, 1)
+		id := r.Check.ID
+		if len(id) > 32 {
+			id = id[:31] + "…"
+		}
+		fmt.Fprintf(w, clearLine+"[%s%s] %d/%d, found %d  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, planned, found, id)
+	}
+}
+
+const clearLine = "\r\x1b[K"
