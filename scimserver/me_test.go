@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 )
@@ -30,7 +31,7 @@ func (ownTokens) VerifyToken(_ context.Context, text string) (scimserver.Grant, 
 func as(text string) func(*http.Request) { return header("Authorization", "Bearer "+text) }
 
 func TestMeIsTheResourceOfTheToken(t *testing.T) {
-	eachStore(t, func(t *testing.T, h *harness) {
+	run := func(t *testing.T, h *harness) {
 		ann, bob := h.newUser(t, "ann"), h.newUser(t, "bob")
 		team := h.newGroup(t, "team", ann.id())
 		own := as("User/" + ann.id())
@@ -79,5 +80,8 @@ func TestMeIsTheResourceOfTheToken(t *testing.T) {
 			h.do(t, http.MethodGet, "/Me", nil, as("Printer/1")).wantError(t, http.StatusNotFound, "")
 			h.do(t, http.MethodGet, "/Me", nil, as("User/")).wantError(t, http.StatusNotFound, "")
 		})
-	}, func(o *scimserver.Options) { o.Tokens = ownTokens{} })
+	}
+	own := func(o *scimserver.Options) { o.Tokens = ownTokens{} }
+	eachStore(t, run, own)
+	t.Run("postgres", func(t *testing.T) { run(t, serve(t, storeOn(t, sqldbtest.Postgres(t)), own)) })
 }

@@ -37,7 +37,10 @@ func taken(t *testing.T) string {
 }
 
 func TestExitCodesAndTexts(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing.json")
+	dir := t.TempDir()
+	missing, wrong, main := filepath.Join(dir, "missing.json"), filepath.Join(dir, "wrong.yaml"), filepath.Join(dir, "main.yaml")
+	require.NoError(t, os.WriteFile(wrong, []byte("tenants:\n  acme:\n    tokens: [x]\n    quirk: [no-put]\n"), 0o600))
+	require.NoError(t, os.WriteFile(main, []byte("tenants: {default: {tokens: [x]}}"), 0o600))
 	tests := []struct {
 		name   string
 		args   []string
@@ -59,6 +62,15 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"an address that is taken", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "--listen takes another address"},
 		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "", `databases of the kind "mysql" are not supported`},
 		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},
+		{"a token with an option that there is not", []string{"serve", "scim", "--token", "x;readonly"}, cli.ExitUsage, "", "part 1 is none of read-only, expires=TIME and me=ID"},
+		{"a token that expires at no time", []string{"serve", "scim", "--read-token", "x;expires=soon"}, cli.ExitUsage, "", "expires= without a time"},
+		{"a token to read and to write with", []string{"serve", "scim", "--token", "x", "--read-token", "x"}, cli.ExitUsage, "", "is given twice"},
+		{"a quirk given twice", []string{"serve", "scim", "--quirk", "no-put", "--quirk", "no-put"}, cli.ExitUsage, "", "no-put is given twice"},
+		{"a file of tenants that is not there", []string{"serve", "scim", "--tenants", missing}, cli.ExitUsage, "", "missing.json"},
+		{"a file of tenants with a mistake", []string{"serve", "scim", "--tenants", wrong}, cli.ExitUsage, "", `tenant acme: line 4: there is no member "quirk"`},
+		{"the same for the sandbox", []string{"sandbox", "--tenants", wrong}, cli.ExitUsage, "", `tenant acme: line 4: there is no member "quirk"`},
+		{"the default tenant in two places", []string{"serve", "scim", "--tenants", main, "--token", "x"}, cli.ExitUsage, "", `the tenant "default" is the service provider at /scim/v2`},
+		{"the help of a server with tenants", []string{"serve", "scim", "--help"}, cli.ExitOK, "--tenants=FILE", ""},
 		{"PostgreSQL without a key", []string{"sandbox", "--listen", "127.0.0.1:0", "--db", "postgres://u@127.0.0.1:1/x"}, cli.ExitFailure, "", "secret key"},
 		{"a secret key of the wrong length", []string{"sandbox", "--listen", "127.0.0.1:0", "--secret-key", "c2hvcnQ="}, cli.ExitFailure, "", "32 bytes"},
 		{"a token that no header can carry", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "", "visible ASCII"},

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 // shutdownTime bounds how long a server may take to end its running requests.
@@ -25,6 +26,7 @@ type sandboxCommand struct {
 	Empty         bool     `help:"Start without the seed organisation."`
 	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
 	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
+	Tenants       string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
 }
 
 // Run starts the sandbox, prints what it serves, and waits for the end.
@@ -35,10 +37,14 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return &usageError{err.Error()}
 	}
+	configs, err := readTenants(c.Tenants)
+	if err != nil {
+		return err
+	}
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Quirks: c.Quirk, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err
@@ -51,12 +57,13 @@ func (c *sandboxCommand) Run(in *invocation) error {
 type serveSCIMCommand struct {
 	DB        string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
 	Listen    string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Token     []string `help:"Bearer token that clients must send; may be given several times. Random when unset." env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadToken []string `help:"Bearer token for reading only; may be given several times." name:"read-token"`
+	Token     []string `help:"Bearer token that clients must send; may be given several times. Options follow it: 'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID' or 'sha256:HEX;...', where the digest stands for the token. Random when unset." placeholder:"TOKEN[;OPTION...]" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadToken []string `help:"Bearer token for reading only, as --token with read-only; may be given several times." name:"read-token" placeholder:"TOKEN[;OPTION...]"`
 	Strict    bool     `help:"Refuse what the RFCs do not allow but known clients send." xor:"leniency"`
 	Lenient   []string `help:"Accept only these things outside the RFCs; docs/leniencies.md lists them." placeholder:"NAME,..." xor:"leniency"`
 	Schemas   string   `help:"Serve the resource types and extensions of the schema documents (*.json) in this directory too." placeholder:"DIR" type:"existingdir"`
 	Quirk     []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
+	Tenants   string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it. The other flags are about /scim/v2, which is the tenant named default." placeholder:"FILE"`
 
 	ListQuirks bool `help:"List the quirks there are, and end."`
 }
@@ -66,19 +73,26 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	if c.ListQuirks {
 		return listQuirks(in.stdout)
 	}
-	if _, err := quirks.ParseAll(c.Quirk); err != nil {
-		return &usageError{err.Error()}
-	}
 	refuse, err := c.refuse()
 	if err != nil {
 		return err
 	}
-	s, err := sandbox.ServeSCIM(in.ctx, sandbox.SCIMOptions{Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Logger: in.log})
+	configs, err := readTenants(c.Tenants)
 	if err != nil {
 		return err
 	}
-	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL())
-	fmt.Fprintf(in.stdout, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.Token())
+	o := sandbox.SCIMOptions{
+		Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+	}
+	if err := o.Check(); err != nil {
+		return &usageError{err.Error()}
+	}
+	s, err := sandbox.ServeSCIM(in.ctx, o)
+	if err != nil {
+		return err
+	}
+	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL(), "tenants", len(configs))
+	s.Greet(in.stdout)
 	return waitAndClose(in, s)
 }
 
@@ -95,6 +109,18 @@ func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 		return lenient.All &^ accepted, nil
 	}
 	return 0, nil
+}
+
+// readTenants reads a file of tenants, when there is one.
+func readTenants(file string) ([]tenants.Config, error) {
+	if file == "" {
+		return nil, nil
+	}
+	configs, err := tenants.ReadFile(file)
+	if err != nil {
+		return nil, &usageError{err.Error()}
+	}
+	return configs, nil
 }
 
 type server interface {

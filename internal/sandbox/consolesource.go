@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 const (
@@ -37,8 +38,8 @@ var _ console.Source = (*consoleSource)(nil)
 func (c *consoleSource) Overview(ctx context.Context) (console.Overview, error) {
 	o := console.Overview{Endpoints: []console.Endpoint{
 		{Name: "Management API", URL: c.base + "/api/v1"},
-		{Name: "SCIM server", URL: c.base + scimPrefix},
-		{Name: "Second SCIM server", URL: c.base + prefixOf(chatTarget)},
+		{Name: "SCIM server", URL: c.base + tenants.Prefix(tenants.Default)},
+		{Name: "Second SCIM server", URL: c.base + tenants.Prefix(chatTarget)},
 		{Name: "OpenAPI document", URL: c.base + "/openapi.json"},
 	}}
 	var err error

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 // Greet prints where everything answers, what was provisioned, and what to try next. It asks the sandbox for a login that is
@@ -21,7 +23,12 @@ func (s *Sandbox) Greet(ctx context.Context, w io.Writer) {
 	row := func(cells ...string) { fmt.Fprintln(table, "  "+strings.Join(cells, "\t")) }
 	row("Management API", r.BaseURL+"/api/v1", "Authorization: SSWS "+r.APIToken)
 	row("SCIM server", r.SCIMURL, "Authorization: Bearer "+r.SCIMToken)
-	row("second SCIM server", r.BaseURL+prefixOf(chatTarget), "the same token")
+	row("second SCIM server", r.BaseURL+tenants.Prefix(chatTarget), "the same token")
+	for _, c := range s.options.Tenants {
+		if c.Name != tenants.Default && c.Name != chatTarget {
+			row("tenant "+c.Name, r.BaseURL+tenants.Prefix(c.Name), count(len(c.Tokens), "token"))
+		}
+	}
 	row("Console", r.BaseURL+"/")
 	row("OpenAPI", r.BaseURL+"/openapi.json")
 	_ = table.Flush()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 // Options configure a sandbox. The zero value is a sandbox with a temporary database and random tokens.
@@ -40,6 +42,8 @@ type Options struct {
 
 	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string
+	// Tenants are further SCIM servers, and the configuration of the built-in ones beside their token. Defaults to none.
+	Tenants []tenants.Config
 
 	// ExternalTarget and ExternalToken connect the seeded applications to another SCIM server than the built-in one.
 	ExternalTarget, ExternalToken string

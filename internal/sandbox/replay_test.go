@@ -20,6 +20,7 @@ import (
 
 	"github.com/scimwright/scimwright/fixtures"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver"
@@ -33,8 +34,11 @@ func TestRecordedConversationsWorkAgainstTheReferenceServer(t *testing.T) {
 	require.NoError(t, err)
 	for name, conversation := range all {
 		t.Run(name, func(t *testing.T) {
-			base, token := newSCIMServer(t)
-			replay(t, base, token, conversation)
+			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+				server := httptest.NewServer(scimHandlerOn(t, db))
+				t.Cleanup(server.Close)
+				replay(t, server.URL, scimToken, conversation)
+			})
 		})
 	}
 }
@@ -42,12 +46,16 @@ func TestRecordedConversationsWorkAgainstTheReferenceServer(t *testing.T) {
 // A strict server refuses exactly the steps of testdata/strict-refusals.txt, or takes them as something else. Each of them is sent again to a server
 // over the same data that reads it as it is meant, so that the next step finds what it expects.
 func TestStrictnessRefusesExactlyTheListedSteps(t *testing.T) {
+	sqldbtest.Each(t, strictness)
+}
+
+func strictness(t *testing.T, db *sqldb.DB) {
 	all, err := fixtures.Conversations()
 	require.NoError(t, err)
 	var list strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		layout := sqlstore.NewLayout("")
-		docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
+		layout := sqlstore.NewLayout(strings.ReplaceAll(name, "-", "_"))
+		docs, err := docstore.Open(t.Context(), db, time.Now, layout.Tables()...)
 		require.NoError(t, err)
 		serving := func(refuse lenient.Set) string {
 			h, err := scimserver.New(scimserver.Options{

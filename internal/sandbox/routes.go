@@ -3,17 +3,19 @@ package sandbox
 import (
 	"net/http"
 	"strings"
+
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 // routes sends each request to the part it belongs to. It does not clean paths: what an odd path means is for the
 // part to say.
 type routes struct {
-	api     http.Handler            // /api/v1, /oauth2, /sandbox/v1
-	scim    map[string]http.Handler // by path prefix
-	openAPI http.Handler            // /openapi.json
-	health  http.Handler            // /sandbox/v1/health, without credentials
-	metrics http.Handler            // /metrics, without credentials
-	console http.Handler            // everything else
+	api     http.Handler     // /api/v1, /oauth2, /sandbox/v1
+	scim    *tenants.Tenants // /scim/v2, /t/{tenant}/scim/v2
+	openAPI http.Handler     // /openapi.json
+	health  http.Handler     // /sandbox/v1/health, without credentials
+	metrics http.Handler     // /metrics, without credentials
+	console http.Handler     // everything else
 }
 
 // metricsPath is where Prometheus finds the metrics of the SCIM servers.
@@ -35,10 +37,8 @@ func (r *routes) route(path string) http.Handler {
 	case metricsPath:
 		return r.metrics
 	}
-	for prefix, h := range r.scim {
-		if under(path, prefix) {
-			return h
-		}
+	if r.scim.Owns(path) {
+		return r.scim
 	}
 	for _, prefix := range apiPrefixes {
 		if under(path, prefix) {

@@ -24,6 +24,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/scimserver/observe"
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 // leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
@@ -113,7 +114,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	go p.relay.run(relaying)
 	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
 
-	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + scimPrefix, SCIMToken: p.tokens.scim, PID: os.Getpid()}
+	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -160,9 +161,10 @@ type parts struct {
 // assemble wires everything on one database. Nothing runs yet.
 func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base, owner string) (*parts, error) {
 	o := s.options
-	m, scim := model.New(), newSCIMTables()
+	m := model.New()
 	p := &parts{kept: settingsCollection(), model: m}
-	tables := slices.Concat(m.Tables(), scim.tables(), []docstore.Table{p.kept})
+	servers := &providers{kept: tenantCollection()}
+	tables := slices.Concat(m.Tables(), []docstore.Table{p.kept, servers.kept})
 	var err error
 	if p.store, err = docstore.Open(ctx, db, time.Now, tables...); err != nil {
 		return nil, err
@@ -183,8 +185,16 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	p.relay = newRelay(p.store, p.engine, o.Logger)
-	servers, err := newProviders(p.store, scim, p.tokens.scim, o.Quirks, o.Logger)
+	given, err := builtIn(p.tokens.scim, o.Quirks, o.Tenants)
 	if err != nil {
+		return nil, err
+	}
+	var metrics *observe.Metrics
+	if servers.tenants, metrics, err = newTenants(db, sandboxPasswordCost, o.Logger); err != nil {
+		return nil, err
+	}
+	servers.store = p.store
+	if err := servers.start(ctx, given); err != nil {
 		return nil, err
 	}
 	p.work = &work{store: p.store, engine: p.engine}
@@ -206,8 +216,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	metrics := observe.NewMetrics()
-	p.handler = &routes{api: api, scim: servers.observed(metrics, o.Logger), metrics: metrics.Handler(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	p.handler = &routes{api: api, scim: servers.tenants, metrics: metrics.Handler(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
 	return p, nil
 }
 
@@ -251,7 +260,7 @@ func (s *Sandbox) target(name string) (baseURL, token string) {
 	case s.options.ExternalTarget != "":
 		return s.options.ExternalTarget, s.options.ExternalToken
 	default:
-		return s.ready.BaseURL + prefixOf(name), s.ready.SCIMToken
+		return s.ready.BaseURL + tenants.Prefix(name), s.ready.SCIMToken
 	}
 }
 

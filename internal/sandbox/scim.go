@@ -1,75 +1,20 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"os"
-	"time"
+	"slices"
+	"strings"
+	"text/tabwriter"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim/lenient"
-	"github.com/scimwright/scimwright/scim/schema"
-	"github.com/scimwright/scimwright/scimserver"
-	"github.com/scimwright/scimwright/scimserver/observe"
-	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
+	"github.com/scimwright/scimwright/scimserver/tenants"
 )
-
-const (
-	scimPrefix   = "/scim/v2"
-	tenantPrefix = "/t/"
-	// defaultTarget is the service provider at scimPrefix; the others are at tenantPrefix + name + scimPrefix.
-	defaultTarget = "default"
-	// chatTarget is a second one: the seed has two applications, and two that manage the same accounts would fight.
-	chatTarget = "chat"
-
-	// sandboxPasswordCost is the bcrypt cost of the sandbox's SCIM servers: low, because a sandbox receives a random
-	// placeholder with every create and its start should not be spent on hashing those.
-	sandboxPasswordCost = 6
-)
-
-// scimTables are the tables of each service provider by name.
-type scimTables map[string]*scimstore.Layout
-
-func newSCIMTables() scimTables {
-	return scimTables{defaultTarget: scimstore.NewLayout("scim"), chatTarget: scimstore.NewLayout("scim_" + chatTarget)}
-}
-
-func (t scimTables) tables() []docstore.Table {
-	var all []docstore.Table
-	for _, l := range t {
-		all = append(all, l.Tables()...)
-	}
-	return all
-}
-
-// prefixOf is the path below which a service provider is mounted.
-func prefixOf(name string) string {
-	if name == defaultTarget {
-		return scimPrefix
-	}
-	return tenantPrefix + name + scimPrefix
-}
-
-// newProviders returns the service providers by their names. All begin with the same quirks.
-func newProviders(store *docstore.Store, t scimTables, token string, active []string, log *slog.Logger) (providers, error) {
-	all := providers{}
-	for name, layout := range t {
-		h, err := scimserver.New(scimserver.Options{
-			Store: scimstore.New(store, layout), Tokens: scimserver.StaticTokens(token), Prefix: prefixOf(name),
-			PasswordCost: sandboxPasswordCost, Logger: log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if all[name], err = withQuirks(h, active); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
 
 // SCIMOptions configure the SCIM server alone.
 type SCIMOptions struct {
@@ -77,7 +22,7 @@ type SCIMOptions struct {
 	Listen string
 	// DB is a database URL. Defaults to a temporary SQLite file that Close removes.
 	DB string
-	// Tokens are the bearer tokens that are accepted. Defaults to a random one.
+	// Tokens are the bearer tokens that are accepted at /scim/v2, as tenants.ParseToken reads them. Defaults to a random one.
 	Tokens []string
 	// ReadTokens are further ones that are for reading only. Defaults to none.
 	ReadTokens []string
@@ -88,6 +33,9 @@ type SCIMOptions struct {
 	Refuse lenient.Set
 	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string
+	// Tenants are further service providers. One with the name of tenants.Default takes the place of what Tokens, ReadTokens,
+	// Schemas, Refuse and Quirks say, none of which may be given then.
+	Tenants []tenants.Config
 	// Logger defaults to discarding.
 	Logger *slog.Logger
 }
@@ -96,10 +44,11 @@ type SCIMOptions struct {
 type SCIMServer struct {
 	*httpServer
 	closing
-	token string
+	token   string
+	tenants []tenants.Config
 }
 
-// ServeSCIM starts the SCIM server alone, at the path /scim/v2.
+// ServeSCIM starts the SCIM server alone: one service provider at the path /scim/v2, the others at /t/{tenant}/scim/v2.
 func ServeSCIM(ctx context.Context, o SCIMOptions) (*SCIMServer, error) {
 	s := &SCIMServer{}
 	if err := s.start(ctx, o); err != nil {
@@ -109,20 +58,18 @@ func ServeSCIM(ctx context.Context, o SCIMOptions) (*SCIMServer, error) {
 }
 
 func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
-	if o.Listen == "" {
-		o.Listen = defaultListen
-	}
-	if len(o.Tokens) == 0 {
-		o.Tokens = []string{newToken()}
-	}
+	o.Listen = cmp.Or(o.Listen, defaultListen)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s.token = o.Tokens[0]
 	if o.DB != "" {
 		if err := checkDatabase(o.DB); err != nil {
 			return err
 		}
+	}
+	var err error
+	if s.tenants, s.token, err = o.tenants(); err != nil {
+		return err
 	}
 	listener, err := listen(ctx, o.Listen)
 	if err != nil {
@@ -142,62 +89,90 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
-	types, err := loadTypes(o.Schemas)
+	all, metrics, err := newTenants(db, 0, o.Logger)
 	if err != nil {
 		return err
 	}
-	layout := scimstore.NewLayout("scim", types...)
-	store, err := docstore.Open(ctx, db, time.Now, layout.Tables()...)
-	if err != nil {
-		return err
+	for _, c := range s.tenants {
+		if _, err := all.Add(ctx, c); err != nil {
+			return err
+		}
 	}
-	h, err := scimserver.New(scimserver.Options{
-		Store: scimstore.New(store, layout), Types: types, Tokens: o.tokens(), Prefix: scimPrefix, Refuse: o.Refuse, Logger: o.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	quirky, err := withQuirks(h, o.Quirks)
-	if err != nil {
-		return err
-	}
-	metrics := observe.NewMetrics()
-	observed := providers{defaultTarget: quirky}.observed(metrics, o.Logger)[scimPrefix]
-	s.httpServer = serve(listener, beside(metrics.Handler(), observed), o.Logger)
+	s.httpServer = serve(listener, beside(metrics.Handler(), all), o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }
 
-func (o SCIMOptions) tokens() scimserver.TokenVerifier {
-	var tokens []scimserver.Token
-	for _, value := range o.ReadTokens {
-		tokens = append(tokens, scimserver.Token{Value: value, Grant: scimserver.Grant{ReadOnly: true}})
-	}
-	for _, value := range o.Tokens {
-		tokens = append(tokens, scimserver.Token{Value: value})
-	}
-	return scimserver.Tokens(time.Now, tokens...)
+// Check says what is wrong with the tenants and what describes that at /scim/v2, nil when nothing is. ServeSCIM does so too.
+func (o SCIMOptions) Check() error {
+	_, _, err := o.tenants()
+	return err
 }
 
-// loadTypes reads the resource types of a directory; none when there is no directory, which stands for the built-in ones.
-func loadTypes(dir string) ([]*schema.ResourceType, error) {
-	if dir == "" {
-		return nil, nil
+// tenants are all service providers, that at /scim/v2 first, and the value of its first token, "" when it is not known.
+func (o SCIMOptions) tenants() (all []tenants.Config, token string, err error) {
+	if i := slices.IndexFunc(o.Tenants, func(c tenants.Config) bool { return c.Name == tenants.Default }); i >= 0 {
+		if len(o.Tokens)+len(o.ReadTokens)+len(o.Quirks) > 0 || o.Schemas != "" || o.Refuse != 0 {
+			return nil, "", fmt.Errorf("the tenant %q is the service provider at %s, which options describe too: tokens, quirks, leniencies and schemas stand in one place", tenants.Default, tenants.Prefix(tenants.Default))
+		}
+		return slices.Concat(o.Tenants[i:i+1], o.Tenants[:i], o.Tenants[i+1:]), "", nil
 	}
-	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("schemas: %w", err)
+	if len(o.Tokens) == 0 {
+		o.Tokens = []string{newToken()}
 	}
-	types, err := schema.Load(os.DirFS(dir))
-	if err != nil {
-		return nil, fmt.Errorf("schemas in %s: %w", dir, err)
+	c := tenants.Config{Name: tenants.Default, Refuse: o.Refuse}
+	if c.Tokens, err = parseTokens(o.Tokens, o.ReadTokens); err != nil {
+		return nil, "", err
 	}
-	return types, nil
+	if c.Quirks, err = parseQuirks(o.Quirks); err != nil {
+		return nil, "", err
+	}
+	if o.Schemas != "" {
+		if c.Types, err = tenants.LoadTypes(o.Schemas); err != nil {
+			return nil, "", err
+		}
+	}
+	return slices.Concat([]tenants.Config{c}, o.Tenants), tenants.Value(o.Tokens[0]), nil
 }
 
-// URL is the SCIM base URL.
-func (s *SCIMServer) URL() string { return s.url() + scimPrefix }
+// parseTokens reads tokens and further ones that are for reading only.
+func parseTokens(texts, readOnly []string) ([]tenants.Token, error) {
+	var all []tenants.Token
+	for i, text := range slices.Concat(texts, readOnly) {
+		t, err := tenants.ParseToken(text)
+		if err != nil {
+			return nil, err
+		}
+		t.ReadOnly = t.ReadOnly || i >= len(texts)
+		if slices.ContainsFunc(all, sameToken(t)) {
+			return nil, fmt.Errorf("token %s is given twice", t.ID())
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
 
-// Token is the first accepted token.
+// Greet prints where the service providers answer, and a token where it is known.
+func (s *SCIMServer) Greet(w io.Writer) {
+	if s.token != "" {
+		fmt.Fprintf(w, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.token)
+	} else {
+		fmt.Fprintf(w, "SCIM server   %s   %s\n", s.URL(), count(len(s.tenants[0].Tokens), "token"))
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, c := range s.tenants[1:] {
+		fmt.Fprintln(table, strings.Join([]string{"tenant " + c.Name, s.TenantURL(c.Name), count(len(c.Tokens), "token")}, "\t"))
+	}
+	_ = table.Flush()
+}
+
+// URL is the SCIM base URL of the service provider at /scim/v2.
+func (s *SCIMServer) URL() string { return s.TenantURL(tenants.Default) }
+
+// TenantURL is the SCIM base URL of a tenant.
+func (s *SCIMServer) TenantURL(name string) string { return s.url() + tenants.Prefix(name) }
+
+// Token is the first accepted token of the service provider at /scim/v2, "" when only its digest was given.
 func (s *SCIMServer) Token() string { return s.token }
 
 // Done is closed when serving ended by itself; Err says why.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
@@ -53,8 +54,13 @@ func newSCIMServer(t *testing.T) (base, token string) {
 
 func scimHandler(t *testing.T) http.Handler {
 	t.Helper()
+	return scimHandlerOn(t, sqldbtest.SQLite(t))
+}
+
+func scimHandlerOn(t *testing.T, db *sqldb.DB) http.Handler {
+	t.Helper()
 	layout := sqlstore.NewLayout("")
-	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
+	docs, err := docstore.Open(t.Context(), db, time.Now, layout.Tables()...)
 	require.NoError(t, err)
 	h, err := scimserver.New(scimserver.Options{Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4})
 	require.NoError(t, err)

@@ -7,18 +7,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// ErrNoProvider is what Providers returns for a service provider that the sandbox does not have.
-var ErrNoProvider = errors.New("sandboxapi: no such service provider")
-
-// Providers are the SCIM servers of the sandbox, whose behaviour can be made to deviate, as the composition root gives them.
-type Providers interface {
-	// Quirks returns the active quirks of a service provider and the ones there are. It fails with ErrNoProvider.
-	Quirks(provider string) (active []string, available []Quirk, err error)
-	// SetQuirks replaces all quirks of a service provider at once. It fails with ErrNoProvider; any other error says which
-	// setting cannot be read, and nothing is changed then.
-	SetQuirks(provider string, active []string) error
-}
-
 // Quirk is a deviation that can be switched on.
 type Quirk struct {
 	Usage    string `json:"usage" readOnly:"true" doc:"how a setting is written"`
@@ -36,10 +24,6 @@ func (s *Slice) quirkRoutes() []rest.Route {
 	}
 }
 
-type providerRequest struct {
-	Provider string `path:"provider" doc:"name of the SCIM server, such as default"`
-}
-
 type quirkList struct {
 	Active    []string `json:"active" doc:"settings such as no-patch, patch-members=50 or drop-after,p=0.05,seed=7,method=POST"`
 	Available []Quirk  `json:"available" readOnly:"true" doc:"all quirks there are"`
@@ -47,10 +31,7 @@ type quirkList struct {
 
 func (s *Slice) listQuirks(_ context.Context, r *providerRequest) (quirkList, error) {
 	active, available, err := s.o.Providers.Quirks(r.Provider)
-	if errors.Is(err, ErrNoProvider) {
-		return quirkList{}, rest.NotFound("ServiceProvider", r.Provider)
-	}
-	return quirkList{Active: active, Available: available}, err
+	return quirkList{Active: active, Available: available}, r.missing(err)
 }
 
 type setQuirksRequest struct {
@@ -61,10 +42,10 @@ type setQuirksRequest struct {
 }
 
 func (s *Slice) setQuirks(ctx context.Context, r *setQuirksRequest) (quirkList, error) {
-	err := s.o.Providers.SetQuirks(r.Provider, r.Body.Active)
+	err := s.o.Providers.SetQuirks(ctx, r.Provider, r.Body.Active)
 	switch {
 	case errors.Is(err, ErrNoProvider):
-		return quirkList{}, rest.NotFound("ServiceProvider", r.Provider)
+		return quirkList{}, r.missing(err)
 	case err != nil:
 		return quirkList{}, rest.Invalid("active", "%v", err)
 	}

@@ -18,7 +18,7 @@ const tag = "Sandbox"
 // Options are what the slice needs beside the model.
 type Options struct {
 	Work Work
-	// Providers are the SCIM servers whose behaviour can be made to deviate. Defaults to none: the paths are not served.
+	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
 	Providers Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
 	Provision func(ctx context.Context, app string, users []string) error
@@ -52,7 +52,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "List the exchanges with an app's SCIM server, newest first", Scopes: []string{manage}, Find: s.findAppOfAttempts, Do: s.attempts},
 	}
 	if s.o.Providers != nil {
-		list = append(list, s.quirkRoutes()...)
+		list = append(append(list, s.providerRoutes()...), s.quirkRoutes()...)
 	}
 	return list
 }

@@ -381,7 +381,7 @@ scimwright sandbox --quirk lookup-404
 scimwright serve scim --list-quirks
 ` + "```" + `
 
-In a running sandbox the quirks of a service provider (` + "`default`" + ` or ` + "`chat`" + `) are read and replaced at the control port:
+In a running sandbox the quirks of a service provider (` + "`default`, `chat`" + ` or another [tenant](tenants.md)) are read and replaced at the control port:
 
 ` + "```" + `
 curl -H "Authorization: SSWS $TOKEN" $BASE/sandbox/v1/scim/default/quirks

@@ -1,0 +1,59 @@
+package sandbox
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/observe"
+	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
+	"github.com/scimwright/scimwright/scimserver/tenants"
+)
+
+// chatTarget is a second service provider that every sandbox has: the seed has two applications, and two that manage the same
+// accounts would fight.
+const chatTarget = "chat"
+
+// scimStores keep the resources of each tenant in tables of their own, all in one database.
+type scimStores struct{ db *sqldb.DB }
+
+var _ tenants.Stores = scimStores{}
+
+// Open implements tenants.Stores.
+func (s scimStores) Open(ctx context.Context, name string, types []*schema.ResourceType) (scimserver.Store, error) {
+	layout := scimstore.NewLayout(tablesOf(name), types...)
+	docs, err := docstore.Open(ctx, s.db, time.Now, layout.Tables()...)
+	if err != nil {
+		return nil, err
+	}
+	return scimstore.New(docs, layout), nil
+}
+
+// Drop implements tenants.Stores.
+func (s scimStores) Drop(ctx context.Context, name string, types []*schema.ResourceType) error {
+	return docstore.Drop(ctx, s.db, scimstore.NewLayout(tablesOf(name), types...).Tables()...)
+}
+
+// tablesOf begins the names of a tenant's tables. A layout adds "_member" or "_type_" and a word, so the "_t" at the end keeps
+// the members of a tenant "a-type" apart from a resource type "Member" of a tenant "a".
+func tablesOf(name string) string {
+	switch name {
+	case tenants.Default:
+		return "scim"
+	case chatTarget:
+		return "scim_" + chatTarget
+	}
+	return "t_" + strings.ReplaceAll(name, "-", "_") + "_t"
+}
+
+// newTenants returns the service providers on one database, none yet. A cost of zero is the default of passwords.
+func newTenants(db *sqldb.DB, passwordCost int, log *slog.Logger) (*tenants.Tenants, *observe.Metrics, error) {
+	metrics := observe.NewMetrics()
+	all, err := tenants.New(tenants.Options{Stores: scimStores{db}, PasswordCost: passwordCost, Metrics: metrics, Logger: log})
+	return all, metrics, err
+}
