@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -174,7 +173,7 @@ func (t *talk) within(c *T, step Step, req Request, res *Response) {
 	if whole == nil {
 		c.Skip("blocked: the step " + t.blamed[step.Within] + " did not get the list to compare with")
 	}
-	start, err := strconv.Atoi(url.Values(req.Query).Get("startIndex"))
+	start, err := strconv.Atoi(req.Query.Get("startIndex"))
 	if err != nil {
 		start = 1
 	}

@@ -58,7 +58,7 @@ func (s *session) plan() *Plan {
 		if planned.Skip == "" {
 			p.Requests += c.Requests
 			p.Writes = p.Writes || c.needs(NeedWrite)
-			if c.Fixture != nil && !fixtures[c.Fixture] && !(c.Watch != nil && s.opts.ReadOnly) {
+			if c.Fixture != nil && !fixtures[c.Fixture] && (c.Watch == nil || !s.opts.ReadOnly) {
 				p.Writes = p.Writes || c.Watch != nil
 				fixtures[c.Fixture] = true
 				p.Requests += c.Fixture.Requests

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ const Masked = "[masked]"
 type veil struct {
 	run       string          // the marker
 	seen      map[string]bool // values of foreign resources, hidden in the texts of findings too
-	passwords []string        // that the suite has sent
+	passwords []string        // that the suite has sent, in every way of writing them
 }
 
 // structural are the members whose values say nothing about a person. Everything else of a foreign resource is hidden.
@@ -175,9 +176,7 @@ func hideStrings(text string, hidden map[string]bool) string {
 
 // text hides what was seen of others in a text of the suite: a finding, a note, a reason.
 func (v *veil) text(s string) string {
-	for _, password := range v.passwords {
-		s = strings.ReplaceAll(s, password, wirelog.Redacted)
-	}
+	s = v.withoutPasswords(s)
 	if len(v.seen) == 0 {
 		return s
 	}
@@ -196,62 +195,117 @@ func (v *veil) text(s string) string {
 	return s
 }
 
-// learn remembers the passwords of a body that is about to be sent.
+// learn remembers the passwords of a body that is about to be sent: a target may quote them anywhere.
 func (v *veil) learn(body any) {
-	switch value := body.(type) {
-	case Doc:
-		v.learnMembers(value)
-	case map[string]any:
-		v.learnMembers(value)
-	case []Doc:
-		for _, item := range value {
-			v.learnMembers(item)
-		}
-	case []any:
-		for _, item := range value {
-			v.learn(item)
-		}
-	}
-}
-
-func (v *veil) learnMembers(doc map[string]any) {
-	path, _ := doc["path"].(string)
-	for name, value := range doc {
-		text, ok := value.(string)
-		named := strings.EqualFold(name, "password") || name == "value" && strings.HasSuffix(strings.ToLower(path), "password")
-		switch {
-		case !ok:
-			v.learn(value)
-		case named && len(text) >= minHidden && !slices.Contains(v.passwords, text):
-			v.passwords = append(v.passwords, text)
-		}
-	}
-}
-
-// result hides what was seen late in the run in what was written down early.
-func (v *veil) result(r *Result) {
-	if len(v.seen)+len(v.passwords) == 0 {
-		return
-	}
-	done := map[*wirelog.Exchange]bool{}
-	exchange := func(e *wirelog.Exchange) {
-		if e == nil || done[e] {
+	data, raw := body.([]byte)
+	if !raw {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
 			return
 		}
-		done[e] = true
-		e.URL = v.text(e.URL)
 	}
+	var value any
+	if bytes.Contains(bytes.ToLower(data), []byte("password")) && json.Unmarshal(data, &value) == nil {
+		v.learnFrom(value)
+	}
+}
+
+func (v *veil) learnFrom(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			v.learnFrom(item)
+		}
+	case map[string]any:
+		path, _ := value["path"].(string)
+		for name, inner := range value {
+			text, ok := inner.(string)
+			named := strings.EqualFold(name, "password") || name == "value" && strings.HasSuffix(strings.ToLower(path), "password")
+			switch {
+			case !ok:
+				v.learnFrom(inner)
+			case named && len(text) >= minHidden:
+				v.password(text)
+			}
+		}
+	}
+}
+
+// password adds one with the ways in which it is written into JSON and URLs.
+func (v *veil) password(text string) {
+	quoted, _ := json.Marshal(text) // a string always has a JSON form
+	for _, form := range []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text)} {
+		if !slices.Contains(v.passwords, form) {
+			v.passwords = append(v.passwords, form)
+		}
+	}
+}
+
+// withoutPasswords hides what was learnt.
+func (v *veil) withoutPasswords(s string) string {
+	for _, password := range v.passwords {
+		s = strings.ReplaceAll(s, password, wirelog.Redacted)
+	}
+	return s
+}
+
+// veilExchange hides passwords wherever an exchange has them outside the members that package wirelog knows.
+func (v *veil) veilExchange(e *wirelog.Exchange) {
+	if len(v.passwords) == 0 {
+		return
+	}
+	e.URL = v.withoutPasswords(e.URL)
+	e.RequestBody, e.ResponseBody, e.Err = v.withoutPasswords(e.RequestBody), v.withoutPasswords(e.ResponseBody), v.withoutPasswords(e.Err)
+	for _, header := range []http.Header{e.RequestHeader, e.ResponseHeader} {
+		for _, values := range header {
+			for i := range values {
+				values[i] = v.withoutPasswords(values[i])
+			}
+		}
+	}
+}
+
+// result hides what was seen late in the run in what was written down early, and secrets in the texts of the suite.
+func (v *veil) result(r *Result, secrets []string) {
+	redact := wirelog.NewRedactor(secrets...)
+	text := func(texts ...*string) {
+		for _, s := range texts {
+			*s = redact.Text(v.text(*s))
+		}
+	}
+	finding := func(f *Finding) { text(&f.What, &f.Want, &f.Got) }
+	done := map[*wirelog.Exchange]bool{}
+	exchange := func(e *wirelog.Exchange) {
+		if e != nil && !done[e] {
+			done[e] = true
+			e.URL = v.text(e.URL)
+		}
+	}
+	text(&r.Reason)
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		c.Reason = v.text(c.Reason)
+		text(&c.Reason)
 		for j := range c.Notes {
-			c.Notes[j] = v.text(c.Notes[j])
+			text(&c.Notes[j])
 		}
 		for j := range c.Findings {
-			f := &c.Findings[j]
-			f.What, f.Want, f.Got = v.text(f.What), v.text(f.Want), v.text(f.Got)
-			exchange(f.Exchange)
+			finding(&c.Findings[j])
+			exchange(c.Findings[j].Exchange)
 		}
+	}
+	for i := range r.Profiles {
+		p := &r.Profiles[i]
+		text(&p.Why)
+		for j := range p.Limits {
+			text(&p.Limits[j])
+		}
+		if p.Finding != nil {
+			finding(p.Finding)
+			exchange(p.Finding.Exchange)
+		}
+	}
+	for i := range r.Leftovers {
+		text(&r.Leftovers[i].Reason)
 	}
 	for _, sent := range r.Traffic {
 		exchange(sent.Exchange)

@@ -120,7 +120,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	result.Leftovers = s.leftovers
 	result.Lag = s.lag
 	result.Traffic = s.traffic
-	s.veil.result(result)
+	s.veil.result(result, s.secrets.all())
 	journal, err := s.journal.close(len(s.leftovers) > 0)
 	if s.broken != nil {
 		return result, s.broken

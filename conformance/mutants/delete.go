@@ -28,11 +28,14 @@ func (g *graves) at(path string) *scim.Object {
 	return g.dead[path]
 }
 
-func (g *graves) named(name string) *scim.Object {
+func (g *graves) named(name string) *scim.Object { return g.with("userName", name) }
+
+// with returns what was deleted with the given text.
+func (g *graves) with(attribute, text string) *scim.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, o := range g.dead {
-		if o.Text("userName") == name {
+		if o.Text(attribute) == text {
 			return o
 		}
 	}
