@@ -266,6 +266,15 @@ func (u *user) create() Step {
 		case conflict(r):
 			u.out.Origin = "" // the target says it did not create anything
 			return u.lookup(func(_ Response, found []*scim.Resource) Step { return u.afterConflict(r, found, true) })
+		case r.Err == nil && r.Status == http.StatusBadRequest:
+			// Some targets say so to a name that is taken, and another app may have taken it since the lookup.
+			u.out.Origin = ""
+			return u.lookup(func(_ Response, found []*scim.Resource) Step {
+				if len(found) == 1 {
+					return u.adopt(found[0])
+				}
+				return u.fail(fail(r).in("create"))
+			})
 		case !ok(r):
 			if r.Status >= 400 && r.Status < 500 {
 				u.out.Origin = ""
