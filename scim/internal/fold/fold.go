@@ -38,10 +38,10 @@ func String(s string) string {
 
 // Equal says whether two strings are the same text: String(s) == String(t), without making those where it can.
 func Equal(s, t string) bool {
-	if strings.EqualFold(s, t) {
-		return true
+	if isASCII(s) && isASCII(t) { // only there, because marks may change places before letter case is folded
+		return strings.EqualFold(s, t)
 	}
-	return (!isASCII(s) || !isASCII(t)) && String(s) == String(t)
+	return s == t || String(s) == String(t)
 }
 
 // Exact is what caseExact strings are compared by: letter case and width count, but not how accents are composed.

@@ -29,6 +29,7 @@ func TestTheSameText(t *testing.T) {
 		{"a superscript is not its digit", "²", "2", false},
 		{"a ligature is not its letters", "ﬁ", "fi", false},
 		{"white space counts", "a", "a ", false},
+		{"the iota below moves behind the accent before it becomes a letter", "\u0345\u0300", "\u0399\u0300", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			require.Equal(t, test.same, String(test.a) == String(test.b), "%q %q", String(test.a), String(test.b))
