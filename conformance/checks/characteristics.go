@@ -24,6 +24,9 @@ var (
 // extension: only their values are free of rules of their own.
 func ownAttribute(td typeDef, a attrDef) bool { return td.custom() || a.urn != "" }
 
+// carries says whether the attribute is the one that carries the name of a test object.
+func carries(td typeDef, a attrDef) bool { return a.urn == "" && a.name == td.carrier }
+
 // trait selects attributes by a condition on the definition alone.
 func trait(has func(a attrDef) bool) func(typeDef, attrDef) bool {
 	return func(_ typeDef, a attrDef) bool { return has(a) }
@@ -34,7 +37,7 @@ func (td typeDef) naming(a attrDef) string { return a.path() + " of " + td.name 
 
 // settable selects immutable attributes that may be absent.
 func settable(td typeDef, a attrDef) bool {
-	return a.mutability == "immutable" && !a.required && !(a.urn == "" && a.name == td.carrier) && a.sample("x") != nil && !a.hidden()
+	return a.mutability == "immutable" && !a.required && !carries(td, a) && a.sample("x") != nil && !a.hidden()
 }
 
 // asked reads an object with the attribute asked for by name.
@@ -49,7 +52,7 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 		Why: "A value of another type breaks every reader after it.", Fix: "Check the type of every value against the schema; answer 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			traits(t, "is of the type "+kind, func(td typeDef, a attrDef) bool {
-				return ownAttribute(td, a) && a.kind == kind && a.writable() && !a.hidden() && !a.multi && len(a.canonical) == 0 && !(a.urn == "" && a.name == td.carrier)
+				return ownAttribute(td, a) && a.kind == kind && a.writable() && !a.hidden() && !a.multi && len(a.canonical) == 0 && !carries(td, a)
 			}, func(td typeDef, a attrDef) {
 				for i, v := range wrong {
 					body := td.with(t, a.label("-"+string(rune('a'+i))), a, v)
@@ -379,7 +382,7 @@ var characteristics = []check{
 		Requirements: reqs("RFC7643-7-15"), Level: must, Needs: writesAny, Requests: 3, Why: "A key of another system does not match any more in another case.", Fix: "Store values as they came.",
 		Run: func(ctx context.Context, t *T) {
 			traits(t, "is a caseExact text", func(td typeDef, a attrDef) bool {
-				return ownAttribute(td, a) && a.caseExact && a.kind == "string" && !a.multi && a.writable() && !a.hidden() && len(a.canonical) == 0 && !(a.urn == "" && a.name == td.carrier)
+				return ownAttribute(td, a) && a.caseExact && a.kind == "string" && !a.multi && a.writable() && !a.hidden() && len(a.canonical) == 0 && !carries(td, a)
 			}, func(td typeDef, a attrDef) {
 				if where, _, _ := created(ctx, t, td, a, "MiXeD-Case"); where != "" {
 					t.Expect(td.naming(a), "MiXeD-Case", a.of(t.Read(ctx, where).Object()))
@@ -518,7 +521,7 @@ var characteristics = []check{
 // uniqueAttribute selects writable attributes that are unique, but for those that name test objects.
 func uniqueAttribute(td typeDef, a attrDef) bool {
 	return ownAttribute(td, a) && (a.uniqueness == "server" || a.uniqueness == "global") && a.writable() && !a.multi && a.sample("x") != nil &&
-		!(a.urn == "" && a.name == td.carrier) && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
+		!carries(td, a) && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
 }
 
 // eachCustom calls use for every resource type beside users and groups, and skips the check when there is none.

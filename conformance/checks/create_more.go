@@ -286,7 +286,7 @@ var createMore = []check{
 		Why: "JSON objects have no order; many clients sort their members.", Fix: "Read the whole object before looking at schemas.",
 		Run: func(ctx context.Context, t *T) {
 			// The members of an object without order, written by hand: the extension first, schemas last and reversed.
-			body := doc(extended(doc{"department": "Engines"}))
+			body := extended(doc{"department": "Engines"})
 			whole := t.User("ordered", body)
 			delete(whole, "schemas")
 			delete(whole, scim.EnterpriseUserSchema)

@@ -17,7 +17,7 @@ var putMore = []check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "returned", twoEmails(t))
 			before := t.Read(ctx, u.Path()).Object()
-			res := t.Put(ctx, u.Path(), []byte(before.AppendJSON(nil)))
+			res := t.Put(ctx, u.Path(), before.AppendJSON(nil))
 			t.Require("status of PUT of what GET answered", 200, res.Status)
 			after := t.Read(ctx, u.Path()).Object()
 			for _, name := range []string{"id", "userName", "name", "active", "externalId", "meta.created"} {

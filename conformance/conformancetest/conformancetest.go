@@ -75,10 +75,10 @@ func Run(t *testing.T, h http.Handler, opts Options) *conformance.Result {
 
 func report(t *testing.T, c conformance.CheckResult) {
 	t.Helper()
-	switch {
-	case c.Outcome == conformance.Skip:
+	switch c.Outcome {
+	case conformance.Skip:
 		t.Skip(c.Reason)
-	case c.Outcome == conformance.Error:
+	case conformance.Error:
 		t.Error(c.Reason)
 	}
 	for _, f := range c.Findings {
