@@ -51,7 +51,7 @@ func (s *session) settleBulk(ledger *[]*Created, req Request, res *Response) {
 				continue
 			}
 			if id := lastSegment(o.Text("location")); id != "" {
-				s.own(ledger, &Created{ID: id, Collection: e.where, Sent: e.data, entry: e.entry})
+				s.own(ledger, &Created{ID: id, Collection: e.where, Sent: e.data, entry: e.entry, name: nameOf(e.data, s.naming[e.where])})
 			} else if status := o.Text("status"); strings.HasPrefix(status, "4") {
 				s.note(s.journal.gone(e.entry))
 			}

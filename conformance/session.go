@@ -3,10 +3,12 @@ package conformance
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -125,8 +127,7 @@ func (s *session) expect(req Request) int {
 		return 0
 	}
 	attribute := s.naming[where]
-	doc, _ := req.Body.(Doc)
-	entry, err := s.journal.next(where, attribute, nameOf(doc, attribute))
+	entry, err := s.journal.next(where, attribute, nameIn(req.Body, attribute))
 	if err != nil {
 		// A write that could not be found again is not made.
 		panic(noAnswer{err})
@@ -138,6 +139,30 @@ func (s *session) expect(req Request) int {
 func nameOf(doc Doc, attribute string) string {
 	for key, value := range doc {
 		if name, ok := value.(string); ok && strings.EqualFold(key, attribute) {
+			return name
+		}
+	}
+	return ""
+}
+
+// A textMember is a member of a JSON object whose value is a text, as it may stand in a body that is no JSON as a whole.
+var textMember = regexp.MustCompile(`["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')`)
+
+// nameIn is nameOf for every body that a check may send. What is broken on purpose is searched for the first member of that
+// name, because the target may make something of it.
+func nameIn(body any, attribute string) string {
+	switch body := body.(type) {
+	case Doc:
+		return nameOf(body, attribute)
+	case []byte:
+		for _, member := range textMember.FindAllSubmatch(body, -1) {
+			if !strings.EqualFold(string(member[1]), attribute) {
+				continue
+			}
+			name := string(member[3])
+			if member[2] != nil && json.Unmarshal(member[2], &name) != nil {
+				continue
+			}
 			return name
 		}
 	}
@@ -156,8 +181,9 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 		if id == "" {
 			return // the entry stays open: cleaning up looks it up by name
 		}
+		where := s.collection(req)
 		doc, _ := req.Body.(Doc)
-		s.own(ledger, &Created{ID: id, Collection: s.collection(req), Sent: doc, Resource: res.Object(), entry: entry})
+		s.own(ledger, &Created{ID: id, Collection: where, Sent: doc, Resource: res.Object(), entry: entry, name: nameIn(req.Body, s.naming[where])})
 	case req.Method == http.MethodPut && res.OK():
 		// A PUT that creates is a fault, but what it made has to go as well.
 		where, id := path.Split(req.Path)
@@ -180,7 +206,6 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 }
 
 func (s *session) own(ledger *[]*Created, c *Created) {
-	c.name = nameOf(c.Sent, s.naming[c.Collection])
 	s.note(s.journal.created(c.entry, c.Collection, c.ID))
 	*ledger = append(*ledger, c)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/cli/conform"
@@ -52,7 +53,7 @@ func contents(t *testing.T, h http.Handler) map[string]string {
 // A run is killed at the worst moment: the target has just created an object, and the answer never reaches the suite. The
 // journal leads the next command to all that was left behind, and to nothing else.
 func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
-	for _, at := range []int{1, 2, 45, 120} {
+	for _, at := range []int{1, 2, 44, 45, 47, 50, 120, 300} {
 		t.Run("at creation "+strconv.Itoa(at), func(t *testing.T) {
 			t.Parallel()
 			reference := newReferenceServer(t)
@@ -100,7 +101,8 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 
 			code := conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, &out, &out)
 			require.Equal(t, conform.ExitClean, code, out.String())
-			require.Equal(t, before, contents(t, reference), "exactly what it held before")
+			// The difference alone is shown: some objects are too large for the other ways of telling it.
+			require.Empty(t, cmp.Diff(before, contents(t, reference)), "exactly what it held before: %s", out.String())
 			require.NoFileExists(t, journal)
 			code = conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, io.Discard, io.Discard)
 			require.Equal(t, conform.ExitUsage, code, "there is nothing left to clean up")

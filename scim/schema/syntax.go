@@ -9,7 +9,10 @@ import (
 	_ "time/tzdata" // what a time zone is must not depend on the machine
 
 	"golang.org/x/text/language"
+	"golang.org/x/text/secure/bidirule"
 	"golang.org/x/text/secure/precis"
+	"golang.org/x/text/unicode/bidi"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Syntax is what the values of an attribute must look like beyond its type. No schema document says it; RFC 7643 sections
@@ -58,9 +61,15 @@ func adoptSyntax(attributes, from []*Attribute) {
 	}
 }
 
+// userNames is precis.UsernameCaseMapped without the Bidi Rule, which that profile applies to all text that is not ASCII.
+var userNames = precis.NewIdentifier(precis.FoldWidth, precis.LowerCase(), precis.Norm(norm.NFC))
+
 func isUserName(s string) bool {
-	_, err := precis.UsernameCaseMapped.String(s)
-	return err == nil
+	if _, err := userNames.String(s); err != nil {
+		return false
+	}
+	// The Bidi Rule concerns only text with letters that run from right to left (RFC 8265 section 3.3.2).
+	return bidirule.DirectionString(s) == bidi.LeftToRight || bidirule.ValidString(s)
 }
 
 func isURL(s string) bool {

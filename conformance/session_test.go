@@ -1,0 +1,28 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		body any
+		want string
+	}{
+		{"a document", Doc{"schemas": []string{"x"}, "USERNAME": "a"}, "a"},
+		{"whole JSON", []byte(`{"schemas":["userName"],"userName" : "a\"b\u00e4"}`), `a"bä`},
+		{"a member twice", []byte(`{"userName":"a","userName":"b"}`), "a"},
+		{"text behind the object", []byte(`{"username":"a"} x`), "a"},
+		{"cut off behind the name", []byte(`{"userName":"a","name":{`), "a"},
+		{"cut off within the name", []byte(`{"userName":"a`), ""},
+		{"single quotes", []byte(`{'userName':'a'}`), "a"},
+		{"another member", []byte(`{"nickName":"a"}`), ""},
+		{"no text", []byte(`{"userName":1}`), ""},
+		{"nothing", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, nameIn(c.body, "userName")) })
+	}
+}

@@ -1,0 +1,24 @@
+package schema
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestUserNamesFollowRFC8265(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"ann":             true,
+		"ann@example.com": true,
+		".ä":              true, // a sign before a letter that is not ASCII: the Bidi Rule is not for it
+		"Ä-ä.":            true,
+		"אב":              true,
+		"אב1":             true,
+		"-אב":             false, // text from right to left begins with a letter
+		"אa":              false,
+		"ann smith":       false,
+		"²":               false,
+	} {
+		require.Equal(t, ok, isUserName(name), "%+q", name)
+	}
+}
