@@ -109,6 +109,8 @@ type Target struct {
 	Concurrency       int           // principals worked on at once. Defaults to 4
 	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
 	MemberBatch       int           // members in one request. Defaults to 100
+	Rate              float64       // requests per second. Defaults to as many as the target takes
+	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
 	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 

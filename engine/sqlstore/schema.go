@@ -83,6 +83,8 @@ CREATE INDEX sync_attempt_principal ON sync_attempt (app_id, kind, principal_id,
 `, `
 ALTER TABLE app_lane ADD COLUMN learned TEXT NOT NULL DEFAULT '';   -- JSON, about the target
 ALTER TABLE sync_state ADD COLUMN unkept TEXT NOT NULL DEFAULT '';  -- JSON, by attribute path; empty for none
+`, `
+ALTER TABLE app_lane ADD COLUMN marks BIGINT NOT NULL DEFAULT 0;    -- grows with every mark of a principal
 `}
 
 // typed puts the dialect's types into the steps.
