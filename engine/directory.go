@@ -111,6 +111,7 @@ type Target struct {
 	MemberBatch       int           // members in one request. Defaults to 100
 	Rate              float64       // requests per second. Defaults to as many as the target takes
 	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
+	Guard             Guard         // against masses of deactivations. Defaults to none
 	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 

@@ -299,6 +299,11 @@ func (r *run) user(ctx context.Context) error {
 	if r.row.Anew {
 		t.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
 	}
+	if t.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
+		if ok, err := r.guarded(ctx, plan.OpDeactivate); !ok {
+			return err
+		}
+	}
 	password := want.Password
 	if password == "" {
 		password = placeholder()
