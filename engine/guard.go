@@ -10,7 +10,9 @@ import (
 
 // Guard holds deactivations of users and deletions of groups back when they come in masses, so that a source that has lost its
 // data does not empty the target. It stops when more principals than it allows would lose their account within the Window; both
-// bounds have to be exceeded, so that a percentage does not stop the first deactivation of a small app. The zero value never stops.
+// bounds have to be exceeded, so that a percentage does not stop the first deactivation of a small app. The engine looks ahead as
+// far as it has read, some dozens of principals; when a mass comes in drops, as many go as the guard allows. The zero value never
+// stops.
 //
 // What is held back has the status StatusHeld, and so has what comes after it, until somebody decides: [Engine.Approve] lets it
 // through, and a Mark after which the directory wants the account again makes it superfluous.

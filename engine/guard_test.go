@@ -81,7 +81,8 @@ func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
 	w.dir.SetTarget(app, w.target)
 	for _, want := range []engine.GroupState{{Want: engine.Active}, {Want: engine.Absent, DeleteRemote: true}} {
 		var marks []engine.Mark
-		for _, id := range []string{"g", "h", "i"} {
+		for i := range 9 {
+			id := fmt.Sprint("g", i)
 			want.DisplayName = id
 			w.dir.SetGroup(app, id, want)
 			marks = append(marks, groupMark(id))
@@ -89,9 +90,45 @@ func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
 		w.mark(marks...)
 		w.wait()
 	}
-	require.Len(t, w.fake.Groups(), 3)
-	require.Equal(t, engine.StatusHeld, w.state(engine.Group, "g").Status)
-	require.NoError(t, w.engine.Approve(t.Context(), app, 3))
+	require.Len(t, w.fake.Groups(), 9)
+	require.Equal(t, engine.StatusHeld, w.state(engine.Group, "g1").Status)
+	require.NoError(t, w.engine.Approve(t.Context(), app, 9))
 	w.wait()
 	require.Empty(t, w.fake.Groups())
+}
+
+func TestAnExistingAccountIsLinkedWhenSomebodySaysSo(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	w.target.OnExisting = engine.LinkAsk
+	w.dir.SetTarget(app, w.target)
+	theirs := w.fake.Add("Users", user("", "ann").Resource)
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	s := w.state(engine.User, "u-1")
+	require.Equal(t, engine.StatusHeld, s.Status)
+	require.Equal(t, "the account "+theirs+" exists already; somebody has to say that it is the user's", s.LastError)
+	require.Empty(t, s.RemoteID)
+	require.Empty(t, w.fake.Users()[0].ExternalID(), "nothing was changed")
+
+	linked := user("u-1", "ann")
+	linked.RemoteID = theirs
+	w.set("u-1", linked)
+	w.wait()
+	s = w.state(engine.User, "u-1")
+	require.Equal(t, []any{engine.StatusClean, theirs, plan.Linked}, []any{s.Status, s.RemoteID, s.Origin}, s.LastError)
+	require.Equal(t, "u-1", w.fake.Users()[0].ExternalID())
+
+	other := user("u-2", "bob")
+	other.RemoteID = theirs
+	w.set("u-2", other)
+	w.wait()
+	s = w.state(engine.User, "u-2")
+	require.Equal(t, engine.StatusHeld, s.Status)
+	require.Equal(t, "the account "+theirs+" belongs to the user u-1 already", s.LastError)
+
+	other.RemoteID = "nobody"
+	w.set("u-2", other)
+	w.wait()
+	require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-2").Status, "another account is no replacement")
+	require.Len(t, w.fake.Users(), 1)
 }

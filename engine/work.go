@@ -308,12 +308,26 @@ func (r *run) user(ctx context.Context) error {
 	if password == "" {
 		password = placeholder()
 	}
+	remoteID, origin := r.row.RemoteID, r.row.Origin
+	if want.RemoteID != "" {
+		t.OnMissing = Fail // somebody chose that account: another one is not a replacement
+		if want.RemoteID != remoteID {
+			remoteID, origin = want.RemoteID, plan.Linked
+			switch owner, err := r.owner(ctx, remoteID); {
+			case err != nil:
+				return err
+			case owner != "":
+				r.outcome = r.keep(cannot(plan.Held, "the account %s belongs to the user %s already", remoteID, owner))
+				return nil
+			}
+		}
+	}
 	r.exchange(ctx, plan.User(plan.UserInput{
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
+		RemoteID: remoteID, Origin: origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
-		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
+		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
 		Owner: func(id string) (string, error) { return r.owner(ctx, id) },
 	}), password)
 	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed

@@ -212,6 +212,10 @@ func TestUser(t *testing.T) {
 			in.Owner = func(string) (string, error) { return "", errors.New("no database") }
 		}, nil},
 		{"link only", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, []string{one}},
+		{"an existing account is asked about", func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, []string{one}},
+		{"our own account is not asked about", func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, []string{ours, `200 ` + same}},
+		{"an existing account is refused", func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, []string{one}},
+		{"409 to a name that is not to be linked", func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, []string{none, `409 {"detail":"exists"}`, one}},
 		{"several hits are held", fresh, []string{two}},
 		{"a hit without an id", fresh, []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
 		{"a stranger in the list is not adopted", fresh, []string{`200 {"totalResults":1,"Resources":[{"id":"x","userName":"bob"}]}`, `201 {"id":"r1"}`}},
