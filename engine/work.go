@@ -364,9 +364,9 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 	return "", nil
 }
 
-// earlierName is the name that an account may have been created under by a sequence whose end is not known.
+// earlierName is the name that an account may have, or was created under by a sequence whose end is not known.
 func (r *run) earlierName(now string) string {
-	if r.row.Tried && r.row.RemoteID == "" && now != "" && now != r.row.RemoteName {
+	if r.row.Tried && now != "" && now != r.row.RemoteName {
 		return r.row.RemoteName
 	}
 	return ""

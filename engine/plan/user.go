@@ -129,13 +129,13 @@ func (u *user) beginActive() Step {
 	return u.refresh()
 }
 
-// lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account whose id
-// we never learned, it is also looked for by our own identifier, which no rename changes, and where the target cannot filter
-// by that, by the name of that time.
+// lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account, whose id
+// we never learned or the target does not know at the moment, it is also looked for by our own identifier, which no rename
+// changes, and where the target cannot filter by that, by the name of that time.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
 		switch ours := u.externalID(); {
-		case len(found) > 0 || !u.in.Known || u.in.RemoteID != "":
+		case len(found) > 0 || !u.in.Known && u.in.RemoteID == "":
 			return then(r, found)
 		case ours == "":
 			return u.lookupEarlier(r, then)
