@@ -21,7 +21,7 @@ type Fault struct {
 	DropAfter  bool            // do it, then drop the connection
 	Truncate   bool            // do it, then break the answer off in the middle
 	Empty      bool            // do it, then answer with the right status and no body
-	Stale      bool            // answer a GET as before the last change of any resource
+	Stale      bool            // show a single resource as it was before the last change
 	Twice      bool            // do it, then list every resource twice
 }
 

@@ -203,9 +203,6 @@ func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	if k == nil {
 		return refuse(http.StatusNotFound, "", "no such endpoint")
 	}
-	if stale && r.Method == http.MethodGet && k.last != nil {
-		k = k.last
-	}
 	if id == "" {
 		return t.collection(r, k, body)
 	}
@@ -215,6 +212,9 @@ func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	}
 	if match := r.Header.Get("If-Match"); t.ETags && match != "" && match != k.etag(id) {
 		return refuse(http.StatusPreconditionFailed, "", "it was changed")
+	}
+	if stale && r.Method == http.MethodGet && k.last != nil && k.last.all[id] != nil {
+		have = k.last.all[id]
 	}
 	var err error
 	next := have

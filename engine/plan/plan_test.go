@@ -335,6 +335,8 @@ func TestGroup(t *testing.T) {
 		{"nothing to do", known, nil},
 		{"replace by PATCH", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{`204`}},
 		{"gone with deltas", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404`, none}},
+		{"gone, but listed under the name it had", with(known, func(in *plan.GroupInput) { in.DisplayName = "Coffee" }),
+			[]string{`404`, none, `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`}},
 		{"gone with the whole list", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a") }), []string{`404`, none, `201 {"id":"g2"}`}},
 		{"404 for a member", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404 {"detail":"no user a"}`, hit}},
 		{"wizard PUT", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Tea","x":"kept","members":[{"value":"a"}]}`, `200 {}`}},
