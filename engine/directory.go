@@ -49,6 +49,16 @@ const (
 	Fail     = plan.Fail     // report it
 )
 
+// Existing says what happens to an account that a lookup finds and that the engine did not create.
+type Existing = plan.Existing
+
+// The policies for an existing account.
+const (
+	LinkAuto  = plan.LinkAuto  // take it over
+	LinkAsk   = plan.LinkAsk   // hold the user until UserState.RemoteID says which account is meant
+	LinkNever = plan.LinkNever // refuse the user
+)
+
 // Auth holds the credentials for a target.
 type Auth = connect.Auth
 
@@ -106,9 +116,13 @@ type Target struct {
 
 	UserNameAttribute string        // compared in the lookup. Defaults to userName
 	OnMissing         Missing       // Defaults to Recreate
+	OnExisting        Existing      // Defaults to LinkAuto
 	Concurrency       int           // principals worked on at once. Defaults to 4
 	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
 	MemberBatch       int           // members in one request. Defaults to 100
+	Rate              float64       // requests per second. Defaults to as many as the target takes
+	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
+	Guard             Guard         // against masses of deactivations. Defaults to none
 	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 
@@ -119,6 +133,8 @@ type UserState struct {
 	// Resource has the mapped attributes, externalId among them, without id, meta, active, groups and password. May be nil
 	// unless Want is Active.
 	Resource *scim.Resource
+	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.
+	RemoteID string
 	// Password is sent when the user is created. Defaults to a random placeholder.
 	Password string
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
@@ -34,6 +36,9 @@ type Options struct {
 	Sweep time.Duration
 	// Lanes is how many apps are worked on at once. Defaults to 64.
 	Lanes int
+	// Concurrency is how many principals of all apps are worked on at once. They take turns in the order in which they come; one
+	// app has at most half of it, so that a slow one leaves room. Defaults to 256.
+	Concurrency int
 	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.
 	RetryInitial, RetryMax time.Duration
 	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
@@ -56,6 +61,7 @@ const (
 	defaultLease       = 200 * time.Second
 	defaultSweep       = time.Second
 	defaultLanes       = 64
+	defaultTotal       = 256
 	defaultConcurrency = 4
 	defaultBreaker     = 5
 	defaultRetry       = time.Second
@@ -76,6 +82,7 @@ func (o *Options) fill() {
 	o.Lease = cmp.Or(o.Lease, defaultLease)
 	o.Sweep = cmp.Or(o.Sweep, defaultSweep)
 	o.Lanes = cmp.Or(o.Lanes, defaultLanes)
+	o.Concurrency = cmp.Or(o.Concurrency, defaultTotal)
 	o.RetryInitial = cmp.Or(o.RetryInitial, defaultRetry)
 	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
 	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
@@ -89,6 +96,8 @@ type Engine struct {
 	dispatcher *lane.Dispatcher
 	network    *connect.Network
 	busy       busy
+	turns      *semaphore.Weighted // of the principals of all apps, in the order in which they come
+	paces      sync.Map            // of app to its *lane.Pace, which outlives a tenure
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -101,11 +110,12 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 {
+	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 || o.Concurrency < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
 	e := &Engine{o: o, backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}, done: make(chan struct{})}
+	e.turns = semaphore.NewWeighted(int64(o.Concurrency))
 	e.busy.changed = make(chan struct{})
 	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.dispatcher = lane.NewDispatcher(lane.Options{
@@ -169,6 +179,7 @@ func (e *Engine) Mark(ctx context.Context, tx Execer, marks ...Mark) error {
 // recorded exchanges and lane. Nothing is sent to its target; a sequence that is on its way comes to its end, and what it
 // brought about is not kept.
 func (e *Engine) Forget(ctx context.Context, tx Execer, app string) error {
+	e.paces.Delete(app)
 	return e.o.Store.Forget(ctx, tx, app)
 }
 
@@ -248,6 +259,14 @@ func (e *Engine) Probe(ctx context.Context, t Target, o probe.Options) (probe.Pr
 		return probe.Profile{}, err
 	}
 	return probe.Run(ctx, client, o)
+}
+
+func (e *Engine) pace(app string) *lane.Pace {
+	p, ok := e.paces.Load(app)
+	if !ok {
+		p, _ = e.paces.LoadOrStore(app, lane.NewPace(e.o.Now))
+	}
+	return p.(*lane.Pace)
 }
 
 func (e *Engine) client(t Target) (*connect.Client, error) {

@@ -41,6 +41,11 @@ func (r *run) group(ctx context.Context) error {
 			return err
 		}
 	}
+	if in.Want == Absent && in.DeleteRemote {
+		if ok, err := r.guarded(ctx, plan.OpDelete); !ok {
+			return err
+		}
+	}
 	r.exchange(ctx, plan.Group(in))
 	r.finish.Forget = in.Want == Absent && r.outcome.Class == plan.Done
 	return nil

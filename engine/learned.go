@@ -27,6 +27,9 @@ type Learned struct {
 	// MemberBatch is how many members one request may carry; 0 for as many as Target.MemberBatch says. It is halved by each
 	// refusal or timeout of a larger one and grows back by a quarter with each group that is pushed.
 	MemberBatch int `json:"memberBatch,omitempty"`
+	// Rate is how many requests per second the target takes, 0 for as many as Target.Rate says. It is halved by each 429 and grows
+	// back by a quarter with every 10 s without one.
+	Rate float64 `json:"rate,omitempty"`
 }
 
 // Config is the part of a ServiceProviderConfig (RFC 7643 section 5) that matters here.

@@ -17,6 +17,9 @@ var ErrNotFound = errors.New("engine: not found")
 // ErrLeaseLost says that another engine owns the lane by now; the result was not stored.
 var ErrLeaseLost = lane.ErrLeaseLost
 
+// ErrMoved says that what is to be approved is not what was looked at any more.
+var ErrMoved = errors.New("engine: the state has moved")
+
 // Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -251,6 +254,14 @@ type Store interface {
 	// stored. One that is not to be active does not take it, and makes the user due that has it. The status is the stored one:
 	// StatusDirty instead of f.Status when the principal is due again at once.
 	Finish(ctx context.Context, l lane.Lease, f Finish) (Status, error)
+
+	// Remove asks whether a principal may lose its account now. It returns 0 when it may, from then on for the guard's window, and
+	// otherwise how many would lose theirs within the window: those that were let through and not approved, and those that are due
+	// or held back.
+	Remove(ctx context.Context, l lane.Lease, kind Kind, id string, now time.Time, g Guard) (many int, err error)
+	// Approve lets those through that Remove has held back (StatusHeld with the operation deactivate or delete), and makes them
+	// and the lane due. It returns ErrMoved, and changes nothing, unless they are as many as expected.
+	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 
 	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
 	// more than once.

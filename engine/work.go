@@ -29,7 +29,8 @@ const storeTimeout = 5 * time.Second
 
 // lane works on one app for the time of a tenure.
 func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
-	w := &work{e: e, tenure: t}
+	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
+	w.knowledge.Store(&Learned{})
 	gate := lane.NewGate(t.Lease.Hold, e.backoff, e.o.BreakerAfter)
 	if idle, err := w.refresh(ctx); err != nil || idle {
 		return gate.Hold(), w.rest(ctx, err)
@@ -54,6 +55,7 @@ type work struct {
 	// connection is replaced as a whole: a sequence keeps the one it began with.
 	connection atomic.Pointer[connection]
 	knowledge  atomic.Pointer[Learned] // about the target, as stored
+	pace       *lane.Pace
 }
 
 // connection is a target and the client for it.
@@ -65,7 +67,8 @@ type connection struct {
 
 // concurrency follows the target while the lane runs.
 func (w *work) concurrency() int {
-	return cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
+	wanted := cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
+	return min(wanted, max(w.e.o.Concurrency/2, 1))
 }
 
 func (w *work) app() string { return w.tenure.Lease.App }
@@ -98,7 +101,12 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 		c.client, c.broken = w.e.client(t)
 		w.connection.Store(c)
 	}
-	return false, w.recall(ctx, w.connection.Load())
+	if err := w.recall(ctx, w.connection.Load()); err != nil {
+		return false, err
+	}
+	w.pace.Resume(w.learned().Rate)
+	w.pace.Allow(t.Rate, t.Burst)
+	return false, nil
 }
 
 // stages: users before the groups that contain them.
@@ -123,8 +131,9 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if running[t] {
 			continue // its sequence has said itself what it works towards, maybe after the row was read
 		}
-		tasks = append(tasks, t)
 		want, name, err := w.want(ctx, r)
+		t.Urgent = err == nil && r.Kind == User && (want == Inactive || want == Absent)
+		tasks = append(tasks, t)
 		if err != nil {
 			continue // Do asks again, and records the failure
 		}
@@ -170,6 +179,10 @@ func (w *work) want(ctx context.Context, r State) (Want, string, error) {
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.e.busy.begin(w.app())
 	defer w.e.busy.end(w.app())
+	if err := w.e.turns.Acquire(ctx, 1); err != nil {
+		return lane.Signal{}, err
+	}
+	defer w.e.turns.Release(1)
 	row, err := w.e.state(ctx, w.app(), Kind(t.Kind), t.ID)
 	if err != nil {
 		return lane.Signal{}, err
@@ -230,7 +243,11 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 		return lane.Signal{}, context.Cause(ctx)
 	}
 	r.w.e.o.Observer.Result(context.WithoutCancel(ctx), r.result())
-	return r.signal(), nil
+	s := r.signal()
+	if rate, news := r.w.pace.Report(s.Kind); news {
+		return s, r.w.note(store, func(l *Learned) { l.Rate = rate })
+	}
+	return s, nil
 }
 
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
@@ -282,16 +299,35 @@ func (r *run) user(ctx context.Context) error {
 	if r.row.Anew {
 		t.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
 	}
+	if t.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
+		if ok, err := r.guarded(ctx, plan.OpDeactivate); !ok {
+			return err
+		}
+	}
 	password := want.Password
 	if password == "" {
 		password = placeholder()
 	}
+	remoteID, origin := r.row.RemoteID, r.row.Origin
+	if want.RemoteID != "" {
+		t.OnMissing = Fail // somebody chose that account: another one is not a replacement
+		if want.RemoteID != remoteID {
+			remoteID, origin = want.RemoteID, plan.Linked
+			switch owner, err := r.owner(ctx, remoteID); {
+			case err != nil:
+				return err
+			case owner != "":
+				r.outcome = r.keep(cannot(plan.Held, "the account %s belongs to the user %s already", remoteID, owner))
+				return nil
+			}
+		}
+	}
 	r.exchange(ctx, plan.User(plan.UserInput{
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
+		RemoteID: remoteID, Origin: origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
-		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing,
+		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
 		Owner: func(id string) (string, error) { return r.owner(ctx, id) },
 	}), password)
 	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed
@@ -328,9 +364,9 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 	return "", nil
 }
 
-// earlierName is the name that an account may have been created under by a sequence whose end is not known.
+// earlierName is the name that an account may have, or was created under by a sequence whose end is not known.
 func (r *run) earlierName(now string) string {
-	if r.row.Tried && r.row.RemoteID == "" && now != "" && now != r.row.RemoteName {
+	if r.row.Tried && now != "" && now != r.row.RemoteName {
 		return r.row.RemoteName
 	}
 	return ""
@@ -358,7 +394,9 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 			break
 		}
 		answer := plan.Response{Err: lane.ErrLeaseLost}
-		if r.w.tenure.Valid() {
+		if err := r.w.pace.Wait(ctx); err != nil {
+			answer.Err = err
+		} else if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
 			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
 		}

@@ -21,6 +21,8 @@ type Fault struct {
 	DropAfter  bool            // do it, then drop the connection
 	Truncate   bool            // do it, then break the answer off in the middle
 	Empty      bool            // do it, then answer with the right status and no body
+	Stale      bool            // show a single resource as it was before the last change
+	Twice      bool            // do it, then list every resource twice
 }
 
 func (f *Fault) matches(r *http.Request, path string) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -41,6 +42,14 @@ type kind struct {
 	ids  []string
 	all  map[string]*scim.Resource
 	rev  map[string]int
+	last *kind // as it was before the last change
+}
+
+// keep remembers the kind as it is, before a change.
+func (k *kind) keep() {
+	before := *k
+	before.ids, before.all, before.last = slices.Clone(k.ids), maps.Clone(k.all), nil
+	k.last = &before
 }
 
 // NewTarget returns an empty target.
@@ -92,6 +101,7 @@ func (t *Target) Remove(endpoint, id string) {
 }
 
 func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
+	k.keep()
 	t.seq++
 	r.SetID(strings.ToLower(k.rt.Name[:1]) + strconv.Itoa(t.seq))
 	k.ids = append(k.ids, r.ID())
@@ -100,6 +110,7 @@ func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
 }
 
 func (k *kind) remove(id string) {
+	k.keep()
 	delete(k.all, id)
 	k.ids = slices.DeleteFunc(k.ids, func(other string) bool { return other == id })
 }
@@ -116,7 +127,7 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := t.fault(r, path)
 	var a answer
 	if f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop {
-		a = t.handle(r, body)
+		a = t.handle(r, body, f.Stale)
 	}
 	t.mu.Unlock()
 
@@ -140,6 +151,11 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case f.Empty:
 		a.body = nil
+	case f.Twice:
+		if list, ok := a.body.(scim.ListResponse); ok {
+			list.Resources = slices.Concat(list.Resources, list.Resources)
+			a.body = list
+		}
 	}
 	a.write(w, f.Truncate)
 }
@@ -175,7 +191,7 @@ func (a answer) write(w http.ResponseWriter, truncate bool) {
 	}
 }
 
-func (t *Target) handle(r *http.Request, body []byte) answer {
+func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	if t.Token != "" && r.Header.Get("Authorization") != "Bearer "+t.Token {
 		return refuse(http.StatusUnauthorized, "", "the token is not valid")
 	}
@@ -196,6 +212,9 @@ func (t *Target) handle(r *http.Request, body []byte) answer {
 	}
 	if match := r.Header.Get("If-Match"); t.ETags && match != "" && match != k.etag(id) {
 		return refuse(http.StatusPreconditionFailed, "", "it was changed")
+	}
+	if stale && r.Method == http.MethodGet && k.last != nil && k.last.all[id] != nil {
+		have = k.last.all[id]
 	}
 	var err error
 	next := have
@@ -221,6 +240,7 @@ func (t *Target) handle(r *http.Request, body []byte) answer {
 			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
 		}
 		t.ignore(next)
+		k.keep()
 		k.all[id] = next
 		k.rev[id]++
 	}

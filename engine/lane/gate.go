@@ -48,12 +48,14 @@ type Signal struct {
 	Kind   SignalKind
 	Until  time.Time // Throttled: when the pause ends; zero (or past) when the target does not say
 	Reason string
+	Urgent bool // of an urgent task
 }
 
 // Gate decides whether a lane may send. It is used by one goroutine at a time.
 type Gate struct {
 	hold         Hold
-	failures     int // in a row
+	failures     int  // in a row
+	refused      bool // an urgent task was denied during this hold too
 	backoff      Backoff
 	breakerAfter int
 }
@@ -64,11 +66,14 @@ func NewGate(h Hold, b Backoff, breakerAfter int) *Gate {
 }
 
 // Slots returns how many principals may be worked on at once: none during a hold, one when a hold has ended and nobody knows
-// yet how the target is, and otherwise all that are wanted.
-func (g *Gate) Slots(now time.Time, wanted int) int {
+// yet how the target is, and otherwise all that are wanted. Urgent ones are tried one at a time during a quarantine too, until one
+// is denied: credentials that may not create may still deactivate.
+func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	switch {
 	case g.hold.Kind == HoldNone:
 		return wanted
+	case urgent && g.hold.Kind == HoldQuarantine && !g.refused:
+		return 1
 	case now.Before(g.hold.Until):
 		return 0
 	default:
@@ -91,6 +96,7 @@ func (g *Gate) Report(now time.Time, s Signal) {
 		}
 		return
 	}
+	g.refused = s.Kind == Denied && (s.Urgent || g.refused)
 	g.failures++
 	var kind HoldKind
 	switch {

@@ -36,9 +36,9 @@ func TestGate(t *testing.T) {
 		for _, k := range []lane.SignalKind{lane.Failing, lane.Failing, lane.OK, lane.Failing, lane.Neutral, lane.Failing} {
 			g.Report(now, lane.Signal{Kind: k})
 		}
-		require.Equal(t, 8, g.Slots(now, 8))
+		require.Equal(t, 8, g.Slots(now, 8, false))
 		g.Report(now, lane.Signal{Kind: lane.Failing, Reason: "down"})
-		require.Zero(t, g.Slots(now, 8))
+		require.Zero(t, g.Slots(now, 8, false))
 		require.Equal(t, lane.HoldBreaker, g.Hold().Kind)
 		require.Equal(t, "down", g.Hold().Reason)
 	})
@@ -48,9 +48,9 @@ func TestGate(t *testing.T) {
 		g.Report(now, lane.Signal{Kind: lane.Denied})
 		require.Equal(t, 1, g.Hold().Streak, "several were on their way")
 		g.Report(now, lane.Signal{Kind: lane.OK})
-		require.Zero(t, g.Slots(now, 8), "a late answer does not end a hold")
+		require.Zero(t, g.Slots(now, 8, false), "a late answer does not end a hold")
 		later := g.Hold().Until
-		require.Equal(t, 1, g.Slots(later, 8))
+		require.Equal(t, 1, g.Slots(later, 8, false))
 		g.Report(later, lane.Signal{Kind: lane.Failing})
 		require.Equal(t, 2, g.Hold().Streak)
 		require.Equal(t, lane.HoldQuarantine, g.Hold().Kind)
@@ -58,7 +58,21 @@ func TestGate(t *testing.T) {
 		later = g.Hold().Until
 		g.Report(later, lane.Signal{Kind: lane.OK})
 		require.Equal(t, lane.Hold{}, g.Hold())
-		require.Equal(t, 8, g.Slots(later, 8))
+		require.Equal(t, 8, g.Slots(later, 8, false))
+	})
+	t.Run("urgent ones go on during a quarantine until one is denied too", func(t *testing.T) {
+		g := gate()
+		g.Report(now, lane.Signal{Kind: lane.Denied})
+		require.Zero(t, g.Slots(now, 8, false))
+		require.Equal(t, 1, g.Slots(now, 8, true))
+		g.Report(now, lane.Signal{Kind: lane.OK, Urgent: true})
+		require.Zero(t, g.Slots(now, 8, false), "that says nothing about the others")
+		require.Equal(t, 1, g.Slots(now, 8, true))
+		g.Report(now, lane.Signal{Kind: lane.Denied, Urgent: true})
+		require.Zero(t, g.Slots(now, 8, true))
+		g = gate()
+		g.Report(now, lane.Signal{Kind: lane.Throttled})
+		require.Zero(t, g.Slots(now, 8, true), "a pause is a pause for all")
 	})
 	t.Run("a pause lasts as long as the target asks, within reason", func(t *testing.T) {
 		g := gate()

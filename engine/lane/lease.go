@@ -17,6 +17,8 @@ type Lease struct {
 	Hold  Hold // as the last owner left it
 	// Kicks counts how often somebody wanted a hold to end. The store compares it at the release.
 	Kicks int64
+	// Marks counts the marks of principals. During a quarantine, whoever marks one makes the lane due; see [Gate.Slots].
+	Marks int64
 }
 
 // HoldKind says why a lane is not running.

@@ -10,7 +10,12 @@ type Task struct {
 	Kind, ID string
 	// Stage orders tasks: one begins only when none of an earlier stage is queued or running.
 	Stage int
+	// Urgent tasks, a deactivation for one, are also tried while the lane is in quarantine.
+	Urgent bool
 }
+
+// key identifies a task, whatever is known about its urgency.
+func (t Task) key() Task { return Task{Kind: t.Kind, ID: t.ID, Stage: t.Stage} }
 
 // Work is what a lane does.
 type Work interface {
@@ -61,7 +66,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		l.begin(ctx)
 		if len(l.running) == 0 {
-			if len(l.queue) == 0 || l.gate.Slots(l.now(), l.concurrency()) == 0 {
+			if len(l.queue) == 0 || l.slots(l.queue[0]) == 0 {
 				return l.err
 			}
 			continue
@@ -72,7 +77,8 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		select {
 		case r := <-l.results:
-			delete(l.running, r.task)
+			delete(l.running, r.task.key())
+			r.signal.Urgent = r.task.Urgent
 			l.gate.Report(l.now(), r.signal)
 			if r.err != nil && l.err == nil {
 				l.err = r.err
@@ -84,6 +90,8 @@ func (l *loop) run(ctx context.Context) error {
 		}
 	}
 }
+
+func (l *loop) slots(t Task) int { return l.gate.Slots(l.now(), l.concurrency(), t.Urgent) }
 
 // over says whether nothing more may be begun.
 func (l *loop) over(ctx context.Context) bool {
@@ -97,14 +105,14 @@ func (l *loop) fill(ctx context.Context) {
 		return
 	}
 	for _, t := range tasks {
-		if !l.running[t] {
+		if !l.running[t.key()] {
 			l.queue = append(l.queue, t)
 		}
 	}
 }
 
 func (l *loop) begin(ctx context.Context) {
-	for len(l.queue) > 0 && len(l.running) < l.gate.Slots(l.now(), l.concurrency()) {
+	for len(l.queue) > 0 && len(l.running) < l.slots(l.queue[0]) {
 		t := l.queue[0]
 		for r := range l.running {
 			if r.Stage < t.Stage {
@@ -112,7 +120,7 @@ func (l *loop) begin(ctx context.Context) {
 			}
 		}
 		l.queue = l.queue[1:]
-		l.running[t] = true
+		l.running[t.key()] = true
 		go func() {
 			s, err := l.work.Do(ctx, t)
 			l.results <- result{t, s, err}

@@ -288,10 +288,11 @@ func (g *group) gone(r Response) Step {
 	if g.in.OnMissing == Fail {
 		return g.fail(rejected(r, "the group "+lost+" is gone at the target: "+cause.message))
 	}
-	return g.lookup(func(_ Response, found []*scim.Resource) Step {
-		if len(found) == 1 && found[0].ID() == lost {
-			return g.fail(rejected(r, "push: the target has the group "+lost+", but answers "+cause.message))
-		}
+	listed := func(found []*scim.Resource) bool { return len(found) == 1 && found[0].ID() == lost }
+	there := func() Step {
+		return g.fail(rejected(r, "push: the target has the group "+lost+", but answers "+cause.message))
+	}
+	anew := func(r Response, found []*scim.Resource) Step {
 		if !g.full && !g.traits.puts(g.in.Style) {
 			// The whole list is needed now, and only deltas were given: forget the id, the next sequence starts over.
 			g.out.RemoteID, g.out.Origin = "", ""
@@ -299,6 +300,21 @@ func (g *group) gone(r Response) Step {
 		}
 		g.out.RemoteID, g.out.Name, g.out.Origin = "", "", origin
 		return g.adoptOrCreate(r, found)
+	}
+	return g.lookup(func(r Response, found []*scim.Resource) Step {
+		switch earlier := g.in.RemoteName; {
+		case listed(found):
+			return there()
+		case len(found) > 0 || earlier == "" || earlier == g.in.DisplayName || g.in.Want != Active:
+			return anew(r, found)
+		default: // it was to be renamed, so it may be there under the name it has
+			return g.lookupName(earlier, func(r Response, under []*scim.Resource) Step {
+				if listed(under) {
+					return there()
+				}
+				return anew(r, found)
+			})
+		}
 	})
 }
 

@@ -36,6 +36,17 @@ const (
 	Fail     Missing = "fail"
 )
 
+// Existing says what happens to an account that a lookup finds and that was not created by us.
+type Existing string
+
+// The policies. LinkAuto takes it over; LinkAsk holds the user until somebody says which account is meant; LinkNever refuses the
+// user. The zero value reads as LinkAuto.
+const (
+	LinkAuto  Existing = "auto"
+	LinkAsk   Existing = "ask"
+	LinkNever Existing = "never"
+)
+
 // Origin says how the engine came to know a remote resource.
 type Origin string
 

@@ -27,6 +27,7 @@ type UserInput struct {
 	Create, Update, Deactivate bool
 	LookupAttribute            string // Defaults to userName
 	OnMissing                  Missing
+	OnExisting                 Existing
 	Traits                     Traits            // what is known about the target
 	Unkept                     map[string]Unkept // what the target did not keep of earlier sequences, by path
 	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
@@ -128,13 +129,13 @@ func (u *user) beginActive() Step {
 	return u.refresh()
 }
 
-// lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account whose id
-// we never learned, it is also looked for by our own identifier, which no rename changes, and where the target cannot filter
-// by that, by the name of that time.
+// lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account, whose id
+// we never learned or the target does not know at the moment, it is also looked for by our own identifier, which no rename
+// changes, and where the target cannot filter by that, by the name of that time.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
 		switch ours := u.externalID(); {
-		case len(found) > 0 || !u.in.Known || u.in.RemoteID != "":
+		case len(found) > 0 || !u.in.Known && u.in.RemoteID == "":
 			return then(r, found)
 		case ours == "":
 			return u.lookupEarlier(r, then)
@@ -162,8 +163,8 @@ func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Res
 	})
 }
 
-// ours says whether an account that goes by an earlier name of the user is the one we created: that name may belong to
-// somebody else by now.
+// ours says whether an account that was found by name is the one we created, in an attempt whose answer was lost: it carries our
+// own identifier, or none. A name may belong to somebody else by now.
 func (u *user) ours(hit *scim.Resource) bool {
 	if theirs := hit.ExternalID(); theirs != "" && u.externalID() != "" {
 		return theirs == u.externalID()
@@ -233,6 +234,12 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case owner != "":
 		return u.end(Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
 	}
+	switch ours := u.ours(hit); {
+	case !ours && u.in.OnExisting == LinkAsk:
+		return u.end(Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
+	case !ours && u.in.OnExisting == LinkNever:
+		return u.end(Rejected, fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
+	}
 	u.link(hit)
 	u.out.Operation = OpLink
 	_, told := hit.Get("active")
@@ -242,11 +249,11 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	return u.refresh()
 }
 
-// link takes over the id. An account that carries our own identifier was created by us, in an attempt whose answer was lost.
+// link takes over the id.
 func (u *user) link(hit *scim.Resource) {
 	u.out.RemoteID = hit.ID()
 	u.out.Origin = Linked
-	if ours := u.externalID(); u.in.Origin == Unconfirmed || ours != "" && hit.ExternalID() == ours {
+	if u.ours(hit) {
 		u.out.Origin = Created
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, hold, hold_until, hold_reason, hold_streak, learned`
+const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, marks, hold, hold_until, hold_reason, hold_streak, learned`
 
 type laneRow struct {
 	engine.Lane
-	epoch, kicks int64
+	epoch, kicks, marks int64
 }
 
 func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	var until, next, holdUntil int64
 	var learned string
-	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned)
+	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.marks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 			} else if err != nil {
 				return err
 			}
-			leases = append(leases, lane.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold, Kicks: l.kicks})
+			leases = append(leases, lane.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold, Kicks: l.kicks, Marks: l.marks})
 		}
 		return nil
 	})
@@ -107,11 +107,14 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 		if err != nil {
 			return err
 		}
-		var kicks int64
-		if err := tx.QueryRow(ctx, `SELECT kicks FROM app_lane WHERE app_id = ?`, l.App).Scan(&kicks); err != nil {
+		var kicks, marks int64
+		if err := tx.QueryRow(ctx, `SELECT kicks, marks FROM app_lane WHERE app_id = ?`, l.App).Scan(&kicks, &marks); err != nil {
 			return err
 		}
 		until := hold.Until
+		if hold.Kind == lane.HoldQuarantine && marks != l.Marks { // a deactivation among them may not have been seen
+			until = time.Time{}
+		}
 		if kicks != l.Kicks { // somebody wanted the hold to end while the owner was about to begin or prolong it
 			until, notBefore = time.Time{}, time.Time{}
 			if _, err := tx.Exec(ctx, `UPDATE app_lane SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {

@@ -32,16 +32,17 @@ const ask = `
 INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = member_state.asked + 1`
 
-// touch makes a lane due, when its hold ends if there is one. The epochs of a new lane begin with the instant, so that they are
+// touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so that they are
 // later than those of a forgotten lane of the same name. Parameters: app, now, now, retry, retry, retry.
 const touch = `
-INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak)
-VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0)
+INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
+VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
 ON CONFLICT (app_id) DO UPDATE SET
 	kicks = app_lane.kicks + ?,
+	marks = app_lane.marks + 1,
 	hold_until = CASE WHEN ? = 1 AND app_lane.hold_until > excluded.next_at THEN excluded.next_at ELSE app_lane.hold_until END,
 	next_at = CASE
-		WHEN ? = 1 OR app_lane.hold_until <= excluded.next_at THEN
+		WHEN ? = 1 OR app_lane.hold_until <= excluded.next_at OR app_lane.hold = 'quarantine' THEN
 			CASE WHEN app_lane.next_at < excluded.next_at THEN app_lane.next_at ELSE excluded.next_at END
 		WHEN app_lane.next_at < app_lane.hold_until THEN app_lane.next_at
 		ELSE app_lane.hold_until END`

@@ -83,6 +83,20 @@ CREATE INDEX sync_attempt_principal ON sync_attempt (app_id, kind, principal_id,
 `, `
 ALTER TABLE app_lane ADD COLUMN learned TEXT NOT NULL DEFAULT '';   -- JSON, about the target
 ALTER TABLE sync_state ADD COLUMN unkept TEXT NOT NULL DEFAULT '';  -- JSON, by attribute path; empty for none
+`, `
+ALTER TABLE app_lane ADD COLUMN marks BIGINT NOT NULL DEFAULT 0;    -- grows with every mark of a principal
+
+CREATE TABLE removal (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	at           BIGINT NOT NULL,   -- when it was let through
+	approved     BIGINT NOT NULL,   -- 1: by somebody, so that it does not count
+	PRIMARY KEY (app_id, kind, principal_id)
+);
+CREATE INDEX removal_at ON removal (app_id, at);
+CREATE INDEX sync_state_leaving ON sync_state (app_id, want) WHERE next_at IS NOT NULL AND want IN ('inactive', 'absent');
+CREATE INDEX sync_state_held ON sync_state (app_id, last_op) WHERE status = 'held';
 `}
 
 // typed puts the dialect's types into the steps.

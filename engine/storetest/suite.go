@@ -45,6 +45,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
 		"what a target is known to do is kept":                 testLearn,
+		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
@@ -336,6 +337,14 @@ func testHold(t *testing.T, s *suite) {
 		l := s.claim()
 		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
 		require.False(t, s.claimable())
+		s.mark(engine.Mark{ID: "b"})
+		require.True(t, s.claimable(), "it may be a deactivation, which is tried")
+		l = s.claim()
+		s.mark(engine.Mark{ID: "b"})
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
+		require.True(t, s.claimable(), "also when it came while the owner was about to let go")
+		l = s.claim()
+		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{}))
 		s.mark(engine.Mark{ID: "b"})
 		require.False(t, s.claimable())
 		end()

@@ -1,0 +1,77 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+func testRemovals(t *testing.T, s *suite) {
+	var ids []string
+	var intents []engine.Intent
+	for i := range 6 {
+		ids = append(ids, fmt.Sprint("u", i))
+		intents = append(intents, engine.Intent{Kind: engine.User, ID: ids[i], Want: engine.Inactive})
+		s.mark(engine.Mark{ID: ids[i]})
+	}
+	l := s.claim()
+	for _, id := range ids {
+		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id, Origin: plan.Created})
+	}
+	guard := engine.Guard{Limit: 2, Percent: 50, Window: time.Hour}
+	remove := func(id string) int {
+		many, err := s.store.Remove(t.Context(), l, engine.User, id, s.now, guard)
+		require.NoError(t, err)
+		return many
+	}
+	hold := func(id string) {
+		s.finish(l, engine.Finish{ID: id, Status: engine.StatusHeld, Operation: plan.OpDeactivate, RemoteID: "r" + id})
+	}
+	leave := func(from, to int) {
+		for _, id := range ids[from:to] {
+			s.mark(engine.Mark{ID: id})
+		}
+		require.NoError(t, s.store.Begin(t.Context(), l, intents[from:to]))
+	}
+	leave(0, 1)
+	require.Zero(t, remove("u0"))
+	require.Zero(t, remove("u0"), "a second attempt is the same removal")
+	s.finish(l, engine.Finish{ID: "u0", Operation: plan.OpDeactivate, RemoteID: "ru0"})
+
+	leave(1, 4)
+	require.Equal(t, 4, remove("u1"), "one has gone and three are about to; half of six may")
+	hold("u1")
+	require.Equal(t, 4, remove("u2"), "what is held counts on")
+	hold("u2")
+	require.Equal(t, 4, remove("u3"))
+	hold("u3")
+
+	_, err := s.store.Approve(t.Context(), s.app, s.now, 2)
+	require.ErrorIs(t, err, engine.ErrMoved)
+	require.Equal(t, engine.StatusHeld, s.state(engine.User, "u1").Status)
+	n, err := s.store.Approve(t.Context(), s.app, s.now, 3)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.Equal(t, engine.StatusDirty, s.state(engine.User, "u1").Status)
+	for _, id := range ids[1:4] {
+		require.Zero(t, remove(id))
+		s.finish(l, engine.Finish{ID: id, Operation: plan.OpDeactivate, RemoteID: "r" + id})
+	}
+	leave(4, 5)
+	require.Zero(t, remove("u4"), "what was approved does not count")
+	s.finish(l, engine.Finish{ID: "u4", Operation: plan.OpDeactivate, RemoteID: "ru4"})
+
+	s.now = s.now.Add(time.Hour)
+	leave(0, 3)
+	require.Zero(t, remove("u0"), "the window has passed")
+	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	_, err = s.store.Remove(t.Context(), l, engine.User, "u5", s.now, guard)
+	require.ErrorIs(t, err, engine.ErrLeaseLost)
+}
