@@ -1,7 +1,6 @@
 package scimserver
 
 import (
-	"context"
 	"net/http"
 	"regexp"
 	"slices"
@@ -119,90 +118,4 @@ func (j *bulkJob) realID(id string) string {
 		return j.byID[ref].created
 	}
 	return id
-}
-
-// runCircle executes POST operations that refer to each other. Each resource is created without what refers to those not
-// yet there and completed when all are. If one of them cannot be, none is.
-func (j *bulkJob) runCircle(ctx context.Context, ops []*bulkOp) {
-	replies := make([]*reply, len(ops))
-	failed := -1
-	var incomplete []int
-	for i, op := range ops {
-		open := func(ref string) bool {
-			other := j.byID[ref]
-			return slices.Contains(ops, other) && other.created == ""
-		}
-		if replies[i] = j.createPart(ctx, op, open); replies[i].status >= http.StatusMultipleChoices {
-			failed = i
-			break
-		}
-		if slices.ContainsFunc(op.refs, open) {
-			incomplete = append(incomplete, i)
-		}
-		op.created = replies[i].id
-	}
-	if failed < 0 {
-		for _, i := range incomplete {
-			op := ops[i]
-			rep := j.call(ctx, op, http.MethodPut, op.created, j.filled(op, op.Data))
-			if rep.status >= http.StatusMultipleChoices {
-				replies[i], failed = rep, i
-				break
-			}
-			replies[i].etag = rep.etag
-		}
-	}
-	for i, op := range ops {
-		if failed >= 0 && i != failed {
-			replies[i] = errorReply(scim.Errorf(http.StatusConflict, "", "the operation with the bulkId %s failed", quoteSome([]string{ops[failed].BulkID})[0]))
-		}
-		if failed >= 0 && op.created != "" {
-			id := op.created
-			op.created = ""
-			if rep := j.call(context.WithoutCancel(ctx), op, http.MethodDelete, id, nil); rep.status >= http.StatusInternalServerError {
-				replies[i] = rep
-			}
-		}
-	}
-	for i, op := range ops {
-		op.finish(j, replies[i])
-	}
-}
-
-// createPart creates a resource without what refers to an open bulkId.
-func (j *bulkJob) createPart(ctx context.Context, op *bulkOp, open func(ref string) bool) *reply {
-	for _, ref := range op.refs {
-		if open(ref) {
-			continue
-		}
-		if err := j.checkRef(ref); err != nil {
-			return j.s.answerTo(op.request(ctx, op.Method).Request, err)
-		}
-	}
-	return j.call(ctx, op, http.MethodPost, "", j.filled(op, withoutRefs(op.Data, open)))
-}
-
-// withoutRefs leaves out of a representation the values that hold an open reference: elements of multi-valued attributes,
-// single values as a whole. Extensions are no values, so it looks into them.
-func withoutRefs(o *scim.Object, open func(ref string) bool) *scim.Object {
-	holds := func(name string, v any) bool { return slices.ContainsFunc(refsIn(name, v), open) }
-	out := &scim.Object{}
-	for name, v := range o.All() {
-		switch value := v.(type) {
-		case []any:
-			v = slices.DeleteFunc(slices.Clone(value), func(e any) bool { return holds(name, e) })
-		case *scim.Object:
-			if strings.Contains(name, ":") {
-				v = withoutRefs(value, open)
-			} else if holds(name, v) {
-				continue
-			}
-		default:
-			if holds(name, v) {
-				continue
-			}
-		}
-		out.Set(name, v)
-	}
-	return out
 }

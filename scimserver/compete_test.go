@@ -20,21 +20,21 @@ const turnTime = 20 * time.Millisecond
 // of the processor time alone, without waiting for the disk; all are medians of all turns.
 func compete(b *testing.B, all []contender) {
 	costs, growth, cpuGrowth := make([][]float64, len(all)), make([][]float64, len(all)), make([][]float64, len(all))
-	for b.Loop() {
-		var cost, cpu float64 // of the first
-		for i, c := range all {
+	took, used := make([]float64, len(all)), make([]float64, len(all))
+	for round := 0; b.Loop(); round++ {
+		for k := range all {
+			i := (round + k) % len(all) // nobody is always behind the same other one
 			n, started, busy := 0, time.Now(), cpuTime()
 			for n == 0 || time.Since(started) < turnTime {
-				c.run(b)
+				all[i].run(b)
 				n++
 			}
-			took, used := time.Since(started).Seconds()/float64(n), (cpuTime()-busy).Seconds()/float64(n)
-			if i == 0 {
-				cost, cpu = took, used
-			}
-			costs[i] = append(costs[i], took*1e6)
-			growth[i] = append(growth[i], took/cost)
-			cpuGrowth[i] = append(cpuGrowth[i], used/cpu)
+			took[i], used[i] = time.Since(started).Seconds()/float64(n), (cpuTime()-busy).Seconds()/float64(n)
+		}
+		for i := range all {
+			costs[i] = append(costs[i], took[i]*1e6)
+			growth[i] = append(growth[i], took[i]/took[0])
+			cpuGrowth[i] = append(cpuGrowth[i], used[i]/used[0])
 		}
 	}
 	b.ReportMetric(0, "ns/op") // of all contenders together: means nothing

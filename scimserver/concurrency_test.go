@@ -165,6 +165,42 @@ func TestReadersNeverSeeHalfAPatchOfAGroup(t *testing.T) {
 	})
 }
 
+// With a store that creates several resources in one step, a circle of references is there as a whole or not at all.
+func TestReadersNeverSeeHalfACircle(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := serve(t, storeOn(t, db))
+		done := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for ended := false; !ended; {
+				select {
+				case <-done:
+					ended = true // and look once more
+				default:
+				}
+				a := h.do(t, http.MethodGet, "/Groups?count=1000", nil)
+				for _, v := range a.body.Array("Resources") {
+					g := v.(*scim.Object)
+					if len(g.Array("members")) != 1 || g.Complex("meta").Text("version") != `W/"1"` {
+						t.Errorf("a group without the member that it was to be created with: %s", scim.AppendValue(nil, g))
+						return
+					}
+				}
+			}
+		})
+		for i := range 20 {
+			results := h.bulk(t, bulkOf(
+				bulkPost("a", "/Groups", group(fmt.Sprintf("a%d", i), "bulkId:b")),
+				bulkPost("b", "/Groups", group(fmt.Sprintf("b%d", i), "bulkId:a")),
+			))
+			require.Equal(t, "201 201", statuses(results))
+			require.Equal(t, `W/"1"`, results[0].Text("version"))
+		}
+		close(done)
+		wg.Wait()
+	})
+}
+
 func TestDeletedUsersDoNotStayInGroups(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		team := h.newGroup(t, "team")

@@ -19,19 +19,25 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	p.Written = t.written(body)
-	clean, err := t.Clean(&scim.Resource{Object: *body}, s.cleaning())
+	made, err := s.newRecord(t, newID(), body)
 	if err != nil {
 		return nil, err
 	}
-	rec, members, err := s.record(t, clean, &Record{Type: t.Name, ID: newID()})
-	if err != nil {
-		return nil, err
-	}
-	rec, err = s.store.Create(r.Context(), rec, members)
+	rec, err := s.store.Create(r.Context(), made.Record, made.Members)
 	if err != nil {
 		return nil, err
 	}
 	return s.shown(r, t, http.StatusCreated, rec, p)
+}
+
+// newRecord is what a representation asks to be created.
+func (s *server) newRecord(t *resourceType, id string, body *scim.Object) (NewRecord, error) {
+	clean, err := t.Clean(&scim.Resource{Object: *body}, s.cleaning())
+	if err != nil {
+		return NewRecord{}, err
+	}
+	rec, members, err := s.record(t, clean, &Record{Type: t.Name, ID: id})
+	return NewRecord{Record: rec, Members: members}, err
 }
 
 // cleaning is how representations are cleaned.

@@ -13,7 +13,8 @@
 //     leaves its groups, which is a change of them. What a client says of a member's type and display does not count;
 //     the display is what the member is called now and is shown on request.
 //   - A bulk job is answered with 200 whatever becomes of its operations. References to what is created later in the job
-//     are waited for. A circle of references is created as a whole or not at all; what refers to a failed operation is 409.
+//     are waited for. A circle of references is created as a whole or not at all, unseen by others before it is complete when the
+//     store is a [Batcher]; what refers to a failed operation is 409.
 //   - /Me is the resource that the token's [Grant] names, with its own location. It is 501 for a token that belongs to no
 //     resource, and so is POST.
 //   - The groups of a user include those it belongs to through other groups, as "indirect".

@@ -30,7 +30,13 @@ func grownUser(i int) *scimserver.Record {
 	return &scimserver.Record{Type: "User", ID: "id-" + name, Resource: o, Display: name}
 }
 
-// grow fills a store with users, and groups of 10 and of as many as there are, 100,000 at most.
+// largeGroup is the size of the group "large", when there are so many users.
+const largeGroup = 100_000
+
+// stride is the distance from one member of a group to the next, so that members are everywhere among the users.
+func stride(users, size int) int { return users / size }
+
+// grow fills a store with users, and groups of 10 and of as many as there are, largeGroup at most.
 func grow(b *testing.B, store scimserver.Store, users int) {
 	b.Helper()
 	var next atomic.Int64
@@ -46,10 +52,10 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 		})
 	}
 	require.NoError(b, work.Wait())
-	for name, size := range map[string]int{"small": 10, "large": min(users, 100_000)} {
+	for name, size := range map[string]int{"small": 10, "large": min(users, largeGroup)} {
 		members := make([]string, size)
 		for i := range members {
-			members[i] = grownUser(i).ID
+			members[i] = grownUser(i * stride(users, size)).ID
 		}
 		o, err := scim.DecodeResource(fmt.Appendf(nil, `{"schemas":[%q],"displayName":%q}`, scim.GroupSchema, name))
 		require.NoError(b, err)
@@ -101,10 +107,11 @@ func (g *grown) ask(b *testing.B, method, target, body string, want int) []byte 
 	return w.Body.Bytes()
 }
 
-// anyone is the name of another user with each call.
+// anyone is the name of another member of "large" with each call, so that users have one group whatever their number.
 func (g *grown) anyone() string {
-	g.turn = (g.turn + 7919) % g.users
-	return fmt.Sprintf("user%07d", g.turn)
+	size := min(g.users, largeGroup)
+	g.turn = (g.turn + 7919) % size
+	return fmt.Sprintf("user%07d", g.turn*stride(g.users, size))
 }
 
 // task is a request to a server, or a few.
@@ -117,7 +124,7 @@ func getting(target func(g *grown) string) task {
 // moving removes a member of a group and adds it again.
 func moving(group string) task {
 	return func(b *testing.B, g *grown) {
-		for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000003\"]"}`, `{"op":"add","path":"members","value":[{"value":"id-user0000003"}]}`} {
+		for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000000\"]"}`, `{"op":"add","path":"members","value":[{"value":"id-user0000000"}]}`} {
 			g.ask(b, http.MethodPatch, "/Groups/id-"+group, fmt.Sprintf(`{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage, operation), http.StatusNoContent)
 		}
 	}

@@ -45,6 +45,8 @@ var leniencyCases = []struct {
 	{"dotted-urns", "PATCH", "/Users", func(string) object {
 		return patchOf(op("add", scim.EnterpriseUserSchema+".manager", object{"value": "26"}))
 	}, scim.InvalidPath, scim.EnterpriseUserSchema, `{"manager":{"value":"26"}}`},
+	{"bare-extensions", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "manager.value", "26")) }, scim.InvalidPath,
+		scim.EnterpriseUserSchema, `{"manager":{"value":"26"}}`},
 }
 
 func TestEachLeniencyIsASwitchOfItsOwn(t *testing.T) {

@@ -58,7 +58,9 @@ func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Re
 func (s *server) memberValues(base string, members []Member) []any {
 	values := make([]any, len(members))
 	for i, m := range members {
-		o := scim.NewObject(scim.Member{Name: "value", Value: m.ID})
+		o := &scim.Object{}
+		o.Grow(4)
+		o.Set("value", m.ID)
 		if t := s.typeNamed(m.Type); t != nil {
 			o.Set("$ref", location(base, t, m.ID))
 		}

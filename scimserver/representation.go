@@ -155,10 +155,15 @@ func location(base string, t *resourceType, id string) string {
 	return base + "/" + t.path + "/" + url.PathEscape(id)
 }
 
+// pointer is the answer to an operation of a bulk job, which shows no resource.
+func pointer(base string, t *resourceType, status int, rec *Record) *reply {
+	return &reply{status: status, id: rec.ID, location: location(base, t, rec.ID), etag: versionTag(rec)}
+}
+
 // shown is the answer that shows one resource.
 func (s *server) shown(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
 	if r.inBulk {
-		return &reply{status: status, id: rec.ID, location: location(r.base, t, rec.ID), etag: versionTag(rec)}, nil
+		return pointer(r.base, t, status, rec), nil
 	}
 	recs := []*Record{rec}
 	resources, err := s.represent(r.Context(), r.base, t, recs, p)

@@ -101,6 +101,34 @@ type Store interface {
 	MemberOf(ctx context.Context, ids []string) (map[string][]Membership, error)
 }
 
+// NewRecord is a resource to be created, with its first members.
+type NewRecord struct {
+	*Record
+	Members []string
+}
+
+// Batcher is implemented by stores that can create several resources in one step. The server uses it for operations of a bulk job
+// that refer to each other in a circle. Without it, it creates these without what refers to those not yet there, and completes
+// them then, which others can see.
+type Batcher interface {
+	// CreateAll is Store.Create for several resources: all are created or none is, and nobody sees some of them only. Their
+	// members may be among them. When it fails for what one of them is, the error is a [*BatchError] around that of Create.
+	CreateAll(ctx context.Context, all []NewRecord) ([]*Record, error)
+}
+
+// BatchError says which resource of a batch cannot be created.
+type BatchError struct {
+	Index int
+	Err   error
+}
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("scimserver: resource %d of the batch: %v", e.Index, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *BatchError) Unwrap() error { return e.Err }
+
 // Selector is implemented by stores that can answer queries from an index. Without it, or when it declines, the server
 // scans.
 type Selector interface {

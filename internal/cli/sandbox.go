@@ -64,6 +64,8 @@ type serveSCIMCommand struct {
 	Schemas   string   `help:"Serve the resource types and extensions of the schema documents (*.json) in this directory too." placeholder:"DIR" type:"existingdir"`
 	Quirk     []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants   string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it. The other flags are about /scim/v2, which is the tenant named default." placeholder:"FILE"`
+	TLSCert   string   `help:"Serve with TLS, with the certificate chain in this PEM file." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
+	TLSKey    string   `help:"PEM file with the key of that certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`
 
 	ListQuirks bool `help:"List the quirks there are, and end."`
 }
@@ -82,7 +84,8 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 		return err
 	}
 	o := sandbox.SCIMOptions{
-		Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Tenants: configs,
+		TLSCert: c.TLSCert, TLSKey: c.TLSKey, Logger: in.log,
 	}
 	if err := o.Check(); err != nil {
 		return &usageError{err.Error()}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -311,8 +312,21 @@ func (c *Collection[T]) encode(value *T) ([]byte, keys, error) {
 }
 
 // open implements Table.
-func (c *Collection[T]) open(ctx context.Context, tx *sqldb.Tx) error {
-	return c.wrap(c.table.open(ctx, tx, func(fresh []*index) error { return c.fill(ctx, tx, fresh) }))
+func (c *Collection[T]) open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error {
+	return c.wrap(c.table.open(ctx, tx, func(fresh []*index) error {
+		began := time.Now()
+		documents, err := c.fill(ctx, tx, fresh)
+		if err == nil && documents > 0 {
+			names := make([]string, len(fresh))
+			for i, ix := range fresh {
+				names[i] = ix.name
+			}
+			tx.AfterCommit(func() {
+				log.InfoContext(ctx, "indexes filled", "collection", c.Name(), "indexes", names, "documents", documents, "duration", time.Since(began))
+			})
+		}
+		return err
+	}))
 }
 
 // drop implements Table.
@@ -320,46 +334,52 @@ func (c *Collection[T]) drop(ctx context.Context, tx *sqldb.Tx) error {
 	return c.wrap(c.table.drop(ctx, tx))
 }
 
-// fill computes the values of new indexes for the documents that are stored already.
-func (c *Collection[T]) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) error {
+// fill computes the values of new indexes for the documents that are stored already, and returns how many there are. Few of them
+// are in memory at a time.
+func (c *Collection[T]) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) (documents int, err error) {
 	for after := int64(0); ; {
 		docs, err := c.read(ctx, tx, columns{}, c.table.selectSQL(columns{})+" WHERE seq > ? ORDER BY seq"+sqldb.Limit, []any{after, chunkSize})
 		if err != nil {
-			return err
+			return documents, err
 		}
 		for i := range docs {
 			if err := c.fillOne(ctx, tx, fresh, &docs[i]); err != nil {
-				return fmt.Errorf("filling indexes: %q: %w", docs[i].ID, err)
+				return documents, fmt.Errorf("filling indexes: %q: %w", docs[i].ID, err)
 			}
 		}
+		documents += len(docs)
 		if len(docs) < chunkSize {
-			return nil
+			return documents, nil
 		}
 		after = docs[len(docs)-1].seq
 	}
 }
 
 func (c *Collection[T]) fillOne(ctx context.Context, tx *sqldb.Tx, fresh []*index, doc *Doc[T]) error {
+	var sets []string
+	var args []any
 	for i := range c.table.indexes {
 		ix := &c.table.indexes[i]
 		if !slices.Contains(fresh, ix) {
 			continue
 		}
 		found, err := ix.keys(c.values[i](&doc.Value))
-		if err != nil {
-			return fmt.Errorf("index %s: %w", ix.name, err)
-		}
 		switch {
+		case err != nil:
 		case ix.multi:
 			err = ix.writeSide(ctx, tx, doc.seq, found, true)
 		case len(found) == 1:
-			_, err = tx.Exec(ctx, "UPDATE "+c.table.quoted+" SET "+ix.quoted+" = ? WHERE seq = ?", found[0], doc.seq)
+			sets, args = append(sets, ix.quoted+" = ?"), append(args, found[0])
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("index %s: %w", ix.name, err)
 		}
 	}
-	return nil
+	if len(sets) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "UPDATE "+c.table.quoted+" SET "+strings.Join(sets, ", ")+" WHERE seq = ?", append(args, doc.seq)...)
+	return err
 }
 
 func (c *Collection[T]) notFound(id string) error {

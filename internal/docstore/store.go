@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ type Reader = sqldb.Queryer
 // Table is a collection of any type of document.
 type Table interface {
 	Name() string
-	open(ctx context.Context, tx *sqldb.Tx) error
+	open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error
 	drop(ctx context.Context, tx *sqldb.Tx) error
 }
 
@@ -34,7 +35,8 @@ type Store struct {
 const schemaLock = "docstore.schema"
 
 // Open makes the tables of the collections, and fills indexes that were not declared before; both in one transaction for each
-// collection. Indexes that are declared no more are removed, tables of other collections stay. now is the clock of Created and
+// collection. An index that is declared otherwise than when it was filled, or in another Version, is filled anew. The logger of the
+// database is told of that, when there are documents. Indexes that are declared no more are removed, tables of other collections stay. now is the clock of Created and
 // Updated; nil stands for time.Now. The store does not close db.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections ...Table) (*Store, error) {
 	if now == nil {
@@ -57,9 +59,9 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 		}
 		seen[c.Name()] = true
 	}
-	open := append([]func(context.Context, *sqldb.Tx) error{openOutbox}, make([]func(context.Context, *sqldb.Tx) error, len(collections))...)
-	for i, c := range collections {
-		open[i+1] = c.open
+	open := []func(context.Context, *sqldb.Tx) error{openOutbox}
+	for _, c := range collections {
+		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}
 	for _, open := range open {
 		err := db.Update(ctx, func(tx *sqldb.Tx) error {

@@ -9,6 +9,9 @@ import (
 // TablesOf begins the names of a tenant's tables.
 var TablesOf = tablesOf
 
+// WarnOfPlainText says so when an address without TLS can be reached from other machines.
+var WarnOfPlainText = warnOfPlainText
+
 // Seed creates the seed organisation, with all its apps connected to one SCIM server. It may be called again after a failure.
 func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func(context.Context) error) error {
 	org, err := fixtures.Seed()

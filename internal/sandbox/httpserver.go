@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ const (
 type httpServer struct {
 	listener net.Listener
 	server   *http.Server
+	secure   bool // with TLS
 	done     chan struct{}
 	err      error // why serving ended by itself; read after done is closed
 }
@@ -36,14 +38,19 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-func serve(l net.Listener, h http.Handler, log *slog.Logger) *httpServer {
-	s := &httpServer{listener: l, done: make(chan struct{}), server: &http.Server{
+// serve answers at a listener, with TLS unless its configuration is nil.
+func serve(l net.Listener, h http.Handler, secure *tls.Config, log *slog.Logger) *httpServer {
+	s := &httpServer{listener: l, secure: secure != nil, done: make(chan struct{}), server: &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: secure,
 	}}
+	run := s.server.Serve
+	if s.secure {
+		run = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") }
+	}
 	go func() {
 		defer close(s.done)
-		if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := run(l); !errors.Is(err, http.ErrServerClosed) {
 			s.err = err
 		}
 	}()
@@ -70,14 +77,43 @@ func (s *httpServer) Close(ctx context.Context) error {
 	return err
 }
 
-// url is the base URL of the listener. A wildcard address is reached through loopback.
-func (s *httpServer) url() string { return baseURL(s.listener) }
+// url is the base URL of the server. A wildcard address is reached through loopback.
+func (s *httpServer) url() string { return baseURL(s.listener, s.secure) }
 
-func baseURL(l net.Listener) string {
+func baseURL(l net.Listener, secure bool) string {
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok || addr.IP.IsUnspecified() {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
-		return "http://" + net.JoinHostPort("127.0.0.1", port)
+		return scheme + net.JoinHostPort("127.0.0.1", port)
 	}
-	return "http://" + addr.String()
+	return scheme + addr.String()
+}
+
+// warnOfPlainText says so when a server without TLS can be reached from other machines.
+func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		return
+	}
+	log.WarnContext(ctx, "SCIM is served to other machines without TLS, which RFC 7644 section 2 demands: who is on the way reads tokens and personal data, "+
+		"unless a proxy with TLS stands in front; --tls-cert and --tls-key turn it on", "listen", addr.String())
+}
+
+// readCertificate returns the configuration of TLS with a certificate chain and its key from PEM files, nil without files.
+func readCertificate(certFile, keyFile string) (*tls.Config, error) {
+	switch {
+	case certFile == "" && keyFile == "":
+		return nil, nil
+	case certFile == "" || keyFile == "":
+		return nil, errors.New("TLS needs two files, one with the certificate and one with its key")
+	}
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("TLS certificate: %w", err)
+	}
+	// RFC 7644 section 7.2: TLS 1.2 at least.
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

@@ -11,7 +11,7 @@ import (
 // part to say.
 type routes struct {
 	api     http.Handler     // /api/v1, /oauth2, /sandbox/v1
-	scim    *tenants.Tenants // /scim/v2, /t/{tenant}/scim/v2
+	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json
 	health  http.Handler     // /sandbox/v1/health, without credentials
 	metrics http.Handler     // /metrics, without credentials

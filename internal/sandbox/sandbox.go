@@ -89,7 +89,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
-	base := baseURL(listener)
+	base := baseURL(listener, false)
 	p, err := s.assemble(ctx, db, secrets, base, owner)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	s.server = serve(listener, p.handler, o.Logger)
+	s.server = serve(listener, p.handler, nil, o.Logger)
 	s.onClose(s.server.Close)
 	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
 		return err

@@ -36,6 +36,9 @@ type SCIMOptions struct {
 	// Tenants are further service providers. One with the name of tenants.Default takes the place of what Tokens, ReadTokens,
 	// Schemas, Refuse and Quirks say, none of which may be given then.
 	Tenants []tenants.Config
+	// TLSCert and TLSKey are PEM files with a certificate chain and its key, to be served with TLS. Defaults to none: without
+	// TLS, which is for this machine and for what stands behind a proxy.
+	TLSCert, TLSKey string
 	// Logger defaults to discarding.
 	Logger *slog.Logger
 }
@@ -71,6 +74,10 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if s.tenants, s.token, err = o.tenants(); err != nil {
 		return err
 	}
+	secure, err := readCertificate(o.TLSCert, o.TLSKey)
+	if err != nil {
+		return err
+	}
 	listener, err := listen(ctx, o.Listen)
 	if err != nil {
 		return err
@@ -98,13 +105,20 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 			return err
 		}
 	}
-	s.httpServer = serve(listener, beside(metrics.Handler(), all), o.Logger)
+	if secure == nil {
+		warnOfPlainText(ctx, o.Logger, listener.Addr())
+	}
+	s.httpServer = serve(listener, beside(metrics.Handler(), all), secure, o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }
 
-// Check says what is wrong with the tenants and what describes that at /scim/v2, nil when nothing is. ServeSCIM does so too.
+// Check says what is wrong with the tenants, with what describes that at /scim/v2 and with the certificate, nil when nothing is.
+// ServeSCIM does so too.
 func (o SCIMOptions) Check() error {
+	if _, err := readCertificate(o.TLSCert, o.TLSKey); err != nil {
+		return err
+	}
 	_, _, err := o.tenants()
 	return err
 }

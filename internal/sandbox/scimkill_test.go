@@ -178,7 +178,7 @@ type scimChild struct {
 }
 
 // serveSCIMCommand starts the SCIM server on a free port and waits until it says where it is.
-func serveSCIMCommand(t *testing.T, database string, args ...string) *scimChild {
+func serveSCIMCommand(t testing.TB, database string, args ...string) *scimChild {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"serve", "scim", "--listen", "127.0.0.1:0", "--db", database, "--token", scimToken}, args...)...)
 	cmd.Env = append(os.Environ(), childVariable+"=1")

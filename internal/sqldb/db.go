@@ -24,7 +24,8 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit makes one goroutine own the writer and commit waiting updates together. For SQLite.
 	GroupCommit bool
-	// Logger receives panics of update functions and of functions given to AfterCommit. Defaults to discarding.
+	// Logger receives panics of update functions and of functions given to AfterCommit, and what DB.Logger is used for. Defaults
+	// to discarding.
 	Logger *slog.Logger
 }
 
@@ -75,6 +76,9 @@ func New(o Options) (*DB, error) {
 
 // Dialect tells which database this is.
 func (db *DB) Dialect() Dialect { return db.dialect }
+
+// Logger is where those who work with the database tell what they do to it.
+func (db *DB) Logger() *slog.Logger { return db.log }
 
 // Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections. It may be
 // called more than once.

@@ -354,6 +354,10 @@ func prepared(a *schema.Attribute, s string) string {
 	return fold.String(s)
 }
 
+// FoldVersion grows whenever [Fold] or [Exact] returns something else for some text. Who keeps what they return, as the values of
+// an index, keeps this number with it and computes them anew when it has changed.
+const FoldVersion = fold.Version
+
 // Fold maps strings that are the same text to the same one: without regard to letter case, to the width of letters and to
 // how accents are composed. It is the relation of every comparison here that is not caseExact. It follows the rules of
 // RFC 8265 for user names, to which RFC 7644 section 5 points.

@@ -30,6 +30,7 @@ const (
 	EchoedSchemas
 	JSONValues
 	DottedURNs
+	BareExtensions
 
 	end
 	// All is everything that is accepted.
@@ -79,6 +80,8 @@ func Rules() []Rule {
 			"RFC 7643 section 2.4: `value` and `display` are sub-attributes; the text is a value"},
 		{DottedURNs, "dotted-urns", "a dot between the URN of an extension and its attribute in the path of a PATCH: `urn:...:enterprise:2.0:User.manager`", "Azure AD of old",
 			"RFC 7644 section 3.10: a colon; invalidPath otherwise"},
+		{BareExtensions, "bare-extensions", "an attribute of an extension without its URN in the path of a PATCH, when one extension alone has it: `manager`", "Entra ID, where an attribute is mapped that way",
+			"RFC 7644 section 3.10: the URN and a colon come first; invalidPath otherwise"},
 	}
 }
 

@@ -37,6 +37,24 @@ func (p *patcher) dotted(path scim.AttrPath) (schema.Resolved, bool) {
 	return p.rt.Resolve(scim.AttrPath{URN: path.URN + ":" + path.Name, Name: path.Sub})
 }
 
+// bare resolves a path that names an attribute of an extension without the URN, when one extension alone has it.
+func (p *patcher) bare(path scim.AttrPath) (found schema.Resolved, ok bool) {
+	if path.URN != "" {
+		return schema.Resolved{}, false
+	}
+	for _, e := range p.rt.Extensions {
+		path.URN = e.Schema.ID
+		r, here := p.rt.Resolve(path)
+		if here && ok {
+			return schema.Resolved{}, false
+		}
+		if here {
+			found, ok = r, true
+		}
+	}
+	return found, ok
+}
+
 // emptied says whether v unassigns a reference, as lenient.EmptyReferences has it.
 func (p *patcher) emptied(at place, v any) bool {
 	return p.opts.Accept.Has(lenient.EmptyReferences) && at.a.EmptyReference(v)

@@ -186,6 +186,22 @@ func TestRequiredExtension(t *testing.T) {
 	})
 }
 
+func TestABareNameStandsForOneExtensionOnly(t *testing.T) {
+	first := &schema.Schema{ID: "urn:example:First", Attributes: []*schema.Attribute{{Name: "level"}, {Name: "floor"}}}
+	second := &schema.Schema{ID: "urn:example:Second", Attributes: []*schema.Attribute{{Name: "level"}, {Name: "title"}}}
+	core := schema.UserType()
+	rt := &schema.ResourceType{ID: core.ID, Name: core.Name, Endpoint: core.Endpoint, Schema: core.Schema, Extensions: []schema.Extension{{Schema: first}, {Schema: second}}}
+	accept := Options{Accept: lenient.BareExtensions}
+	runAll(t, []step{
+		{name: "an attribute of one", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"Floor","value":"3"}`,
+			want: `{"schemas":["` + scim.UserSchema + `","urn:example:First"],"urn:example:First":{"floor":"3"}}`},
+		{name: "not one that two have", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"level","value":"3"}`, fail: scim.InvalidPath},
+		{name: "not one of another schema", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"urn:example:Second:floor","value":"3"}`, fail: scim.InvalidPath},
+		{name: "the base schema comes first", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"title","value":"Boss"}`, want: `{"title":"Boss"}`},
+		{name: "only when that is accepted", on: bareUser, rt: rt, ops: `{"op":"add","path":"floor","value":"3"}`, fail: scim.InvalidPath},
+	})
+}
+
 func TestTooManyOperationsAreRefused(t *testing.T) {
 	ops := strings.Repeat(`{"op":"remove","path":"title"},`, 3)
 	_, _, err := Apply(resource(t, fullUser), request(t, strings.TrimSuffix(ops, ",")), userType(), Options{MaxOperations: 2})

@@ -91,6 +91,9 @@ func (p *patcher) resolve(text string) (place, error) {
 	if !ok && p.opts.Accept.Has(lenient.DottedURNs) {
 		r, ok = p.dotted(path.Attr)
 	}
+	if !ok && p.opts.Accept.Has(lenient.BareExtensions) {
+		r, ok = p.bare(path.Attr)
+	}
 	if !ok {
 		return place{}, fail(scim.InvalidPath, "%s is not defined by the schemas of %s", path.Attr, p.rt.Name)
 	}

@@ -160,6 +160,7 @@ func (v *view) attribute(a *Attribute, value any) (any, bool) {
 	shown := slices.DeleteFunc(slices.Clone(a.SubAttributes), hidden)
 	return mapElements(value, func(o *scim.Object) any {
 		out := &scim.Object{}
+		out.Grow(min(len(shown), o.Len()))
 		for _, sub := range shown {
 			if part, ok := o.Get(sub.Name); ok {
 				out.Set(sub.Name, part)

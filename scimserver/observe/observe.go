@@ -21,7 +21,7 @@ import (
 type Options struct {
 	// Provider names the service provider in log and metrics. Defaults to "default".
 	Provider string
-	// Prefix is the path below which the server is mounted. Defaults to "".
+	// Prefix is the path below which the server is mounted, with or without the version of the protocol. Defaults to "".
 	Prefix string
 	// Endpoints are the first path segments of the resource types. Defaults to Users and Groups. Requests elsewhere are counted
 	// together, so that hostile paths do not make for endless metrics.
@@ -123,11 +123,23 @@ var fixed = []string{"", "ServiceProviderConfig", "Schemas", "ResourceTypes", "B
 // elsewhere stands for all paths that SCIM does not know.
 const elsewhere = "other"
 
-// route is the template of a path below the prefix, such as /Users/{id}.
+// version is the version of the protocol that may stand before an endpoint.
+const version = "/v2"
+
+// under returns what a path says below a prefix, which ends with a segment.
+func under(path, prefix string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, prefix)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// route is the template of a path below the prefix and the version, such as /Users/{id}.
 func (ob *observer) route(path string) string {
-	rest, ok := strings.CutPrefix(path, ob.o.Prefix)
-	if !ok || rest != "" && rest[0] != '/' {
+	rest, ok := under(path, ob.o.Prefix)
+	if !ok {
 		return elsewhere
+	}
+	if below, ok := under(rest, version); ok {
+		rest = below
 	}
 	first, last, nested := strings.Cut(strings.Trim(rest, "/"), "/")
 	if !slices.Contains(fixed, first) && !slices.Contains(ob.o.Endpoints, first) {

@@ -89,6 +89,8 @@ func TestRoutesAreTemplatesAndBounded(t *testing.T) {
 		"/scim/v2/wp-login.php":          "other",
 		"/scim/v2/Users/a/b":             "other",
 		"/scim/v2x/Users":                "other",
+		"/scim/v2/v2/Users":              "/Users",
+		"/scim/v2/v9/Users":              "other",
 		"/elsewhere":                     "other",
 	} {
 		base, end := serve(t, observe.Options{Prefix: "/scim/v2", Endpoints: []string{"Users", "Printers"}})

@@ -56,7 +56,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		k := &kind{ResourceType: rt, indexes: indexesOf(rt)}
 		var declared []docstore.Index[document]
 		for _, ix := range k.indexes {
-			declared = append(declared, docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values})
+			declared = append(declared, docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
 		}
 		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...)
 		if rt.Schema.ID == scim.UserSchema {
@@ -90,7 +90,7 @@ func (l *Layout) kind(name string) (*kind, error) {
 type index struct {
 	name   string
 	path   scim.AttrPath // canonical, as schema.Resolved has it
-	fold   func(string) string
+	exact  bool          // letter case counts
 	unique bool
 	multi  bool
 	text   bool // filters can use it
@@ -114,13 +114,10 @@ func indexesOf(rt *schema.ResourceType) []index {
 		ix := index{
 			name:   indexName(r.Path),
 			path:   r.Path,
-			fold:   filter.Fold,
+			exact:  last.CaseExact,
 			unique: unique,
 			multi:  r.Attribute.MultiValued || last.MultiValued,
 			text:   last.Type == "" || last.Type == schema.String || last.Type == schema.Reference,
-		}
-		if last.CaseExact {
-			ix.fold = filter.Exact
 		}
 		out = append(out, ix)
 	}
@@ -180,6 +177,18 @@ func alphanumeric(s string) string {
 	}, s)
 }
 
+// valuesVersion is raised when values makes something else of a document than before, for another reason than how text is folded.
+const valuesVersion = 0
+
+// version is another one whenever values computes something else than before: docstore.Open then fills the index anew.
+func (ix index) version() int {
+	v := 2 * (valuesVersion + filter.FoldVersion)
+	if ix.exact {
+		v++
+	}
+	return v
+}
+
 // values computes the index of a document.
 func (ix index) values(d *document) []any {
 	o := &d.Resource.Object
@@ -208,6 +217,14 @@ func (ix index) appendKeys(out []any, element any) []any {
 		out = append(out, ix.key(v))
 	}
 	return out
+}
+
+// fold is the text by which the attribute is compared.
+func (ix index) fold(text string) string {
+	if ix.exact {
+		return filter.Exact(text)
+	}
+	return filter.Fold(text)
 }
 
 func (ix index) key(v any) any {

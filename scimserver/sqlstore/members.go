@@ -145,20 +145,23 @@ func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids 
 		return nil, nil
 	}
 	members := make(map[string]membership, len(ids))
+	sorted := slices.Sorted(slices.Values(ids)) // the order in which all transactions take their locks
 	for _, k := range s.layout.types {
-		held, err := hold(ctx, tx, k, forShare, ids)
-		if err != nil {
-			return nil, err
-		}
-		if len(held) == 0 {
-			continue
-		}
-		docs, err := k.docs.GetMany(ctx, tx, ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, doc := range docs {
-			members[doc.ID] = membership{Group: group, Member: doc.ID, Type: k.Name, Display: doc.Value.Display}
+		for chunk := range slices.Chunk(sorted, chunkSize) { // of a large group only a few documents at a time are in memory
+			held, err := hold(ctx, tx, k, forShare, chunk)
+			if err != nil {
+				return nil, err
+			}
+			if len(held) == 0 {
+				continue
+			}
+			docs, err := k.docs.GetMany(ctx, tx, chunk)
+			if err != nil {
+				return nil, err
+			}
+			for _, doc := range docs {
+				members[doc.ID] = membership{Group: group, Member: doc.ID, Type: k.Name, Display: doc.Value.Display}
+			}
 		}
 	}
 	var out []membership
@@ -178,28 +181,27 @@ func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids 
 
 // join stores memberships that are not there yet. All are of one group.
 func (s *Store) join(ctx context.Context, tx *docstore.Tx, joining []membership) error {
-	if len(joining) == 0 {
-		return nil
-	}
-	ids := make([]string, len(joining))
-	for i, m := range joining {
-		ids[i] = m.Member
-	}
-	have, err := s.layout.members.GetMany(ctx, tx, membershipIDs(joining[0].Group, ids))
-	if err != nil {
-		return err
-	}
-	member := make(map[string]bool, len(have))
-	for _, doc := range have {
-		member[doc.Value.Member] = true
-	}
-	for _, m := range joining {
-		if member[m.Member] {
-			continue
+	for chunk := range slices.Chunk(joining, chunkSize) {
+		ids := make([]string, len(chunk))
+		for i, m := range chunk {
+			ids[i] = docstore.JoinID(m.Group, m.Member)
 		}
-		member[m.Member] = true
-		if _, err := s.layout.members.Insert(ctx, tx, docstore.JoinID(m.Group, m.Member), m); err != nil {
+		have, err := s.layout.members.GetMany(ctx, tx, ids)
+		if err != nil {
 			return err
+		}
+		member := make(map[string]bool, len(have))
+		for _, doc := range have {
+			member[doc.ID] = true
+		}
+		for i, m := range chunk {
+			if member[ids[i]] {
+				continue
+			}
+			if _, err := s.layout.members.Insert(ctx, tx, ids[i], m); err != nil {
+				return err
+			}
+			member[ids[i]] = true
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Store is a scimserver.Store and scimserver.Selector on a docstore.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector on a docstore.
 type Store struct {
 	docs   *docstore.Store
 	layout *Layout
@@ -16,6 +16,7 @@ type Store struct {
 
 var (
 	_ scimserver.Store    = (*Store)(nil)
+	_ scimserver.Batcher  = (*Store)(nil)
 	_ scimserver.Selector = (*Store)(nil)
 )
 
@@ -43,29 +44,53 @@ func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, er
 
 // Create implements scimserver.Store.
 func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []string) (*scimserver.Record, error) {
-	k, err := s.layout.kind(rec.Type)
+	stored, err := s.CreateAll(ctx, []scimserver.NewRecord{{Record: rec, Members: members}})
+	if one, ok := errors.AsType[*scimserver.BatchError](err); ok {
+		return nil, one.Err
+	}
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := k.docs.Prepare(documentOf(rec))
-	if err != nil {
-		return nil, err
+	stored[0].Groups = []scimserver.Membership{} // who was not there is nobody's member
+	return stored[0], nil
+}
+
+// CreateAll implements scimserver.Batcher.
+func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*scimserver.Record, error) {
+	kinds, prepared := make([]*kind, len(all)), make([]docstore.Prepared[document], len(all))
+	for i, made := range all {
+		var err error
+		if kinds[i], err = s.layout.kind(made.Type); err != nil {
+			return nil, err
+		}
+		if prepared[i], err = kinds[i].docs.Prepare(documentOf(made.Record)); err != nil {
+			return nil, err
+		}
 	}
-	var stored *scimserver.Record
-	err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
-		joining, err := s.joining(ctx, tx, rec.ID, members)
-		if err != nil {
-			return err
+	stored := make([]*scimserver.Record, len(all))
+	err := s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		for i, k := range kinds {
+			doc, err := k.docs.InsertPrepared(ctx, tx, all[i].ID, prepared[i])
+			if err != nil {
+				return &scimserver.BatchError{Index: i, Err: translate(k, err)}
+			}
+			stored[i] = recordOf(k, doc)
 		}
-		doc, err := k.docs.InsertPrepared(ctx, tx, rec.ID, prepared)
-		if err != nil {
-			return translate(k, err)
+		for i, made := range all {
+			joining, err := s.joining(ctx, tx, made.ID, made.Members)
+			if err == nil {
+				err = s.join(ctx, tx, joining)
+			}
+			if err != nil {
+				return &scimserver.BatchError{Index: i, Err: err}
+			}
 		}
-		stored = recordOf(k, doc)
-		stored.Groups = []scimserver.Membership{} // who was not there is nobody's member
-		return s.join(ctx, tx, joining)
+		return nil
 	})
-	return stored, err
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
 }
 
 // Replace implements scimserver.Store.

@@ -128,6 +128,56 @@ func TestUniqueAttributesOfCustomSchemas(t *testing.T) {
 	})
 }
 
+// A schema that says otherwise than before which texts are the same is believed for what is stored already, too.
+func TestIndexesFollowASchemaThatChanges(t *testing.T) {
+	device := func(exact bool) *schema.ResourceType {
+		return &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices", Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
+			{Name: "serial", CaseExact: exact, Uniqueness: schema.Server},
+		}}}
+	}
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		reopen := func(exact bool) (*sqlstore.Store, error) {
+			layout := sqlstore.NewLayout("devices", device(exact))
+			docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
+			return sqlstore.New(docs, layout), err
+		}
+		create := func(s *sqlstore.Store, serial string) error {
+			r := &scim.Resource{}
+			r.Set("serial", serial)
+			_, err := s.Create(t.Context(), &scimserver.Record{Type: "Device", ID: "id-" + serial, Resource: r}, nil)
+			return err
+		}
+		found := func(s *sqlstore.Store, serial string) int {
+			f, err := filter.Parse(fmt.Sprintf("serial eq %q", serial))
+			require.NoError(t, err)
+			selection, exact, err := s.Select(t.Context(), scimserver.Query{Type: "Device", Filter: f, Limit: 10})
+			require.NoError(t, err)
+			require.True(t, exact)
+			return selection.Total
+		}
+		exactly, err := reopen(true)
+		require.NoError(t, err)
+		require.NoError(t, create(exactly, "Abc"))
+		require.Zero(t, found(exactly, "aBC"))
+
+		folded, err := reopen(false)
+		require.NoError(t, err)
+		require.Equal(t, 1, found(folded, "aBC"))
+		require.ErrorAs(t, create(folded, "ABC"), new(*scimserver.UniqueError))
+
+		exactly, err = reopen(true)
+		require.NoError(t, err)
+		require.Zero(t, found(exactly, "aBC"))
+		require.NoError(t, create(exactly, "ABC"))
+
+		_, err = reopen(false)
+		require.ErrorContains(t, err, "another document has the same serial", "two resources are not one")
+		exactly, err = reopen(true)
+		require.NoError(t, err, "what could not be changed is as it was")
+		require.Equal(t, 1, found(exactly, "ABC"))
+	})
+}
+
 func TestTwoLayoutsInOneDatabaseKnowNothingOfEachOther(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		var stores []*sqlstore.Store

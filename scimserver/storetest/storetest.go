@@ -57,6 +57,8 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"parallel creates of one userName give one resource", parallelCreates},
 		{"parallel replaces of one version give one winner", parallelReplaces},
 		{"a member deleted while it joins does not stay in the group", joinWhileDeleted},
+		{"a batch is created as a whole, and its members may be among it", batch},
+		{"of a batch with a mistake nothing is created", failedBatch},
 		{"a cancelled context is an error and changes nothing", cancelled},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
@@ -344,6 +346,59 @@ func memberships(t *testing.T, s scimserver.Store) {
 	members, err := s.Members(t.Context(), second.ID, nil)
 	require.NoError(t, err)
 	equal(t, []scimserver.Member{{ID: ids[0], Type: users, Display: "ann"}, {ID: first.ID, Type: groups, Display: "first"}}, members)
+}
+
+// batcher skips the test of a store that creates resources one by one.
+func batcher(t *testing.T, s scimserver.Store) scimserver.Batcher {
+	t.Helper()
+	b, ok := s.(scimserver.Batcher)
+	if !ok {
+		t.Skip("the store is no Batcher")
+	}
+	return b
+}
+
+func batch(t *testing.T, s scimserver.Store) {
+	b := batcher(t, s)
+	old := create(t, s, User("old"))
+	one, two, ann := Group("one"), Group("two"), User("ann")
+	stored, err := b.CreateAll(t.Context(), []scimserver.NewRecord{
+		{Record: one, Members: []string{ann.ID, two.ID, old.ID}}, {Record: two, Members: []string{one.ID, two.ID}}, {Record: ann},
+	})
+	require.NoError(t, err)
+	require.Len(t, stored, 3)
+	for i, rec := range []*scimserver.Record{one, two, ann} {
+		require.Equal(t, rec.ID, stored[i].ID)
+		require.Positive(t, stored[i].Order)
+		require.Equal(t, stored[i].Created, stored[i].LastModified)
+		same(t, stored[i], get(t, s, rec))
+	}
+	equal(t, []string{ann.ID, two.ID, old.ID}, memberIDs(t, s, one.ID))
+	equal(t, []string{one.ID, two.ID}, memberIDs(t, s, two.ID))
+	none, err := b.CreateAll(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
+func failedBatch(t *testing.T, s scimserver.Store) {
+	b := batcher(t, s)
+	create(t, s, User("ann"))
+	for at, test := range []struct {
+		all   []scimserver.NewRecord
+		check func(err error)
+	}{
+		{[]scimserver.NewRecord{{Record: Group("g"), Members: []string{User("nobody").ID}}, {Record: User("bob")}}, func(err error) { requireUnknown(t, err, User("nobody").ID) }},
+		{[]scimserver.NewRecord{{Record: User("bob")}, {Record: record(users, scim.UserSchema, "userName", "ANN", nil)}}, func(err error) { requireUnique(t, err) }},
+		{[]scimserver.NewRecord{{Record: User("bob")}, {Record: User("eve")}, {Record: Group("g"), Members: []string{"nobody"}}}, func(err error) { requireUnknown(t, err, "nobody") }},
+	} {
+		_, err := b.CreateAll(t.Context(), test.all)
+		test.check(err)
+		var one *scimserver.BatchError
+		require.ErrorAs(t, err, &one)
+		require.Equal(t, at, one.Index)
+		require.Len(t, scanned(t, s, users, nil), 1, "nothing was created")
+		require.Empty(t, scanned(t, s, groups, nil))
+	}
 }
 
 // groupsAlong reads users in every way that may bring their groups along.

@@ -36,12 +36,19 @@ const (
 	// MaxName bounds the length of a tenant's name in bytes, so that tables can be named after it.
 	MaxName = 24
 
-	scimPath   = "/scim/v2"
 	tenantPath = "/t/"
+	scimPath   = "/scim"
+	version    = "/v2"
 )
 
 // Prefix is the path below which the tenant of that name is served.
 func Prefix(name string) string {
+	return root(name) + version
+}
+
+// root is the prefix of a tenant without the version of the protocol. All that is below it is the tenant's, so that a request
+// without a version or with another one is answered as RFC 7644 section 3.13 says.
+func root(name string) string {
 	if name == Default {
 		return scimPath
 	}

@@ -124,9 +124,8 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := Prefix(c.Name)
 	server, err := scimserver.New(scimserver.Options{
-		Store: store, Tokens: &t.tokens, Types: c.Types, Prefix: prefix, Refuse: c.Refuse,
+		Store: store, Tokens: &t.tokens, Types: c.Types, Prefix: Prefix(c.Name), Refuse: c.Refuse,
 		PasswordCost: ts.o.PasswordCost, Logger: ts.o.Logger.With("provider", c.Name),
 	})
 	if err != nil {
@@ -140,7 +139,7 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 		endpoints = append(endpoints, strings.TrimPrefix(rt.Endpoint, "/"))
 	}
 	// What is observed is what clients see: answers with their quirks.
-	t.handler = observe.Wrap(t.quirks, observe.Options{Provider: c.Name, Prefix: prefix, Endpoints: endpoints, Logger: ts.o.Logger, Metrics: ts.o.Metrics})
+	t.handler = observe.Wrap(t.quirks, observe.Options{Provider: c.Name, Prefix: root(c.Name), Endpoints: endpoints, Logger: ts.o.Logger, Metrics: ts.o.Metrics})
 	t.ended, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	return t, nil
 }

@@ -155,10 +155,19 @@ func TestEachTenantAnswersAtItsOwnPath(t *testing.T) {
 		{"/t/default/scim/v2/Users", "token-d", 404},
 		{"/t/ACME/scim/v2/Users", "token-a", 404},
 		{"/t/acme/scim/v2x/Users", "token-a", 404},
-		{"/t/acme/scim", "token-a", 404},
+		{"/t/acme/scim/v9/Users", "token-a", 400},
+		{"/t/acme/scim/v9/Users", "token-d", 401},
+		{"/t/acme/scim/Users", "token-a", 200},
+		{"/t/acme/scim", "token-a", 200},
+		{"/t/acme/scimx", "token-a", 404},
 		{"/t/acme", "token-a", 404},
 		{"/t//scim/v2/Users", "token-a", 404},
-		{"/scim/v20", "token-d", 404},
+		{"/scim/v20", "token-d", 400},
+		{"/scim/v1/Users", "token-d", 400},
+		{"/scim/vx", "token-d", 404},
+		{"/scim", "token-d", 200},
+		{"/scim", "", 401},
+		{"/scimx/v2", "token-d", 404},
 		{"/", "token-d", 404},
 		{"//t/acme/scim/v2/Users", "token-a", 404},
 		{"/t/acme/scim/v2/../../../../scim/v2/Users", "token-d", 401},
@@ -169,6 +178,7 @@ func TestEachTenantAnswersAtItsOwnPath(t *testing.T) {
 		if status >= 400 {
 			require.Contains(t, body, `"urn:ietf:params:scim:api:messages:2.0:Error"`, test.path)
 		}
+		require.Equal(t, test.status == http.StatusBadRequest, strings.Contains(body, `"scimType":"invalidVers"`), body)
 	}
 }
 

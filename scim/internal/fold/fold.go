@@ -13,6 +13,10 @@ import (
 	"golang.org/x/text/width"
 )
 
+// Version grows whenever String or Exact returns something else for some text, be it for newer tables of Unicode. Who has stored
+// what they return computes it anew then.
+const Version = 1
+
 // String returns the same string for all strings that are the same text, and only for those: wide and narrow forms become
 // the usual ones, letters one of their simple case folding, accents part of their letter where Unicode has it (NFC). ASCII
 // comes out in lower case; text that is folded already comes back as it is.
