@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,7 +186,8 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // works is the question of the checks of the area "create" and not of every other one.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
 	res := t.Post(ctx, collection, body)
-	for _, c := range *t.ledger {
+	// The latest one first: a target that gives one id twice must not lead to somebody else.
+	for _, c := range slices.Backward(*t.ledger) {
 		if res.OK() && c.Sent != nil && c.Collection == collection && !c.gone && c.ID == identify(res) {
 			return c
 		}
