@@ -111,6 +111,8 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
 		s.remove(cleanup, s.shared)
+		s.resolve(cleanup)
+		s.sweep(cleanup, s.run, s.journal.places)
 		s.confirm(cleanup, deletesFail(result))
 		done()
 		s.watched(result)

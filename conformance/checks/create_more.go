@@ -187,6 +187,21 @@ var createMore = []check{
 		},
 	},
 	{
+		ID: "create.no-schemas", Title: "A user without schemas is refused, or gets the schema that the endpoint stands for",
+		Requirements: reqs("RFC7643-3-01"), Level: must, Needs: writesUsers, Requests: 1,
+		Why: "A resource that does not name its schemas cannot be read by anybody who goes by them.", Fix: "Answer 400 invalidSyntax or invalidValue to a body without schemas.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Post(ctx, "/Users", t.User("bare", doc{"schemas": omit}))
+			if !res.OK() {
+				t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without schemas", "400, or 201 with schemas", res.Status)
+				return
+			}
+			t.Inform("status of a POST without schemas", "400", res.Status)
+			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
+			t.Holds(slices.Contains(texts(o, "schemas"), scim.UserSchema), "schemas of what came of it", scim.UserSchema, value(o, "schemas"))
+		},
+	},
+	{
 		ID: "create.unknown-schema", Title: "A schema that the type does not have is refused or dropped, and never returned",
 		Requirements: reqs("RFC7643-3-03"), Level: must, Needs: writesUsers, Requests: 3,
 		Why: "Entra ID names schemas that no server has; readers would take them for real.", Fix: "Drop undeclared URIs from schemas, or answer 400.",
@@ -304,10 +319,10 @@ var createMore = []check{
 		Requirements: reqs("RFC7643-4.1.2-13", "RFC7644-3.3-02"), Level: must, Needs: writesUsers, Requests: 3,
 		Why: "Whoever can write groups at the user gives himself rights. Okta sends an empty list.", Fix: "Drop groups from what clients send.",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Users", t.User("grouped", doc{"groups": []doc{{"value": absentID, "display": "Administrators"}}}))
+			res := t.Post(ctx, "/Users", t.User("grouped", doc{"groups": []doc{{"value": t.AbsentID(), "display": "Administrators"}}}))
 			succeeded(t, res, 201)
 			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id")), "attributes", "userName,groups").Object()
-			t.Holds(!slices.Contains(values(o, "groups", "value"), absentID), "groups", "without "+absentID, value(o, "groups"))
+			t.Holds(!slices.Contains(values(o, "groups", "value"), t.AbsentID()), "groups", "without "+t.AbsentID(), value(o, "groups"))
 		},
 	},
 	{

@@ -52,6 +52,30 @@ func inExtension(m match, fn func(e *scim.Object)) wrap {
 }
 
 var createMore = []Mutant{
+	{"create.no-schemas-500", "a user without schemas breaks the server", refuse(createUser, func(o *scim.Object) bool { _, there := o.Get("schemas"); return !there }, func() *reply { return failure(500, "") })},
+	{"create.no-schemas-kept", "a user without schemas is taken, and shown without", func(next http.Handler) http.Handler {
+		kept := &memory{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			bare := false
+			before(createUser, func(o *scim.Object) {
+				if _, there := o.Get("schemas"); !there {
+					bare = true
+					o.Set("schemas", []any{scim.UserSchema})
+				}
+			})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				rep := ask(next, r)
+				o := rep.object()
+				if bare && rep.ok() {
+					kept.put(o.Text("id"), true)
+				}
+				if rep.ok() && o != nil && kept.at(o.Text("id")) != nil {
+					o.Delete("schemas")
+					rep.body = o.AppendJSON(nil)
+				}
+				rep.send(w)
+			})).ServeHTTP(w, r)
+		})
+	}},
 	{"create.locale-lost", "locale is not stored", lost("locale")},
 	{"create.profile-url-slash", "a slash is put behind profileUrl", afterEach(readUser, func(o *scim.Object) {
 		if at := o.Text("profileUrl"); at != "" {
