@@ -3,8 +3,10 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,6 +55,40 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 		return result, fmt.Errorf("conformance: everything is cleaned up, but the journal stays: %w", err)
 	}
 	return result, nil
+}
+
+// sweep looks for what the run has created without having been told: in answers that did not come or named no id, by requests that
+// were refused and obeyed all the same. One query per collection shows it where the target knows sw; what was announced and
+// never seen is looked up by name besides. Whatever is found is removed.
+func (s *session) sweep(ctx context.Context) {
+	for _, collection := range slices.Sorted(maps.Keys(s.naming)) {
+		if !s.journal.used[collection] {
+			continue
+		}
+		attribute := s.naming[collection]
+		res, err := s.call(ctx, Request{Method: http.MethodGet, Path: collection, Query: pairs([]string{"filter", attribute + " sw " + strconv.Quote(s.run+"-")})}, true)
+		if err != nil || res.Status != http.StatusOK {
+			continue // no target has to know sw
+		}
+		for _, o := range res.Resources() {
+			found := &Created{ID: o.Text("id"), Collection: collection, name: o.Text(attribute)}
+			if found.ID != "" && strings.HasPrefix(strings.ToLower(found.name), s.run+"-") && !s.accounted(found) {
+				s.remove(ctx, []*Created{found})
+			}
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(s.journal.open)) {
+		// A body without a name was no object that could be found again.
+		if entry := s.journal.open[number]; entry.name != "" {
+			s.finish(ctx, s.run, entry, &CleanupResult{})
+		}
+	}
+}
+
+// accounted tells whether an object is one that was already deleted or left behind: [session.confirm] has the say on those.
+func (s *session) accounted(c *Created) bool {
+	return slices.ContainsFunc(s.departed, func(f farewell) bool { return f.object.Path() == c.Path() }) ||
+		slices.ContainsFunc(s.leftovers, func(l Leftover) bool { return l.Path == c.Path() })
 }
 
 // finish removes what one open entry of a journal stands for.

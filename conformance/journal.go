@@ -36,19 +36,28 @@ type journal struct {
 	started func(path string)
 	file    *os.File
 	last    int
+	open    map[int]openEntry // announced, and neither found nor known to be gone
+	used    map[string]bool   // the collections in which anything was announced
 }
 
 // next announces an object before the request that may create it, and returns the number of its entry.
 func (j *journal) next(collection, attribute, name string) (int, error) {
 	j.last++
+	if j.open == nil {
+		j.open, j.used = map[int]openEntry{}, map[string]bool{}
+	}
+	j.used[collection] = true
+	j.open[j.last] = openEntry{entry: j.last, collection: collection, attribute: attribute, name: name}
 	return j.last, j.write(journalLine{Op: "intent", Entry: j.last, Collection: collection, Attribute: attribute, Name: name})
 }
 
 func (j *journal) created(entry int, collection, id string) error {
+	delete(j.open, entry)
 	return j.write(journalLine{Op: "created", Entry: entry, Collection: collection, ID: id})
 }
 
 func (j *journal) gone(entry int) error {
+	delete(j.open, entry)
 	return j.write(journalLine{Op: "gone", Entry: entry})
 }
 

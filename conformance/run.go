@@ -111,6 +111,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
 		s.remove(cleanup, s.shared)
+		s.sweep(cleanup)
 		s.confirm(cleanup, deletesFail(result))
 		done()
 		s.watched(result)

@@ -174,12 +174,17 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 	switch {
 	case req.Method == http.MethodPost && req.Path == bulkPath:
 		s.settleBulk(ledger, req, res)
+	case entry > 0 && res.Status >= http.StatusInternalServerError:
+		return // a target that breaks half-way may have stored it: the entry stays open
 	case entry > 0 && !res.OK():
 		s.note(s.journal.gone(entry))
 	case entry > 0:
 		id := identify(res)
 		if id == "" {
-			return // the entry stays open: cleaning up looks it up by name
+			if nameIn(req.Body, s.naming[s.collection(req)]) == "" {
+				s.leave(&Created{Collection: s.collection(req)}, res.Name+" answered "+statusText(res.Status)+" to a body without a name, and told no id")
+			}
+			return // the entry stays open: it is looked up by name at the end of the run
 		}
 		where := s.collection(req)
 		doc, _ := req.Body.(Doc)
@@ -214,9 +219,18 @@ func (s *session) own(ledger *[]*Created, c *Created) {
 func (s *session) note(err error) { s.broken = errors.Join(s.broken, err) }
 
 // identify returns the id of a created resource: from the body, else from the end of the Location header.
+//
+// A target may answer with what [Response.Object] refuses to read, above all after a hostile body: half a surrogate pair, a
+// name that comes twice, nesting without end. The id is looked for in there as well, or the object could not be removed.
 func identify(res *Response) string {
 	if id := res.Object().Text("id"); id != "" {
 		return id
+	}
+	var loose struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(res.Body, &loose) == nil && loose.ID != "" {
+		return loose.ID
 	}
 	location, err := url.Parse(res.Header.Get("Location"))
 	if err != nil || location.Path == "" {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // strangers are the users that every shelf holds from the start.
@@ -137,20 +139,31 @@ func TestWhatABulkJobCreatesIsRemoved(t *testing.T) {
 	require.Empty(t, r.Leftovers)
 }
 
-func TestWhatABulkJobDoesNotReportStaysInTheJournal(t *testing.T) {
+func TestWhatABulkJobDoesNotReportStaysInTheJournalUntilItIsFoundByName(t *testing.T) {
 	s, target := annex(t, true)
 	journal := filepath.Join(t.TempDir(), "run.journal")
 	var open []byte
-	runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{
+	copied := filepath.Join(t.TempDir(), "copy.journal")
+	r := runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{
 		one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
-			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": t.User("a", nil)}}})
+			user := t.User("a", nil)
+			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": user}}})
+			t.Expect("number of objects on the shelf", 2, len(s.names()))
 			open, _ = os.ReadFile(journal)
 		}),
 	}})
-	require.Len(t, s.names(), 2, "the target made it and did not say so")
-	require.NotEmpty(t, open)
+	require.Equal(t, conformance.Pass, r.Checks[0].Outcome, "the target made it and did not say so")
+	require.Equal(t, strangers, s.names(), "the end of the run looks for what was announced")
+	require.Empty(t, r.Leftovers)
+
+	// The same with a run that did not get to its end.
+	name := regexp.MustCompile(`scimconf-[^"]+`).FindString(string(open[bytes.Index(open, []byte(`"name"`)):]))
 	require.NotContains(t, string(open), `"op":"gone"`, "what was announced and not reported must stay open")
-	copied := filepath.Join(t.TempDir(), "copy.journal")
+	body := strings.NewReader(`{"schemas":["` + scim.UserSchema + `"],"userName":"` + name + `"}`)
+	res, err := http.Post(target.URL+"/Users", scim.MediaType, body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Len(t, s.names(), 2)
 	require.NoError(t, os.WriteFile(copied, open, 0o600))
 	c, err := conformance.Cleanup(t.Context(), copied, conformance.Target{}, conformance.Options{})
 	require.NoError(t, err)
@@ -168,4 +181,31 @@ func TestACollectionThatWasNamedIsCleanedUp(t *testing.T) {
 		}),
 	}})
 	require.Equal(t, strangers, s.names())
+}
+
+func TestWhatATargetStoresAndRefusesIsRemoved(t *testing.T) {
+	for _, status := range []int{400, 500} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			s, _ := newShelf(t)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					s.ServeHTTP(httptest.NewRecorder(), r)
+					w.WriteHeader(status)
+					return
+				}
+				s.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			var stored int
+			r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
+				one("create.refused", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+					t.Post(ctx, "/Users", t.User("a", nil))
+					stored = len(s.names())
+				}),
+			}})
+			require.Equal(t, 2, stored, "the user was stored")
+			require.Equal(t, strangers, s.names())
+			require.Empty(t, r.Leftovers)
+		})
+	}
 }
