@@ -183,6 +183,7 @@ func (s *session) keep(req Request, res *Response) {
 	s.served = s.served || res.Status != http.StatusTooManyRequests
 	s.veil.cover(res.exchange, req.Path, res.Body)
 	s.veil.veilExchange(res.exchange)
+	s.show(req, res)
 	s.watch(req, res)
 	if s.opts.Record {
 		s.traffic = append(s.traffic, Sent{Check: s.checking, Exchange: res.exchange})

@@ -40,6 +40,7 @@ type session struct {
 	sent       []string // the secrets that requests have carried, for the checks that watch
 	requests   int
 	unanswered int        // calls in a row that got no answer
+	shown      map[string]bool // the attributes that answers have had: "/Users/nickname"
 	departed   []farewell // what the target says is gone
 	leftovers  []Leftover
 	bulk       []bulkEntry // what the bulk job under way may create
@@ -76,7 +77,7 @@ func newSession(target Target, opts Options) (*session, error) {
 	return &session{
 		target: target, base: base, opts: opts, run: run, secrets: secrets,
 		journal: &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
-		naming:  naming(), fixtures: map[*Fixture]*builtFixture{},
+		naming:  naming(), shown: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{},
 		veil: &veil{run: run, seen: map[string]bool{}},
 		pace: pacer(opts.Rate),
 	}, nil
