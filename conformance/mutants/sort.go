@@ -1,6 +1,92 @@
 package mutants
 
-import "net/url"
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// sortedBy matches lists of users that are sorted by an attribute, in any letter case; "" stands for any.
+func sortedBy(attribute string) match {
+	return func(r *http.Request) bool {
+		by := r.URL.Query().Get("sortBy")
+		return listUsers(r) && by != "" && (attribute == "" || strings.EqualFold(by, attribute))
+	}
+}
+
+// rearrange changes the order of the items in the answers to matching requests.
+func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
+	return after(m, func(r *http.Request, rep *reply) {
+		o := rep.object()
+		if !rep.ok() || o == nil {
+			return
+		}
+		var items []*scim.Object
+		for _, item := range o.Array("Resources") {
+			items = append(items, item.(*scim.Object))
+		}
+		fn(r, items)
+		out := []any{}
+		for _, item := range items {
+			out = append(out, item)
+		}
+		o.Set("Resources", out)
+		rep.body = o.AppendJSON(nil)
+	})
+}
+
+func isDescending(r *http.Request) bool { return r.URL.Query().Get("sortOrder") == "descending" }
+
+// absentAt moves the items without an attribute to the beginning or the end.
+func absentAt(attribute string, front bool, when func(*http.Request) bool) wrap {
+	return rearrange(sortedBy(attribute), func(r *http.Request, items []*scim.Object) {
+		if !when(r) {
+			return
+		}
+		slices.SortStableFunc(items, func(a, b *scim.Object) int {
+			_, one := a.Get(attribute)
+			_, two := b.Get(attribute)
+			switch {
+			case one == two:
+				return 0
+			case one != front:
+				return -1
+			}
+			return 1
+		})
+	})
+}
+
+// unsortedBy ignores sortBy where it names an attribute.
+func unsortedBy(attribute string) wrap {
+	return query(sortedBy(attribute), func(q url.Values) { q.Del("sortBy") })
+}
+
+// sortBreaks answers 500 to lists with a parameter that satisfies when.
+func sortBreaks(parameter string, when func(string) bool) wrap {
+	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
+		if when(r.URL.Query().Get(parameter)) {
+			return failure(500, "")
+		}
+		return ask(next, r)
+	})
+}
+
+// everyOther reverses every second answer to a matching request.
+func everyOther(m match) wrap {
+	return func(next http.Handler) http.Handler {
+		var n atomic.Int64
+		return rearrange(m, func(_ *http.Request, items []*scim.Object) {
+			if n.Add(1)%2 == 0 {
+				slices.Reverse(items)
+			}
+		})(next)
+	}
+}
 
 // The mutants of sorting work on servers that sort.
 var sort = []Mutant{
@@ -11,4 +97,88 @@ var sort = []Mutant{
 			q.Del("sortBy")
 		}
 	})},
+	{"sort.by-code-point", "texts are ordered by code points", rearrange(sortedBy("displayName"), func(r *http.Request, items []*scim.Object) {
+		slices.SortStableFunc(items, func(a, b *scim.Object) int { return strings.Compare(a.Text("displayName"), b.Text("displayName")) })
+		if isDescending(r) {
+			slices.Reverse(items)
+		}
+	})},
+	{"sort.missing-first", "absent values come first when ascending", absentAt("nickName", true, func(r *http.Request) bool { return !isDescending(r) })},
+	{"sort.missing-last", "absent values come last when descending", absentAt("nickName", false, isDescending)},
+	{"sort.missing-dropped", "who has no value is left out", keep(sortedBy("nickName"), func(_ *http.Request, o *scim.Object) bool { return o.Text("nickName") != "" })},
+	{"sort.doubled", "who has two values is listed twice", after(sortedBy("emails.value"), func(_ *http.Request, rep *reply) {
+		o := rep.object()
+		if !rep.ok() || o == nil {
+			return
+		}
+		var out []any
+		for _, item := range o.Array("Resources") {
+			for range max(1, len(item.(*scim.Object).Array("emails"))) {
+				out = append(out, item)
+			}
+		}
+		o.Set("Resources", out)
+		o.Set("totalResults", len(out))
+		rep.body = o.AppendJSON(nil)
+	})},
+	{"sort.first-not-primary", "a multi-valued attribute is sorted by its first value, whichever is primary", rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
+		byAddress(items, func(emails []string) string { return emails[0] })
+	})},
+	{"sort.greatest-value", "a multi-valued attribute is sorted by its greatest value", rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
+		byAddress(items, func(emails []string) string { return slices.Max(emails) })
+	})},
+	{"sort.name-case-exact", "the name in sortBy counts with its case", query(sortedBy(""), func(q url.Values) {
+		if q.Get("sortBy") == "NAME.familyname" {
+			q.Del("sortBy")
+		}
+	})},
+	{"sort.urn-unknown", "a name with a URN is not recognised in sortBy", query(sortedBy(""), func(q url.Values) {
+		if strings.HasPrefix(q.Get("sortBy"), "urn:") {
+			q.Del("sortBy")
+		}
+	})},
+	{"sort.user-name-ignored", "lists cannot be sorted by userName", unsortedBy("userName")},
+	{"sort.user-name-order-ignored", "sortOrder is ignored for userName", query(sortedBy("userName"), func(q url.Values) { q.Del("sortOrder") })},
+	{"sort.reference-reversed", "a list sorted by a reference is turned round", rearrange(sortedBy("profileUrl"), func(_ *http.Request, items []*scim.Object) { slices.Reverse(items) })},
+	{"sort.shown-only", "lists are sorted only by what they show", instead(with(sortedBy(""), "attributes"), func(next http.Handler, r *http.Request) *reply {
+		q := r.URL.Query()
+		q.Del("sortBy")
+		return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+	})},
+	{"sort.date-disordered", "a list sorted by date is in no order of dates", rearrange(sortedBy("meta.created"), func(_ *http.Request, items []*scim.Object) {
+		for i, item := range items {
+			item.Complex("meta").Set("created", []string{"2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"}[i%2])
+		}
+	})},
+	{"sort.unknown-500", "an unknown name in sortBy breaks the server", sortBreaks("sortBy", func(v string) bool { return strings.Contains(v, "NoSuchAttribute") })},
+	{"sort.unknown-nobody", "an unknown name in sortBy finds nobody", instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return nobody() })},
+	{"sort.hostile-500", "code in sortBy breaks the server", sortBreaks("sortBy", func(v string) bool { return strings.ContainsAny(v, "';(") })},
+	{"sort.unknown-order-500", "an unknown sortOrder breaks the server", sortBreaks("sortOrder", func(v string) bool { return v == "sideways" })},
+	{"sort.order-alone", "sortOrder without sortBy turns the list round", rearrange(with(listUsers, "sortOrder"), func(r *http.Request, items []*scim.Object) {
+		if r.URL.Query().Get("sortBy") == "" {
+			slices.Reverse(items)
+		}
+	})},
+	{"sort.ties-change", "equal values come in another order each time", everyOther(sortedBy("name.familyName"))},
+	{"sort.pages-reversed", "each page of a descending list is turned round for itself", rearrange(with(sortedBy(""), "count"), func(r *http.Request, items []*scim.Object) {
+		if isDescending(r) {
+			slices.Reverse(items)
+		}
+	})},
+	{"sort.groups-ignored", "groups cannot be sorted", query(listGroups, func(q url.Values) { q.Del("sortBy") })},
+}
+
+// byAddress sorts users by one of their e-mail addresses; who has none comes last.
+func byAddress(items []*scim.Object, choose func(emails []string) string) {
+	key := func(o *scim.Object) string {
+		var emails []string
+		for _, item := range o.Array("emails") {
+			emails = append(emails, item.(*scim.Object).Text("value"))
+		}
+		if len(emails) == 0 {
+			return "\uffff"
+		}
+		return choose(emails)
+	}
+	slices.SortStableFunc(items, func(a, b *scim.Object) int { return strings.Compare(key(a), key(b)) })
 }

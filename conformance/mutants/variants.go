@@ -21,7 +21,7 @@ func Variants() []Variant {
 		{"patch-200", "PATCH answers 200 with the resource", instead(either(patchUser, patchGroup), func(next http.Handler, r *http.Request) *reply {
 			rep := ask(next, r)
 			if rep.ok() {
-				return unchanged(next, r)
+				return ask(next, alike(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
 			}
 			return rep
 		})},

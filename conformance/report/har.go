@@ -1,7 +1,10 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -18,7 +21,6 @@ type (
 	harLog struct {
 		Version string     `json:"version"`
 		Creator harCreator `json:"creator"`
-		Entries []harEntry `json:"entries"`
 		Comment string     `json:"comment,omitempty"`
 	}
 	harCreator struct {
@@ -84,14 +86,26 @@ const unknown = -1
 // HAR writes the exchanges of the run as an HTTP archive 1.2. Without [conformance.Options].Record it holds those that show a
 // finding.
 func HAR(w io.Writer, r *conformance.Result, version string) error {
-	log := harLog{Version: "1.2", Creator: harCreator{Name: "scim-conformance", Version: version}, Entries: []harEntry{}, Comment: "Run " + r.Run + " against " + r.Target}
-	for _, sent := range traffic(r) {
-		log.Entries = append(log.Entries, harEntryOf(sent))
+	head, err := json.Marshal(harLog{Version: "1.2", Creator: harCreator{Name: "scim-conformance", Version: version}, Comment: "Run " + r.Run + " against " + r.Target})
+	if err != nil {
+		return err
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(map[string]harLog{"log": log})
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "{\"log\": %s, \"entries\": [", bytes.TrimSuffix(head, []byte("}")))
+	for i, sent := range traffic(r) {
+		if i > 0 {
+			fmt.Fprint(b, ",")
+		}
+		// One entry at a time, on a line of its own: an archive of a whole run is large.
+		fmt.Fprintln(b)
+		encoder := json.NewEncoder(b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(harEntryOf(sent)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(b, "]}}")
+	return b.Flush()
 }
 
 // traffic is what the run recorded, or else the evidence of its findings, each exchange once.
@@ -158,10 +172,10 @@ func harQuery(address string) []harPair {
 }
 
 // evidence maps each check to what it sent, for the forms that show it.
-func evidence(r *conformance.Result) map[string][]wirelog.Exchange {
-	out := map[string][]wirelog.Exchange{}
+func evidence(r *conformance.Result) map[string][]*wirelog.Exchange {
+	out := map[string][]*wirelog.Exchange{}
 	for _, sent := range r.Traffic {
-		out[sent.Check] = append(out[sent.Check], *sent.Exchange)
+		out[sent.Check] = append(out[sent.Check], sent.Exchange)
 	}
 	return out
 }

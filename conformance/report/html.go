@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -38,7 +39,6 @@ type page struct {
 	Outcomes []conformance.Outcome
 	Levels   []conformance.Level
 	Areas    []pageArea
-	Sent     map[string][]pageExchange // by check; only of a recorded run
 	Took     string
 }
 
@@ -61,7 +61,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	p := page{
 		Document: document(r, version), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy:   "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
-		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(), Sent: map[string][]pageExchange{},
+		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(),
 		Took: r.Duration.Round(10 * time.Millisecond).String(),
 	}
 	// What was found comes first; the areas keep the order of the checks.
@@ -81,13 +81,12 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		}
 		p.Areas = append(p.Areas, area)
 	}
-	for check, exchanges := range evidence(r) {
-		for _, e := range exchanges {
-			p.Sent[check] = append(p.Sent[check], show(*exchange(e), wirelog.Curl(e)))
-		}
-	}
+	recorded := evidence(r)
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"show":   func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
+		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
+		"sent": func(check string) []*wirelog.Exchange { return recorded[check] },
+		// One at a time: a run has thousands, and the page is the longest of them.
+		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
@@ -95,7 +94,11 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	if err != nil {
 		return fmt.Errorf("report: the template of the page is damaged: %w", err)
 	}
-	return t.Execute(w, p)
+	b := bufio.NewWriter(w)
+	if err := t.Execute(b, p); err != nil {
+		return err
+	}
+	return b.Flush()
 }
 
 // show lays an exchange out as it went over the wire, with JSON indented.

@@ -1,0 +1,149 @@
+package mutants
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+const enterpriseURN = scim.EnterpriseUserSchema
+
+// renamed replaces the whole value of a projection parameter in matching requests; an empty new value drops it.
+func renamed(m match, parameter, old, now string) wrap {
+	return query(m, func(q url.Values) {
+		if q.Get(parameter) == old {
+			q.Set(parameter, now)
+			if now == "" {
+				q.Del(parameter)
+			}
+		}
+	})
+}
+
+func attributesAs(old, now string) wrap { return renamed(readUser, "attributes", old, now) }
+func excludedAs(old, now string) wrap   { return renamed(readUser, "excludedAttributes", old, now) }
+
+// untrimmed drops the names behind a blank.
+func untrimmed(parameter string) wrap {
+	return query(with(readUser, parameter), func(q url.Values) {
+		names := slices.DeleteFunc(strings.Split(q.Get(parameter), ","), func(name string) bool { return strings.HasPrefix(name, " ") })
+		q.Set(parameter, strings.Join(names, ","))
+	})
+}
+
+// asking matches requests with a parameter of exactly this value.
+func asking(m match, parameter, value string) match {
+	return func(r *http.Request) bool { return m(r) && r.URL.Query().Get(parameter) == value }
+}
+
+// ignoring takes a parameter out of matching requests.
+func ignoring(m match, parameter string) wrap {
+	return query(m, func(q url.Values) { q.Del(parameter) })
+}
+
+// plain matches reading a user without a projection.
+var plain match = func(r *http.Request) bool { return readUser(r) && r.URL.RawQuery == "" }
+
+// firstOnly keeps the first element of a multi-valued attribute.
+func firstOnly(attribute string) func(o *scim.Object) {
+	return func(o *scim.Object) {
+		if list := o.Array(attribute); len(list) > 1 {
+			o.Set(attribute, list[:1])
+		}
+	}
+}
+
+// showsPassword adds a password to what matching requests are answered with, when they ask for it.
+func showsPassword(m match) wrap {
+	return afterEach(func(r *http.Request) bool {
+		return m(r) && strings.Contains(strings.ToLower(r.URL.Query().Get("attributes")), "password")
+	}, func(o *scim.Object) { o.Set("password", "$2a$10$hash") })
+}
+
+// projectsStored takes out of a body what the answer is not to show.
+func projectsStored(m match) wrap {
+	return before(with(m, "attributes"), func(o *scim.Object) {
+		o.Delete("emails")
+		o.Delete("name")
+	})
+}
+
+var projectionForms = []Mutant{
+	{"projection.first-name", "only the first name in attributes counts", query(with(readUser, "attributes"), func(q url.Values) {
+		name, _, _ := strings.Cut(q.Get("attributes"), ",")
+		q.Set("attributes", name)
+	})},
+	{"projection.untrimmed", "a name behind a blank is not recognised", untrimmed("attributes")},
+	{"projection.excluded-untrimmed", "a name behind a blank is not left out", untrimmed("excludedAttributes")},
+	{"projection.schemas-lost", "schemas is left out of projected resources", afterEach(either(with(readUser, "attributes"), with(readUser, "excludedAttributes")), func(o *scim.Object) { o.Delete("schemas") })},
+	{"projection.id-opens", "attributes=id returns everything", attributesAs("id", "")},
+	{"projection.meta-opens", "attributes=meta returns everything", attributesAs("meta", "")},
+	{"projection.meta-lost", "attributes=meta returns no meta", attributesAs("meta", "id")},
+	{"projection.meta-whole", "a part of meta cannot be asked for", attributesAs("meta.lastModified", "meta")},
+	{"projection.complex-cut", "naming a complex attribute returns its first part only", attributesAs("name", "name.familyName")},
+	{"projection.multi-valued-cut", "naming a multi-valued attribute returns its values only", attributesAs("emails", "emails.value")},
+	{"projection.last-part", "of two parts of one attribute the last one is returned", attributesAs("name.familyName,name.givenName", "name.givenName")},
+	{"projection.first-element", "a part of a multi-valued attribute is returned from its first element only", afterEach(asking(readUser, "attributes", "emails.type"), firstOnly("emails"))},
+	{"projection.urn-whole", "behind a URN a dot is not recognised", attributesAs(scim.UserSchema+":name.familyName", "name")},
+	{"projection.urn-case-exact", "URNs count with their case", attributesAs(strings.ToUpper(scim.UserSchema)+":USERNAME", "id")},
+	{"projection.part-case-exact", "sub-attributes count with their case", attributesAs("Name.FAMILYname", "id")},
+	{"projection.unknown-opens", "attributes with unknown names only returns everything", attributesAs("scimconfNoSuchAttribute", "")},
+	{"projection.excluded-unknown-400", "an unknown name in excludedAttributes is refused", instead(asking(readUser, "excludedAttributes", "scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
+	{"projection.excluded-whole", "leaving out a part leaves out the whole attribute", excludedAs("name.givenName", "name")},
+	{"projection.excluded-part-stays", "parts cannot be left out", excludedAs("name.givenName", "")},
+	{"projection.excluded-elements-whole", "leaving out a part of elements leaves out the elements", excludedAs("emails.type", "emails")},
+	{"projection.excluded-elements-stay", "parts of elements cannot be left out", excludedAs("emails.type", "")},
+	{"projection.excluded-case-exact", "names in excludedAttributes count with their case", excludedAs("EMAILS", "")},
+	{"projection.excluded-urn-unknown", "names with a URN cannot be left out", excludedAs(scim.UserSchema+":emails", "")},
+	{"projection.meta-stays", "meta cannot be left out", excludedAs("meta", "")},
+	{"projection.default-narrow", "without parameters only the names are returned", query(plain, func(q url.Values) { q.Set("attributes", "userName,name") })},
+	{"projection.default-password", "without parameters the password is returned", afterEach(plain, func(o *scim.Object) { o.Set("password", "$2a$10$hash") })},
+	{"projection.empty-400", "an empty parameter is refused", instead(readUser, func(next http.Handler, r *http.Request) *reply {
+		for _, values := range r.URL.Query() {
+			if slices.Contains(values, "") {
+				return failure(400, scim.InvalidValue)
+			}
+		}
+		return ask(next, r)
+	})},
+	{"projection.extension-unknown", "attributes of extensions cannot be asked for", attributesAs(enterpriseURN+":department", "id")},
+	{"projection.extension-opens", "asking for one attribute of an extension returns the whole extension", attributesAs(enterpriseURN+":department", enterpriseURN)},
+	{"projection.extension-part-whole", "behind an extension's URN a dot is not recognised", attributesAs(enterpriseURN+":manager.value", enterpriseURN)},
+	{"projection.whole-extension-unknown", "an extension cannot be asked for by its URN", attributesAs(enterpriseURN, "id")},
+	{"projection.extension-always", "the extension is always returned", query(with(readUser, "attributes"), func(q url.Values) { q.Set("attributes", q.Get("attributes")+","+enterpriseURN) })},
+	{"projection.excluded-extension-whole", "leaving out one attribute of an extension leaves out the extension", excludedAs(enterpriseURN+":department", enterpriseURN)},
+	{"projection.excluded-extension-stays", "attributes of extensions cannot be left out", excludedAs(enterpriseURN+":department", "")},
+	{"projection.whole-extension-stays", "an extension cannot be left out", excludedAs(enterpriseURN, "")},
+
+	{"projection.ignored-on-put", "attributes is ignored on PUT", ignoring(putUser, "attributes")},
+	{"projection.excluded-ignored-on-put", "excludedAttributes is ignored on PUT", ignoring(putUser, "excludedAttributes")},
+	{"projection.put-stores-less", "PUT stores only what its answer shows", projectsStored(putUser)},
+	{"projection.patch-204", "PATCH answers 204 although attributes is given", after(patchUser, func(_ *http.Request, rep *reply) {
+		if rep.status == 200 {
+			*rep = reply{status: 204, header: http.Header{}}
+		}
+	})},
+	{"projection.ignored-on-patch", "the parameters are ignored on PATCH", func(next http.Handler) http.Handler {
+		return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if rep.ok() {
+				return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+			}
+			return rep
+		})(next)
+	}},
+	{"projection.excluded-ignored-on-post", "excludedAttributes is ignored on POST", ignoring(createUser, "excludedAttributes")},
+	{"projection.post-stores-less", "POST stores only what its answer shows", projectsStored(createUser)},
+	{"projection.excluded-ignored-in-lists", "excludedAttributes is ignored in lists", ignoring(listUsers, "excludedAttributes")},
+	{"projection.members-stay-in-lists", "members cannot be left out of lists", ignoring(listGroups, "excludedAttributes")},
+	{"projection.members-lost", "members are not returned when attributes names them", renamed(readGroup, "attributes", "members", "id")},
+	{"projection.members-with-more", "attributes=members returns the whole group", renamed(readGroup, "attributes", "members", "")},
+	{"projection.member-ids-with-more", "attributes=members.value returns whole members", renamed(readGroup, "attributes", "members.value", "members")},
+	{"projection.password-on-demand", "a password is shown to who asks for it", showsPassword(readUser)},
+	{"projection.password-on-write", "a password is shown by POST and PUT to who asks for it", showsPassword(either(createUser, putUser))},
+	{"projection.both-500", "both parameters together break the server", instead(with(with(readUser, "attributes"), "excludedAttributes"), func(http.Handler, *http.Request) *reply { return failure(500, "") })},
+	{"projection.unknown-parameter-400", "an unknown parameter is refused", instead(with(readUser, "scimconfNoSuchParameter"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
+}
