@@ -39,9 +39,9 @@ type session struct {
 	watches    []*watch
 	sent       []string // the secrets that requests have carried, for the checks that watch
 	requests   int
-	unanswered int        // calls in a row that got no answer
+	unanswered int             // calls in a row that got no answer
 	shown      map[string]bool // the attributes that answers have had: "/Users/nickname"
-	departed   []farewell // what the target says is gone
+	departed   []farewell      // what the target says is gone
 	leftovers  []Leftover
 	bulk       []bulkEntry // what the bulk job under way may create
 	broken     error       // the journal cannot be written: no further writes
