@@ -77,13 +77,25 @@ func (s *session) sweep(ctx context.Context) {
 			}
 		}
 	}
+	blind, looked := map[string]bool{}, 0
 	for _, number := range slices.Sorted(maps.Keys(s.journal.open)) {
-		// A body without a name was no object that could be found again.
-		if entry := s.journal.open[number]; entry.name != "" {
-			s.finish(ctx, s.run, entry, &CleanupResult{})
+		entry := s.journal.open[number]
+		if entry.name == "" || !entry.claimed && (blind[entry.collection] || looked == maxLookups) {
+			continue
+		}
+		looked++
+		before := len(s.leftovers)
+		s.finish(ctx, s.run, entry, &CleanupResult{})
+		if !entry.claimed && len(s.leftovers) > before && s.leftovers[before].Path == (&Created{Collection: entry.collection}).Path() {
+			// The lookup failed, and nothing says that there is anything to be found.
+			s.leftovers, blind[entry.collection] = s.leftovers[:before], true
 		}
 	}
 }
+
+// maxLookups bounds what a sweep asks for by name of which the target never said that it was created: a target that answers 500
+// to everything has most likely stored nothing.
+const maxLookups = 50
 
 // accounted tells whether an object is one that was already deleted or left behind: [session.confirm] has the say on those.
 func (s *session) accounted(c *Created) bool {

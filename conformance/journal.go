@@ -51,6 +51,14 @@ func (j *journal) next(collection, attribute, name string) (int, error) {
 	return j.last, j.write(journalLine{Op: "intent", Entry: j.last, Collection: collection, Attribute: attribute, Name: name})
 }
 
+// claim notes that the target said that an object was created, without its id.
+func (j *journal) claim(entry int) {
+	if e, ok := j.open[entry]; ok {
+		e.claimed = true
+		j.open[entry] = e
+	}
+}
+
 func (j *journal) created(entry int, collection, id string) error {
 	delete(j.open, entry)
 	return j.write(journalLine{Op: "created", Entry: entry, Collection: collection, ID: id})
@@ -110,6 +118,7 @@ func (j *journal) close(leftovers bool) (string, error) {
 type openEntry struct {
 	entry                                int
 	collection, attribute, name, created string
+	claimed                              bool // the target said that it was created, but not under which id
 }
 
 // readJournal returns the header of a journal and what is still open in it. A last line that a crash cut short is ignored.

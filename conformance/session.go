@@ -185,6 +185,7 @@ func (s *session) settle(ledger *[]*Created, entry int, req Request, res *Respon
 			if nameIn(req.Body, s.naming[s.collection(req)]) == "" {
 				s.leave(&Created{Collection: s.collection(req)}, res.Name+" answered "+statusText(res.Status)+" to a body without a name, and told no id")
 			}
+			s.journal.claim(entry)
 			return // the entry stays open: it is looked up by name at the end of the run
 		}
 		where := s.collection(req)

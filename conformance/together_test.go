@@ -209,3 +209,28 @@ func TestWhatATargetStoresAndRefusesIsRemoved(t *testing.T) {
 		})
 	}
 }
+
+func TestATargetThatAnswers500ToEverythingHasNothingLeftBehind(t *testing.T) {
+	s, _ := newShelf(t)
+	lookups := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost || r.URL.Query().Has("filter") {
+			if r.Method == http.MethodGet {
+				lookups++
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
+		one("create.many", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+			for range 20 {
+				t.Post(ctx, "/Users", t.User("a", nil))
+			}
+		}),
+	}})
+	require.Empty(t, r.Leftovers)
+	require.LessOrEqual(t, lookups, 4, "one query by the marker and one by name; the rest is not asked for")
+}

@@ -44,6 +44,10 @@ func TestAnOptionalAttributeIsUndeclaredWhenItIsNeitherListedNorShown(t *testing
 	require.Equal(t, "nickName", s.undeclared(asks("NICKNAME")))
 	require.Empty(t, s.undeclared(asks("title")), "it is listed")
 	require.Empty(t, s.undeclared(asks("password")), "nobody may go without hiding it")
+	plain := Doc{"userName": "a@example.com", "emails": []Doc{{"value": "a@example.com", "type": "work", "primary": true}}}
+	require.Empty(t, s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: plain}}), "every user is sent so")
+	require.Contains(t, plain, "emails")
+	require.Equal(t, "emails", s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: Doc{"userName": "a", "emails": []Doc{{"value": "b"}}}}}))
 	require.Empty(t, s.undeclared([]Request{{Method: "GET", Path: "/Groups", Query: url.Values{"filter": {`nickName eq "x"`}}}}), "groups are not described")
 	s.show(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})
 	require.Empty(t, s.undeclared(asks("nickName")), "the target has it after all")
