@@ -1,96 +1,102 @@
 package conformance
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
+
+	"github.com/scimwright/scimwright/scim"
 )
 
 // bulkPath is where bulk jobs are posted (RFC 7644 section 3.7).
 const bulkPath = "/Bulk"
 
-// expectBulk announces in the journal what the POST operations of a bulk job may create. The entries stay open until
-// [session.settleBulk] has seen the answer; of an operation without a result the object is looked up by name.
-func (s *session) expectBulk(req Request) {
-	for _, op := range bulkOperations(req) {
-		where, _ := op["path"].(string)
-		if s.naming[where] == "" || !strings.EqualFold(textOf(op["method"]), http.MethodPost) {
-			continue
+// A bulkOperation is one operation of a bulk job, as far as it can create or remove something.
+type bulkOperation struct {
+	Method, Path, BulkID string
+	Data                 Doc
+}
+
+// bulkOperations returns the operations of a job, however the check has put it together.
+func bulkOperations(body any) []bulkOperation {
+	data, ok := body.([]byte)
+	if !ok {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil // newRequest says so
 		}
-		data, _ := op["data"].(Doc)
-		entry, err := s.journal.next(where, s.naming[where], nameOf(data, s.naming[where]))
-		if err != nil {
-			panic(noAnswer{err})
-		}
-		s.bulk = append(s.bulk, bulkEntry{entry: entry, id: textOf(op["bulkId"]), where: where, data: data})
 	}
+	var parts struct{ Operations []json.RawMessage }
+	if json.Unmarshal(data, &parts) != nil {
+		return nil
+	}
+	var operations []bulkOperation
+	for _, part := range parts.Operations {
+		var op bulkOperation
+		if json.Unmarshal(part, &op) == nil {
+			operations = append(operations, op)
+		}
+	}
+	return operations
 }
 
-// A bulkEntry is what one POST operation of the job under way may create.
-type bulkEntry struct {
-	entry     int
-	id, where string
-	data      Doc
+// target is the path of an operation below the base URL, whatever else it was written with.
+func (op bulkOperation) target() string {
+	u, err := url.Parse(op.Path)
+	if err != nil {
+		return ""
+	}
+	return "/" + strings.TrimPrefix(u.Path, "/")
 }
 
-// settleBulk puts what the results of a bulk job say was created, or is gone, into the ledger and the journal.
-func (s *session) settleBulk(ledger *[]*Created, req Request, res *Response) {
-	expected := s.bulk
-	s.bulk = nil
+// answers tells whether a result of a job belongs to the operation: those of POST by bulkId, those of others by location.
+func (op bulkOperation) answers(result *scim.Object) bool {
+	if !strings.EqualFold(result.Text("method"), op.Method) {
+		return false
+	}
+	if strings.EqualFold(op.Method, http.MethodPost) {
+		return result.Text("bulkId") == op.BulkID
+	}
+	return lastSegment(result.Text("location")) == lastSegment(op.Path)
+}
+
+// settleBulk puts what the results of a bulk job say was created, or is gone, into the ledger and the journal. What has no
+// result stays open.
+func (s *session) settleBulk(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	results := res.Object().Array("Operations")
 	taken := map[any]bool{} // a result belongs to one operation, even when two had the same bulkId
-	for _, e := range expected {
-		if !res.OK() {
-			s.note(s.journal.gone(e.entry))
+	for _, p := range expected {
+		if refuses(res.Status) {
+			s.note(s.journal.gone(p.entry))
 			continue
 		}
 		for _, result := range results {
 			o := object(result)
-			if taken[o] || o.Text("bulkId") != e.id || !strings.EqualFold(o.Text("method"), http.MethodPost) {
+			if taken[o] || !p.operation.answers(o) {
 				continue
 			}
-			if id := lastSegment(o.Text("location")); id != "" {
-				s.own(ledger, &Created{ID: id, Collection: e.where, Sent: e.data, entry: e.entry, name: nameOf(e.data, s.naming[e.where])})
-			} else if status := o.Text("status"); strings.HasPrefix(status, "4") {
-				s.note(s.journal.gone(e.entry))
+			failed := strings.HasPrefix(o.Text("status"), "4")
+			if id := lastSegment(o.Text("location")); id != "" && !failed {
+				s.own(ledger, p, id, nil)
+			} else if failed {
+				s.note(s.journal.gone(p.entry))
 			}
 			taken[o] = true
 			break
 		}
 	}
-	for _, op := range bulkOperations(req) {
-		if !strings.EqualFold(textOf(op["method"]), http.MethodDelete) {
+	for _, op := range bulkOperations(req.Body) {
+		if !strings.EqualFold(op.Method, http.MethodDelete) {
 			continue
 		}
 		for _, c := range *ledger {
 			for _, result := range results {
 				o := object(result)
-				done := o.Text("status") == "204" && strings.EqualFold(o.Text("method"), http.MethodDelete) && lastSegment(o.Text("location")) == c.ID
-				if done && c.Path() == op["path"] && !c.gone {
+				if o.Text("status") == "204" && op.answers(o) && c.Path() == op.Path && !c.gone {
 					s.depart(c, http.StatusNoContent)
 				}
 			}
 		}
 	}
-}
-
-func bulkOperations(req Request) []Doc {
-	body, _ := req.Body.(Doc)
-	operations, _ := body["Operations"].([]Doc)
-	return operations
-}
-
-func textOf(v any) string {
-	text, _ := v.(string)
-	return text
-}
-
-// lastSegment returns the id at the end of a resource's address.
-func lastSegment(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Path == "" {
-		return ""
-	}
-	return path.Base(u.Path)
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,7 +30,7 @@ type CleanupResult struct {
 // An object is only deleted when it still carries the marker of that run in its name; everything else is left alone and
 // reported. The error is a [*UsageError] when the file is no journal.
 func Cleanup(ctx context.Context, path string, target Target, opts Options) (*CleanupResult, error) {
-	header, open, err := readJournal(path)
+	header, open, places, err := readJournal(path)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +47,7 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	for _, entry := range open {
 		s.finish(ctx, header.Run, entry, result)
 	}
+	result.Removed += s.sweep(ctx, header.Run, places)
 	result.Removed -= s.confirm(ctx, true)
 	result.Leftovers = s.leftovers
 	if len(result.Leftovers) > 0 {
@@ -57,89 +59,80 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	return result, nil
 }
 
-// sweep looks for what the run has created without having been told: in answers that did not come or named no id, by requests that
-// were refused and obeyed all the same. One query per collection shows it where the target knows sw; what was announced and
-// never seen is looked up by name besides. Whatever is found is removed.
-func (s *session) sweep(ctx context.Context) {
-	for _, collection := range slices.Sorted(maps.Keys(s.naming)) {
-		if !s.journal.used[collection] {
-			continue
-		}
-		attribute := s.naming[collection]
-		res, err := s.call(ctx, Request{Method: http.MethodGet, Path: collection, Query: pairs([]string{"filter", attribute + " sw " + strconv.Quote(s.run+"-")})}, true)
-		if err != nil || res.Status != http.StatusOK {
-			continue // no target has to know sw
-		}
-		for _, o := range res.Resources() {
-			found := &Created{ID: o.Text("id"), Collection: collection, name: o.Text(attribute)}
-			if found.ID != "" && strings.HasPrefix(strings.ToLower(found.name), s.run+"-") && !s.accounted(found) {
-				s.remove(ctx, []*Created{found})
+const (
+	// sweepPage is how many objects a sweep asks for at once, maxSweeps how often.
+	sweepPage = 100
+	maxSweeps = 20
+)
+
+// sweep removes what carries the run's marker although no answer has said that it was created: what a target refused and
+// stored all the same, or stored twice. It returns how many objects it removed. A target that cannot filter by the beginning
+// of a name is not searched.
+func (s *session) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
+	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int { return strings.Compare(a.collection+a.attribute, b.collection+b.attribute) }) {
+		for range maxSweeps {
+			query := pairs([]string{"filter", p.attribute + " sw " + strconv.Quote(run), "count", strconv.Itoa(sweepPage)})
+			res, err := s.call(ctx, Request{Method: http.MethodGet, Path: p.collection, Query: query}, true)
+			if err != nil || res.Status != http.StatusOK {
+				break
 			}
+			var found []*Created
+			for _, o := range res.Resources() {
+				c := &Created{ID: o.Text("id"), Collection: p.collection, name: o.Text(p.attribute)}
+				if c.ID != "" && strings.HasPrefix(strings.ToLower(c.name), run) && !s.handled(c) {
+					found = append(found, c)
+				}
+			}
+			if len(found) == 0 {
+				break
+			}
+			before := len(s.leftovers)
+			s.remove(ctx, found)
+			removed += len(found) - (len(s.leftovers) - before)
 		}
 	}
-	blind, looked := map[string]bool{}, 0
-	for _, number := range slices.Sorted(maps.Keys(s.journal.open)) {
-		entry := s.journal.open[number]
-		if entry.name == "" || !entry.claimed && (blind[entry.collection] || looked == maxLookups) {
-			continue
-		}
-		looked++
-		before := len(s.leftovers)
-		s.finish(ctx, s.run, entry, &CleanupResult{})
-		if !entry.claimed && len(s.leftovers) > before && s.leftovers[before].Path == (&Created{Collection: entry.collection}).Path() {
-			// The lookup failed, and nothing says that there is anything to be found.
-			s.leftovers, blind[entry.collection] = s.leftovers[:before], true
-		}
-	}
+	return removed
 }
 
-// maxLookups bounds what a sweep asks for by name of which the target never said that it was created: a target that answers 500
-// to everything has most likely stored nothing.
-const maxLookups = 50
-
-// accounted tells whether an object is one that was already deleted or left behind: [session.confirm] has the say on those.
-func (s *session) accounted(c *Created) bool {
+// handled tells whether an object has been deleted, as the target says, or left behind already.
+func (s *session) handled(c *Created) bool {
 	return slices.ContainsFunc(s.departed, func(f farewell) bool { return f.object.Path() == c.Path() }) ||
 		slices.ContainsFunc(s.leftovers, func(l Leftover) bool { return l.Path == c.Path() })
 }
 
+// resolve looks for what the run may have created without having been told: where no answer came, where the answer was a
+// server error, and where it named no id. A collection in which one name cannot be looked up is not asked for the others.
+func (s *session) resolve(ctx context.Context) {
+	var result CleanupResult
+	blind, skipped := map[string]int{}, map[string]int{} // the leftover that tells it, and how many names it stands for besides
+	for _, e := range s.journal.unsettled() {
+		if _, ok := blind[e.collection]; ok {
+			skipped[e.collection]++
+			continue
+		}
+		before := len(s.leftovers)
+		s.finish(ctx, s.run, e, &result)
+		if len(s.leftovers) > before && s.leftovers[before].Path == e.collection {
+			blind[e.collection] = before
+		}
+	}
+	for collection, n := range skipped {
+		s.leftovers[blind[collection]].Reason += fmt.Sprintf("; %s not looked up after that", plural(n, "further name"))
+	}
+}
+
 // finish removes what one open entry of a journal stands for.
 func (s *session) finish(ctx context.Context, run string, e openEntry, result *CleanupResult) {
-	object := &Created{ID: e.created, Collection: e.collection, name: e.name}
-	lookup := Request{Method: http.MethodGet, Path: object.Path()}
-	if e.created == "" {
-		if e.name == "" {
-			result.Absent++ // a body without a name, refused or never sent: nothing that could be ours
-			return
-		}
-		lookup = Request{Method: http.MethodGet, Path: e.collection, Query: pairs([]string{"filter", e.attribute + " eq " + strconv.Quote(e.name)})}
-	}
-	res, err := s.call(ctx, lookup, true)
-	if err != nil {
-		s.leave(object, err.Error())
-		return
-	}
-	var candidates []*scim.Object
-	switch {
-	case res.Status == http.StatusNotFound:
-	case res.Status != http.StatusOK || res.Object() == nil:
-		s.leave(object, res.Name+" answered "+statusText(res.Status))
-		return
-	case e.created != "":
-		candidates = []*scim.Object{res.Object()}
-	default:
-		candidates = res.Resources()
-	}
 	before := len(s.leftovers)
-	for _, c := range candidates {
-		name := c.Text(e.attribute)
+	for _, found := range s.find(ctx, e) {
+		object := &Created{ID: found.Text("id"), Collection: e.collection, name: found.Text(e.attribute), entry: e.entry}
 		switch {
-		case e.created == "" && !strings.EqualFold(name, e.name):
+		case e.created == "" && object.ID != e.id && !strings.EqualFold(object.name, e.name):
 			// A target that ignores the filter lists strangers.
-		case !strings.HasPrefix(strings.ToLower(name), run):
+		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool { return strings.HasPrefix(strings.ToLower(text), run) }):
 			s.leave(object, "it does not carry the marker of the run any more, so it was left alone")
 		default:
-			s.remove(ctx, []*Created{{ID: c.Text("id"), Collection: e.collection, name: name}})
+			s.remove(ctx, []*Created{object})
 			if len(s.leftovers) == before {
 				result.Removed++
 			}
@@ -147,6 +140,38 @@ func (s *session) finish(ctx context.Context, run string, e openEntry, result *C
 		}
 	}
 	if len(s.leftovers) == before {
+		s.note(s.journal.gone(e.entry))
 		result.Absent++
 	}
+}
+
+// find returns what may be the object of an open entry: what has its id, or else what is listed under its name. What the
+// target does not tell becomes a leftover.
+func (s *session) find(ctx context.Context, e openEntry) []*scim.Object {
+	object := &Created{ID: cmp.Or(e.created, e.id), Collection: e.collection, name: e.name}
+	var lookups []Request
+	if object.ID != "" {
+		lookups = append(lookups, Request{Method: http.MethodGet, Path: object.Path()})
+	}
+	// A body without a name was refused, or never sent: there is nothing to look for.
+	if e.created == "" && e.name != "" {
+		lookups = append(lookups, Request{Method: http.MethodGet, Path: e.collection, Query: pairs([]string{"filter", e.attribute + " eq " + strconv.Quote(e.name)})})
+	}
+	for _, lookup := range lookups {
+		res, err := s.call(ctx, lookup, true)
+		switch {
+		case err != nil:
+			s.leave(object, err.Error())
+			return nil
+		case res.Status == http.StatusNotFound:
+		case res.Status != http.StatusOK || res.Object() == nil:
+			s.leave(object, res.Name+" answered "+statusText(res.Status))
+			return nil
+		case len(lookup.Query) == 0:
+			return []*scim.Object{res.Object()}
+		default:
+			return res.Resources()
+		}
+	}
+	return nil
 }

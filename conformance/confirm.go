@@ -17,7 +17,10 @@ type farewell struct {
 // stays open in the journal until [session.confirm] has looked.
 func (s *session) depart(c *Created, status int) {
 	c.gone = true
-	s.departed = append(s.departed, farewell{c, status})
+	delete(s.owned, c.Path())
+	if !s.handled(c) {
+		s.departed = append(s.departed, farewell{c, status})
+	}
 	if status == http.StatusNoContent {
 		s.note(s.journal.gone(c.entry))
 	}
@@ -75,7 +78,7 @@ func (s *session) look(ctx context.Context, f farewell) int {
 
 // reopen enters an object anew whose entry in the journal was closed too early.
 func (s *session) reopen(c *Created) {
-	entry, err := s.journal.next(c.Collection, s.naming[c.Collection], c.name)
+	entry, err := s.journal.next(openEntry{collection: c.Collection, attribute: s.naming[c.Collection], name: c.name})
 	s.note(err)
 	c.entry = entry
 	s.note(s.journal.created(entry, c.Collection, c.ID))

@@ -2,10 +2,13 @@ package conformance
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -36,27 +39,22 @@ type journal struct {
 	started func(path string)
 	file    *os.File
 	last    int
-	open    map[int]openEntry // announced, and neither found nor known to be gone
-	used    map[string]bool   // the collections in which anything was announced
+	open    map[int]openEntry // what is announced and not said to be created or gone
+	places  map[place]bool    // where anything was announced
 }
+
+// A place is where the run's marker stands in what a run creates: an attribute of the objects of a collection.
+type place struct{ collection, attribute string }
 
 // next announces an object before the request that may create it, and returns the number of its entry.
-func (j *journal) next(collection, attribute, name string) (int, error) {
+func (j *journal) next(e openEntry) (int, error) {
 	j.last++
+	e.entry = j.last
 	if j.open == nil {
-		j.open, j.used = map[int]openEntry{}, map[string]bool{}
+		j.open, j.places = map[int]openEntry{}, map[place]bool{}
 	}
-	j.used[collection] = true
-	j.open[j.last] = openEntry{entry: j.last, collection: collection, attribute: attribute, name: name}
-	return j.last, j.write(journalLine{Op: "intent", Entry: j.last, Collection: collection, Attribute: attribute, Name: name})
-}
-
-// claim notes that the target said that an object was created, without its id.
-func (j *journal) claim(entry int) {
-	if e, ok := j.open[entry]; ok {
-		e.claimed = true
-		j.open[entry] = e
-	}
+	j.open[e.entry], j.places[place{e.collection, e.attribute}] = e, true
+	return e.entry, j.write(journalLine{Op: "intent", Entry: e.entry, Collection: e.collection, Attribute: e.attribute, Name: e.name, ID: e.id})
 }
 
 func (j *journal) created(entry int, collection, id string) error {
@@ -67,6 +65,11 @@ func (j *journal) created(entry int, collection, id string) error {
 func (j *journal) gone(entry int) error {
 	delete(j.open, entry)
 	return j.write(journalLine{Op: "gone", Entry: entry})
+}
+
+// unsettled returns what was announced and of which nobody knows what became, in order.
+func (j *journal) unsettled() []openEntry {
+	return slices.SortedFunc(maps.Values(j.open), func(a, b openEntry) int { return cmp.Compare(a.entry, b.entry) })
 }
 
 func (j *journal) write(line journalLine) error {
@@ -116,24 +119,28 @@ func (j *journal) close(leftovers bool) (string, error) {
 
 // An openEntry is an object that a journal announces or lists and does not say to be gone.
 type openEntry struct {
-	entry                                int
-	collection, attribute, name, created string
-	claimed                              bool // the target said that it was created, but not under which id
+	entry           int
+	collection      string
+	attribute, name string // what it is to be found by
+	id              string // what the request called it, "" when the target was to choose
+	created         string // what the target calls it, "" when it has not said so
 }
 
-// readJournal returns the header of a journal and what is still open in it. A last line that a crash cut short is ignored.
-func readJournal(path string) (header journalLine, open []openEntry, err error) {
+// readJournal returns the header of a journal, what is still open in it, and all places that it announces objects in. A last
+// line that a crash cut short is ignored.
+func readJournal(path string) (header journalLine, open []openEntry, places map[place]bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return header, nil, &UsageError{Problem: fmt.Sprintf("the journal cannot be read: %v", err)}
+		return header, nil, nil, &UsageError{Problem: fmt.Sprintf("the journal cannot be read: %v", err)}
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &header) != nil || header.Journal != journalVersion || header.Run == "" {
-		return header, nil, &UsageError{Problem: path + " is not a journal of this version of the conformance suite"}
+		return header, nil, nil, &UsageError{Problem: path + " is not a journal of this version of the conformance suite"}
 	}
 	entries := map[int]*openEntry{}
+	places = map[place]bool{}
 	var order []int
 	for lines.Scan() {
 		var line journalLine
@@ -142,8 +149,9 @@ func readJournal(path string) (header journalLine, open []openEntry, err error) 
 		}
 		switch e := entries[line.Entry]; {
 		case line.Op == "intent":
-			entries[line.Entry] = &openEntry{entry: line.Entry, collection: line.Collection, attribute: line.Attribute, name: line.Name}
+			entries[line.Entry] = &openEntry{entry: line.Entry, collection: line.Collection, attribute: line.Attribute, name: line.Name, id: line.ID}
 			order = append(order, line.Entry)
+			places[place{line.Collection, line.Attribute}] = true
 		case e == nil:
 		case line.Op == "created":
 			e.created = line.ID
@@ -152,12 +160,12 @@ func readJournal(path string) (header journalLine, open []openEntry, err error) 
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return header, nil, fmt.Errorf("conformance: the journal cannot be read: %w", err)
+		return header, nil, nil, fmt.Errorf("conformance: the journal cannot be read: %w", err)
 	}
 	for _, n := range order {
 		if e := entries[n]; e != nil {
 			open = append(open, *e)
 		}
 	}
-	return header, open, nil
+	return header, open, places, nil
 }

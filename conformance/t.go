@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,6 +122,9 @@ func (t *T) Base() string { return t.session.base.String() }
 // Prefix begins the name of every object this check creates. No object of anybody else begins with it.
 func (t *T) Prefix() string { return t.prefix }
 
+// AbsentID is an id that no target hands out. It carries the run's marker, in case the target makes something of it.
+func (t *T) AbsentID() string { return t.session.run + "-no-such-id" }
+
 // UserName returns the userName that [T.User] gives to a label.
 func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
 
@@ -128,18 +132,26 @@ func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.se
 // member of extra replaces the default of the same name; [Omit] leaves it out.
 func (t *T) User(label string, extra Doc) Doc {
 	name := t.UserName(label)
-	return merge(t.session.equip("User", Doc{
+	return t.recognisable("userName", label, merge(t.session.equip("User", Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     Doc{"givenName": "Conformance", "familyName": "Check"},
 		"emails":   []Doc{{"value": name, "type": "work", "primary": true}},
 		"active":   true,
-	}), extra)
+	}), extra))
 }
 
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
-	return merge(t.session.equip("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra)
+	return t.recognisable("displayName", label, merge(t.session.equip("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
+}
+
+// recognisable gives a body that is without its name on purpose the run's marker in another place, in case the target takes it.
+func (t *T) recognisable(name, label string, body Doc) Doc {
+	if _, given := body[secondName]; !given && !t.session.marked(nameOf(body, name)) {
+		body[secondName] = t.prefix + label
+	}
+	return body
 }
 
 // Omit as a value in the extra of [T.User] and [T.Group] leaves the member out.
@@ -176,7 +188,8 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // works is the question of the checks of the area "create" and not of every other one.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
 	res := t.Post(ctx, collection, body)
-	for _, c := range *t.ledger {
+	// The latest one first: a target that gives one id twice must not lead to somebody else.
+	for _, c := range slices.Backward(*t.ledger) {
 		if res.OK() && c.Sent != nil && c.Collection == collection && !c.gone && c.ID == identify(res) {
 			return c
 		}

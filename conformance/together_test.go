@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/scim"
 )
 
 // strangers are the users that every shelf holds from the start.
@@ -139,36 +137,34 @@ func TestWhatABulkJobCreatesIsRemoved(t *testing.T) {
 	require.Empty(t, r.Leftovers)
 }
 
-func TestWhatABulkJobDoesNotReportStaysInTheJournalUntilItIsFoundByName(t *testing.T) {
-	s, target := annex(t, true)
-	journal := filepath.Join(t.TempDir(), "run.journal")
-	var open []byte
-	copied := filepath.Join(t.TempDir(), "copy.journal")
-	r := runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{
-		one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
-			user := t.User("a", nil)
-			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": user}}})
-			t.Expect("number of objects on the shelf", 2, len(s.names()))
-			open, _ = os.ReadFile(journal)
-		}),
-	}})
-	require.Equal(t, conformance.Pass, r.Checks[0].Outcome, "the target made it and did not say so")
-	require.Equal(t, strangers, s.names(), "the end of the run looks for what was announced")
-	require.Empty(t, r.Leftovers)
-
-	// The same with a run that did not get to its end.
-	name := regexp.MustCompile(`scimconf-[^"]+`).FindString(string(open[bytes.Index(open, []byte(`"name"`)):]))
-	require.NotContains(t, string(open), `"op":"gone"`, "what was announced and not reported must stay open")
-	body := strings.NewReader(`{"schemas":["` + scim.UserSchema + `"],"userName":"` + name + `"}`)
-	res, err := http.Post(target.URL+"/Users", scim.MediaType, body)
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	require.Len(t, s.names(), 2)
-	require.NoError(t, os.WriteFile(copied, open, 0o600))
-	c, err := conformance.Cleanup(t.Context(), copied, conformance.Target{}, conformance.Options{})
-	require.NoError(t, err)
-	require.Equal(t, 1, c.Removed)
-	require.Equal(t, strangers, s.names())
+func TestWhatABulkJobDoesNotReportIsFoundByItsName(t *testing.T) {
+	creates := func(after func(ctx context.Context)) conformance.Check {
+		return one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": t.User("a", nil)}}})
+			after(ctx)
+		})
+	}
+	t.Run("at the end of the run", func(t *testing.T) {
+		s, target := annex(t, true)
+		var during []string
+		r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{creates(func(context.Context) { during = s.names() })}})
+		require.Len(t, during, 2, "the target made it and did not say so")
+		require.Equal(t, strangers, s.names())
+		require.Empty(t, r.Leftovers)
+	})
+	t.Run("by the journal of a run that was killed", func(t *testing.T) {
+		s, target := annex(t, true)
+		journal, copied := filepath.Join(t.TempDir(), "run.journal"), filepath.Join(t.TempDir(), "copy.journal")
+		runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{creates(func(ctx context.Context) {
+			open, err := os.ReadFile(journal)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(copied, open, 0o600))
+			c, err := conformance.Cleanup(ctx, copied, conformance.Target{Transport: target.Transport}, conformance.Options{})
+			require.NoError(t, err)
+			require.Equal(t, 1, c.Removed)
+			require.Equal(t, strangers, s.names())
+		})}})
+	})
 }
 
 func TestACollectionThatWasNamedIsCleanedUp(t *testing.T) {
@@ -181,56 +177,4 @@ func TestACollectionThatWasNamedIsCleanedUp(t *testing.T) {
 		}),
 	}})
 	require.Equal(t, strangers, s.names())
-}
-
-func TestWhatATargetStoresAndRefusesIsRemoved(t *testing.T) {
-	for _, status := range []int{400, 500} {
-		t.Run(http.StatusText(status), func(t *testing.T) {
-			s, _ := newShelf(t)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodPost {
-					s.ServeHTTP(httptest.NewRecorder(), r)
-					w.WriteHeader(status)
-					return
-				}
-				s.ServeHTTP(w, r)
-			}))
-			t.Cleanup(server.Close)
-			var stored int
-			r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
-				one("create.refused", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
-					t.Post(ctx, "/Users", t.User("a", nil))
-					stored = len(s.names())
-				}),
-			}})
-			require.Equal(t, 2, stored, "the user was stored")
-			require.Equal(t, strangers, s.names())
-			require.Empty(t, r.Leftovers)
-		})
-	}
-}
-
-func TestATargetThatAnswers500ToEverythingHasNothingLeftBehind(t *testing.T) {
-	s, _ := newShelf(t)
-	lookups := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost || r.URL.Query().Has("filter") {
-			if r.Method == http.MethodGet {
-				lookups++
-			}
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		s.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
-		one("create.many", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
-			for range 20 {
-				t.Post(ctx, "/Users", t.User("a", nil))
-			}
-		}),
-	}})
-	require.Empty(t, r.Leftovers)
-	require.LessOrEqual(t, lookups, 4, "one query by the marker and one by name; the rest is not asked for")
 }

@@ -16,12 +16,14 @@ import (
 func All() []conformance.Check {
 	return slices.Concat(
 		discovery,
+		discoveryMore,
 		auth,
 		authEverywhere,
 		create,
 		createMore,
 		body,
 		read,
+		plainHTTP,
 		list,
 		listPages,
 		filterOperators,

@@ -36,11 +36,11 @@ var auth = []check{
 		Run: func(ctx context.Context, t *T) {
 			patch := doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "title", "value": "x"}}}
 			for _, request := range []conformance.Request{
-				{Method: "GET", Path: "/Users/" + absentID},
+				{Method: "GET", Path: "/Users/" + t.AbsentID()},
 				{Method: "POST", Path: "/Users", Body: t.User("intruder", nil)},
-				{Method: "PUT", Path: "/Users/" + absentID, Body: t.User("intruder", nil)},
-				{Method: "PATCH", Path: "/Users/" + absentID, Body: patch},
-				{Method: "DELETE", Path: "/Users/" + absentID},
+				{Method: "PUT", Path: "/Users/" + t.AbsentID(), Body: t.User("intruder", nil)},
+				{Method: "PATCH", Path: "/Users/" + t.AbsentID(), Body: patch},
+				{Method: "DELETE", Path: "/Users/" + t.AbsentID()},
 				{Method: "GET", Path: "/Groups"},
 			} {
 				if request.Path == "/Groups" && !t.Capabilities.Groups {
@@ -116,7 +116,7 @@ var auth = []check{
 			u := t.CreateUser(ctx, "present", nil)
 			present := t.Call(ctx, conformance.Request{Method: "GET", Path: u.Path(), Credentials: conformance.WithoutCredentials()})
 			t.Holds(present.Object().Text("userName") == "", "body of GET of an existing user without credentials", "no user", string(present.Body))
-			absent := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/" + absentID, Credentials: conformance.WithoutCredentials()})
+			absent := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/" + t.AbsentID(), Credentials: conformance.WithoutCredentials()})
 			t.Expect("status of GET of an unknown user without credentials, compared with a known one", present.Status, absent.Status)
 		},
 	},

@@ -27,9 +27,9 @@ func writings(t *T, collection string) []conformance.Request {
 	}
 	return []conformance.Request{
 		{Method: "POST", Path: collection, Body: body},
-		{Method: "PUT", Path: collection + "/" + absentID, Body: body},
-		{Method: "PATCH", Path: collection + "/" + absentID, Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
-		{Method: "DELETE", Path: collection + "/" + absentID},
+		{Method: "PUT", Path: collection + "/" + t.AbsentID(), Body: body},
+		{Method: "PATCH", Path: collection + "/" + t.AbsentID(), Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
+		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
 	}
 }
 
@@ -43,7 +43,7 @@ var authEverywhere = []check{
 		Needs: needs(conformance.NeedCredentials, conformance.NeedGroup, conformance.NeedWrite),
 		Why:   "Whoever can change a group can give himself the access that comes with it.", Fix: "Put authentication in front of the whole SCIM path, not into single handlers.",
 		Run: func(ctx context.Context, t *T) {
-			for _, request := range append(writings(t, "/Groups"), conformance.Request{Method: "GET", Path: "/Groups/" + absentID}) {
+			for _, request := range append(writings(t, "/Groups"), conformance.Request{Method: "GET", Path: "/Groups/" + t.AbsentID()}) {
 				request.Credentials = conformance.WithoutCredentials()
 				unauthorised(t, t.Call(ctx, request), "no credentials", false)
 			}
@@ -106,11 +106,11 @@ var authEverywhere = []check{
 		Run: func(ctx context.Context, t *T) {
 			search := doc{"schemas": []string{scim.SearchRequestMessage}, "count": 1}
 			requests := []conformance.Request{
-				{Method: "GET", Path: "/Users/" + absentID},
+				{Method: "GET", Path: "/Users/" + t.AbsentID()},
 				{Method: "POST", Path: "/Users/.search", Body: search},
 				{Method: "POST", Path: "/.search", Body: search},
 				{Method: "GET", Path: "/Me"},
-				{Method: "POST", Path: "/Bulk", Body: doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + absentID}}}},
+				{Method: "POST", Path: "/Bulk", Body: doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}}},
 			}
 			for _, rt := range t.Capabilities.ResourceTypes {
 				if endpoint := rt.Text("endpoint"); strings.HasPrefix(endpoint, "/") && endpoint != "/Users" {

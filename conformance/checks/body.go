@@ -16,7 +16,7 @@ import (
 // is; it never breaks.
 type hostile struct {
 	id, title string
-	// body is the text to send, with the JSON of a whole user's members to put in.
+	// body is the text to send, with the JSON of a whole user's members to put in; «name» in it stands for the userName.
 	body func(members string) string
 	// header overrides headers.
 	header http.Header
@@ -35,8 +35,9 @@ func (h hostile) check() check {
 		ID: "body." + h.id, Title: h.title, Requirements: reqs("RFC7644-3.3-10", "RFC7644-3.12-07"), Level: h.level, Needs: writesUsers, Requests: 1 + h.requests, Why: h.why,
 		Fix: "Bound and check what the JSON reader takes; answer 400 invalidSyntax, 413 or 415.",
 		Run: func(ctx context.Context, t *T) {
-			user := jsonText(plain(t.User("hostile", nil)))
+			user := jsonText(plain(t.User("hostile", doc{"externalId": t.Prefix() + "hostile"})))
 			text := h.body(strings.TrimSuffix(strings.TrimPrefix(user, "{"), "}"))
+			text = strings.ReplaceAll(text, "«name»", t.UserName("hostile"))
 			res := t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: "/Users", Body: []byte(text), Header: h.header})
 			switch {
 			case !res.OK():
@@ -159,8 +160,8 @@ var body = append([]check{
 		}},
 	hostile{id: "text-plain", title: "A body that is typed text/plain is refused, or read as JSON", body: func(m string) string { return "{" + m + "}" }, header: http.Header{"Content-Type": {"text/plain"}}, level: should, why: whyHostile,
 		intact: func(t *T, o *scim.Object) { t.Expect("userName", t.UserName("hostile"), value(o, "userName")) }},
-	hostile{id: "form", title: "A form is refused", body: func(string) string { return "userName=x&schemas=y" }, header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, refuse: true, level: should, why: whyHostile},
-	hostile{id: "xml", title: "XML is refused", body: func(string) string { return "<User><userName>x</userName></User>" }, header: http.Header{"Content-Type": {"application/xml"}}, refuse: true, level: should, why: whyHostile},
+	hostile{id: "form", title: "A form is refused", body: func(string) string { return "userName=«name»&schemas=y" }, header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, refuse: true, level: should, why: whyHostile},
+	hostile{id: "xml", title: "XML is refused", body: func(string) string { return "<User><userName>«name»</userName></User>" }, header: http.Header{"Content-Type": {"application/xml"}}, refuse: true, level: should, why: whyHostile},
 	hostile{id: "wrong-charset", title: "A charset that JSON does not have is refused, or read as UTF-8", body: func(m string) string { return "{" + m + "}" }, header: http.Header{"Content-Type": {"application/scim+json; charset=utf-16"}}, level: should, why: whyHostile},
 )...)
 

@@ -137,7 +137,7 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			supported, known := t.Capabilities.Supports("bulk")
 			t.SkipIf(!known, "the ServiceProviderConfig does not say whether bulk is supported")
-			res := job(ctx, t, doc{"method": "DELETE", "path": "/Users/" + absentID})
+			res := job(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 			if supported {
 				t.Expect("status of "+res.Name+", advertised as supported", 200, res.Status)
 				return
@@ -264,11 +264,11 @@ var bulk = []check{
 		Requirements: reqs("RFC7644-3.7-13"), Level: must, Needs: bulkUsers, Requests: 1,
 		Why: "It is the only thing by which a client finds the operation that failed.", Fix: "Set location from the path of the operation.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, doc{"method": "DELETE", "path": "/Users/" + absentID})
+			res := processed(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 			list := results(res)
 			t.Must(len(list) == 1, "number of results", "1", len(list))
 			t.Expect("status of DELETE of an unknown id", 404, code(list[0]))
-			t.Holds(path.Base(list[0].Text("location")) == absentID, "location of DELETE of an unknown id", "an address that ends in "+absentID, value(list[0], "location"))
+			t.Holds(path.Base(list[0].Text("location")) == t.AbsentID(), "location of DELETE of an unknown id", "an address that ends in "+t.AbsentID(), value(list[0], "location"))
 		},
 	},
 	{
@@ -458,7 +458,7 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			limit := numberAt(t, "maxOperations")
 			t.SkipIf(limit <= 0 || limit > 2000, "bulk.maxOperations is missing or too large to try")
-			operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + absentID}}, limit+1)
+			operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
 			res := job(ctx, t, operations...)
 			t.Require("status of a job with one operation too many", 413, res.Status)
 			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413", "a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
@@ -471,7 +471,7 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			limit := numberAt(t, "maxPayloadSize")
 			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to try")
-			res := job(ctx, t, doc{"method": "PUT", "path": "/Users/" + absentID, "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
+			res := job(ctx, t, doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
 			t.Require("status of a job that is too large", 413, res.Status)
 			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413", "a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 		},
@@ -481,7 +481,7 @@ var bulk = []check{
 		Requirements: reqs("RFC7644-3.7-02"), Level: must, Needs: bulkUsers, Requests: 1,
 		Why: "The schema tells a message from a resource.", Fix: "Require schemas [urn:ietf:params:scim:api:messages:2.0:BulkRequest].",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + absentID}}})
+			res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}})
 			refused(t, res, 400, "invalidSyntax", "invalidValue")
 		},
 	},
@@ -494,10 +494,10 @@ var bulk = []check{
 		},
 	},
 	malformedBulk("unknown-method", "An operation with a method that jobs do not have is refused", "RFC7644-3.7-06", "the method GET", must, 1,
-		func(*T) doc { return doc{"method": "GET", "path": "/Users/" + absentID} }),
-	malformedBulk("no-method", "An operation without a method is refused", "RFC7644-3.7-06", "no method", must, 1, func(*T) doc { return doc{"path": "/Users/" + absentID} }),
+		func(t *T) doc { return doc{"method": "GET", "path": "/Users/" + t.AbsentID()} }),
+	malformedBulk("no-method", "An operation without a method is refused", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc { return doc{"path": "/Users/" + t.AbsentID()} }),
 	malformedBulk("no-path", "An operation without a path is refused", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc { return doc{"method": "DELETE"} }),
-	malformedBulk("no-data", "A PUT without data is refused", "RFC7644-3.7-11", "no data", must, 1, func(*T) doc { return doc{"method": "PUT", "path": "/Users/" + absentID} }),
+	malformedBulk("no-data", "A PUT without data is refused", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc { return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()} }),
 	malformedBulk("no-bulk-id", "A POST without a bulkId is refused", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
 		op := posting(t, "nameless", nil)
 		delete(op, "bulkId")
@@ -508,7 +508,9 @@ var bulk = []check{
 			return doc{"method": "POST", "path": "/ScimconfNothing", "bulkId": "x", "data": t.User("lost", nil)}
 		}),
 	malformedBulk("absolute-path", "A path that is an absolute URL is refused", "RFC7644-3.7-10", "an absolute URL as path", must, 1,
-		func(*T) doc { return doc{"method": "DELETE", "path": "https://scimconf.example.com/Users/" + absentID} }),
+		func(t *T) doc {
+			return doc{"method": "DELETE", "path": "https://scimconf.example.com/Users/" + t.AbsentID()}
+		}),
 	{
 		ID: "bulk.same-bulk-id", Title: "Of two operations with one bulkId at least one is refused",
 		Requirements: reqs("RFC7644-3.7-08"), Level: may, Needs: bulkUsers, Requests: 2,

@@ -583,7 +583,7 @@ var customTypes = []check{
 				t.Require("status of "+res.Name, 200, res.Status)
 				t.Expect("id", c.ID, value(res.Object(), "id"))
 				t.Expect(td.carrier, body[td.carrier], value(res.Object(), td.carrier))
-				unknown := t.Get(ctx, td.endpoint+"/"+absentID)
+				unknown := t.Get(ctx, td.endpoint+"/"+t.AbsentID())
 				t.Warn(unknown.Status == 404, "status of "+unknown.Name, "404", unknown.Status)
 			})
 		},
@@ -650,7 +650,7 @@ var customTypes = []check{
 		Run: func(ctx context.Context, t *T) {
 			eachCustom(t, func(td typeDef) {
 				t.Names(td.endpoint, td.carrier)
-				for _, body := range []string{`{"schemas":[`, `[]`} {
+				for _, body := range []string{`{"externalId":"` + t.Prefix() + `malformed","schemas":[`, `[]`} {
 					refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax", "invalidValue")
 				}
 			})

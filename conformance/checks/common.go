@@ -36,9 +36,6 @@ var writesUsers = needs(conformance.NeedWrite, conformance.NeedUser)
 
 func reqs(ids ...string) []string { return ids }
 
-// absentID is an id that no target hands out.
-const absentID = "scimconf-no-such-id"
-
 // dateTime is xsd:dateTime with date and time (RFC 7643 section 2.3.5).
 var dateTime = regexp.MustCompile(`^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$`)
 

@@ -271,7 +271,7 @@ var create = []check{
 		Why:          "A 500 makes clients retry a request that can never succeed; a 201 stores rubbish.",
 		Fix:          "Catch errors of the JSON reader and answer 400 invalidSyntax.",
 		Run: func(ctx context.Context, t *T) {
-			for _, body := range []string{`{"schemas":["` + scim.UserSchema + `"],"userName":`, `["` + t.UserName("array") + `"]`, `"text"`, ``} {
+			for _, body := range []string{`{"schemas":["` + scim.UserSchema + `"],"externalId":"` + t.Prefix() + `malformed","userName":`, `["` + t.UserName("array") + `"]`, `"text"`, ``} {
 				res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users", Body: []byte(body)})
 				t.About(res)
 				refused(t, res, 400, "invalidSyntax", "invalidValue")

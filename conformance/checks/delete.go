@@ -70,7 +70,7 @@ var del = []check{
 		Requirements: reqs("RFC7644-3.6-05"), Level: should, Needs: writesUsers, Requests: 1,
 		Why: "Clients take 404 for «already done»; a 500 is retried.", Fix: "Answer 404 with an Error body.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Delete(ctx, "/Users/"+absentID), 404)
+			refused(t, t.Delete(ctx, "/Users/"+t.AbsentID()), 404)
 		},
 	},
 }

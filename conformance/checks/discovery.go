@@ -282,12 +282,12 @@ var discovery = []check{
 		Why:          "They describe the service provider; a client that could change them could change what others rely on.",
 		Fix:          "Answer 405 to every method but GET and HEAD on /ServiceProviderConfig, /ResourceTypes and /Schemas.",
 		Run: func(ctx context.Context, t *T) {
-			body := doc{"schemas": []string{scim.SchemaSchema}, "id": "urn:example:scimconf"}
+			body := doc{"schemas": []string{scim.SchemaSchema}, "id": "urn:example:" + t.Prefix() + "schema", "name": t.Prefix() + "schema"}
 			for _, request := range []conformance.Request{
 				{Method: "POST", Path: "/Schemas", Body: body},
 				{Method: "POST", Path: "/ResourceTypes", Body: body},
 				{Method: "PUT", Path: "/ServiceProviderConfig", Body: body},
-				{Method: "DELETE", Path: "/Schemas/urn:example:scimconf"},
+				{Method: "DELETE", Path: "/Schemas/urn:example:" + t.Prefix() + "schema"},
 			} {
 				res := t.Call(ctx, request)
 				t.Holds(res.Status >= 400, "status of "+res.Name, "an error, 405 at best", res.Status)

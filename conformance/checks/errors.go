@@ -16,7 +16,7 @@ var leak = regexp.MustCompile(`(?i)(\bat [\w.$]+\([\w.]+:\d+\)|goroutine \d+ \[|
 // mistakes are requests that every target has to refuse; reading ones only.
 func mistakes(ctx context.Context, t *T) []*conformance.Response {
 	return []*conformance.Response{
-		t.Get(ctx, "/Users/"+absentID),
+		t.Get(ctx, "/Users/"+t.AbsentID()),
 		t.Get(ctx, "/Users", "filter", `userName eq "unclosed`),
 	}
 }
@@ -93,7 +93,7 @@ var errors = []check{
 			for _, request := range []conformance.Request{
 				{Method: "PUT", Path: "/Users", Body: t.User("misplaced", nil)},
 				{Method: "PATCH", Path: "/Users", Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "nickName"}}}},
-				{Method: "POST", Path: "/Users/" + absentID, Body: t.User("misplaced", nil)},
+				{Method: "POST", Path: "/Users/" + t.AbsentID(), Body: t.User("misplaced", nil)},
 			} {
 				res := t.Call(ctx, request)
 				t.Holds(res.Status >= 400 && (res.Status < 500 || res.Status == 501), "status of "+res.Name, "404, 405 or 501", res.Status)

@@ -279,7 +279,7 @@ var etag = []check{
 		Requirements: reqs("RFC7644-3.12-10"), Level: should, Needs: etagUsers, Requests: 1,
 		Why: "A 500 is retried for ever.", Fix: "Look the resource up before comparing tags.",
 		Run: func(ctx context.Context, t *T) {
-			res := under(ctx, t, "PUT", "/Users/"+absentID, "If-Match", `W/"1"`, t.User("nobody", nil))
+			res := under(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
 			t.Holds(res.Status == 404 || res.Status == 412, "status of PUT of an unknown id with If-Match", "404 or 412", res.Status)
 		},
 	},

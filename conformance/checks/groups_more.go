@@ -145,7 +145,7 @@ var groupsMore = []check{
 		Why: "A success that drops a member, or an error that adds one, leaves client and server apart for good.", Fix: "Refuse the whole request with 400, or store the reference.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 0, "ann")
-			res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID, absentID)})
+			res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID, t.AbsentID())})
 			there := slices.Contains(membersOf(ctx, t, g.Path()), users["ann"].ID)
 			t.About(res)
 			if res.OK() {
@@ -161,7 +161,7 @@ var groupsMore = []check{
 		Requirements: reqs("RFC7644-3.3-12", "RFC7643-4.2-05"), Level: must, Needs: needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter), Requests: 2,
 		Why: "One stale reference must not leave half a group behind.", Fix: "Answer 400, or store the reference; create nothing when refusing.",
 		Run: func(ctx context.Context, t *T) {
-			body := t.Group("stale", doc{"members": memberList(absentID)})
+			body := t.Group("stale", doc{"members": memberList(t.AbsentID())})
 			res := t.Post(ctx, "/Groups", body)
 			if res.OK() {
 				return
@@ -299,7 +299,7 @@ var groupsMore = []check{
 		Run: func(ctx context.Context, t *T) {
 			g := t.CreateGroup(ctx, "gone", nil)
 			t.SkipIf(!t.Delete(ctx, g.Path()).OK(), "blocked: the group could not be deleted")
-			for _, where := range []string{g.Path(), "/Groups/" + absentID} {
+			for _, where := range []string{g.Path(), "/Groups/" + t.AbsentID()} {
 				for _, res := range []*conformance.Response{
 					t.Patch(ctx, where, doc{"op": "replace", "path": "displayName", "value": "x"}), t.Put(ctx, where, t.Group("gone", nil)),
 				} {

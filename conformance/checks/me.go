@@ -93,7 +93,7 @@ var me = []check{
 			for _, req := range []conformance.Request{
 				{Method: "PATCH", Path: "/Me", Body: doc{"schemas": []string{scim.PatchOpMessage}}},
 				{Method: "PUT", Path: "/Me", Body: []byte(`{"schemas":`)},
-				{Method: "POST", Path: "/Me", Body: []byte(`{"schemas":`)},
+				{Method: "POST", Path: "/Me", Body: []byte(`{"externalId":"` + t.Prefix() + `mistake","schemas":`)},
 			} {
 				res := t.Call(ctx, req)
 				t.Holds(res.Status >= 300 && (res.Status < 500 || res.Status == 501), "status of a malformed "+res.Name, "400, 405 or 501", res.Status)

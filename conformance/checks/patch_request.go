@@ -84,7 +84,7 @@ var patchRequest = []check{
 		Requirements: reqs("RFC7644-3.5.2-31"), Level: should, Needs: patches, Requests: 1,
 		Why: "404 tells a client to create the account again.", Fix: "Look the resource up before reading the operations.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Patch(ctx, "/Users/"+absentID, doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
+			refused(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
 		},
 	},
 	{

@@ -94,7 +94,7 @@ var patchRefused = refusals(
 		ops: single(doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}), types: []string{"mutability"},
 		same: []string{"id", "meta.created", "meta.resourceType"}, why: "Okta sends the id along; it must not be taken over.", fix: "Check mutability for every member of the value."},
 	refusedPatch{id: "groups-read-only", title: "groups of a user cannot be changed by PATCH", reqs: reqs("RFC7643-4.1.2-13", "RFC7644-3.5.2-14"), level: must, ignorable: true,
-		ops: single(doc{"op": "add", "path": "groups", "value": []doc{{"value": absentID}}}, doc{"op": "replace", "value": doc{"groups": []doc{{"value": absentID}}}}), types: []string{"mutability", "invalidValue", "invalidPath"},
+		ops: single(doc{"op": "add", "path": "groups", "value": []doc{{"value": "scimconf-no-such-id"}}}, doc{"op": "replace", "value": doc{"groups": []doc{{"value": "scimconf-no-such-id"}}}}), types: []string{"mutability", "invalidValue", "invalidPath"},
 		same: []string{"groups.*"}, why: "Whoever can write groups at the user gives himself rights.", fix: "Answer 400 mutability; membership belongs to the group."},
 	refusedPatch{id: "remove-read-only", title: "remove of a readOnly attribute fails", reqs: reqs("RFC7644-3.5.2.2-08"), level: must,
 		ops: single(doc{"op": "remove", "path": "id"}, doc{"op": "remove", "path": "meta.created"}), types: []string{"mutability"}, same: []string{"id", "meta.created"}, why: "An account without id or history cannot be managed.", fix: "Answer 400 with scimType mutability."},

@@ -54,7 +54,7 @@ var put = []check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "returned", nil)
 			forged := "1999-12-31T23:59:59Z"
-			res := t.Put(ctx, u.Path(), t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": absentID}}}))
+			res := t.Put(ctx, u.Path(), t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
 			succeeded(t, res, 200)
 			o := t.Read(ctx, u.Path()).Object()
 			t.Expect("id read back", u.ID, value(o, "id"))
@@ -81,7 +81,7 @@ var put = []check{
 		Requirements: reqs("RFC7644-3.5.1-01"), Level: must, Needs: writesUsers, Requests: 2,
 		Why: "A client that replaces a deleted account must learn that it is gone.", Fix: "Look the resource up first; PUT is no upsert in SCIM.",
 		Run: func(ctx context.Context, t *T) {
-			path := "/Users/" + absentID
+			path := "/Users/" + t.AbsentID()
 			res := t.Put(ctx, path, t.User("upsert", nil))
 			t.Holds(!res.OK(), "status of PUT of an unknown id", "404", res.Status)
 			t.Warn(res.OK() || res.Status == 404, "status of PUT of an unknown id", "404", res.Status)

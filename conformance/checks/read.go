@@ -44,7 +44,7 @@ var read = []check{
 		Why:          "404 tells a client that the account is gone and must be created again; any other answer stops the synchronisation.",
 		Fix:          "Answer 404 for ids that do not exist, whatever they look like: no 400 or 500 because an id is not a UUID or a number.",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/Users/"+absentID)
+			res := t.Get(ctx, "/Users/"+t.AbsentID())
 			refused(t, res, 404)
 		},
 	},
@@ -58,7 +58,7 @@ var read = []check{
 		Why:          "Strict clients do not parse a body of another type. application/json is widely accepted, so it is only reported.",
 		Fix:          "Set Content-Type: application/scim+json on every answer with a body.",
 		Run: func(ctx context.Context, t *T) {
-			for _, path := range []string{"/Users", "/Users/" + absentID} {
+			for _, path := range []string{"/Users", "/Users/" + t.AbsentID()} {
 				res := t.Get(ctx, path, "count", "1")
 				switch {
 				case len(res.Body) == 0:

@@ -235,6 +235,9 @@ func (td typeDef) fresh(t *T, label string) doc {
 func (td typeDef) with(t *T, label string, a attrDef, v any) doc {
 	body := td.fresh(t, label)
 	a.set(body, v)
+	if _, named := body[td.carrier].(string); !named {
+		body["externalId"] = t.Prefix() + label // by which it is found again, in case the target takes it
+	}
 	return body
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/internal/cli/conform"
 	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
@@ -26,7 +26,7 @@ import (
 func contents(t *testing.T, h http.Handler) map[string]string {
 	t.Helper()
 	held := map[string]string{}
-	for _, collection := range []string{"/Users", "/Groups"} {
+	for collection := range namesOf {
 		for start := 1; ; {
 			r := httptest.NewRequest(http.MethodGet, "/scim/v2"+collection+"?count=100&startIndex="+strconv.Itoa(start), nil)
 			r.Header.Set("Authorization", "Bearer "+referenceToken)
@@ -53,25 +53,55 @@ func contents(t *testing.T, h http.Handler) map[string]string {
 // A run is killed at the worst moment: the target has just created an object, and the answer never reaches the suite. The
 // journal leads the next command to all that was left behind, and to nothing else.
 func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
-	for _, at := range []int{1, 2, 44, 45, 47, 50, 120, 300} {
-		t.Run("at creation "+strconv.Itoa(at), func(t *testing.T) {
+	type moment struct {
+		only  string // the checks that are run, all when empty
+		at    int    // which creation is the last thing that happens
+		fault string // a mutant in front of the reference server
+	}
+	var moments []moment
+	for _, at := range []int{1, 2, 44, 45, 47, 50, 120, 300, 500} {
+		moments = append(moments, moment{at: at})
+	}
+	// Of the areas that create in ways of their own: every kind of object, every kind of request.
+	for only, step := range map[string]int{"bulk": 6, "types": 3, "characteristics": 12, "groups": 12, "concurrency": 4, "create": 9, "body": 3, "put": 6, "traffic": 1} {
+		for k := range 3 {
+			moments = append(moments, moment{only: only, at: 1 + k*step})
+		}
+	}
+	// Faults that make something of what a server that is right refuses.
+	for fault, only := range map[string]string{"create.nameless": "create.missing-user-name", "create.stored-before-checked": "create.wrong-types", "groups.nameless": "groups.missing-display-name", "put.creates": "put.never-creates"} {
+		moments = append(moments, moment{only: only, at: 1, fault: fault})
+	}
+	faults := map[string]mutants.Mutant{}
+	for _, m := range mutants.All() {
+		faults[m.ID] = m
+	}
+	for _, moment := range moments {
+		at := moment.at
+		t.Run(strings.TrimSpace(moment.fault+" "+moment.only+" at creation "+strconv.Itoa(at)), func(t *testing.T) {
 			t.Parallel()
 			reference := newReferenceServer(t)
+			front := reference
+			if moment.fault != "" {
+				require.Contains(t, faults, moment.fault)
+				front = faults[moment.fault].Wrap(reference)
+			}
 			before := contents(t, reference)
 			require.NotEmpty(t, before, "there is somebody to be left alone")
 
 			var mu sync.Mutex
 			created, child := 0, (*exec.Cmd)(nil)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodPost || !slices.Contains([]string{"/scim/v2/Users", "/scim/v2/Groups"}, r.URL.Path) {
-					reference.ServeHTTP(w, r)
+				if r.Method != http.MethodPost && r.Method != http.MethodPut || strings.HasSuffix(r.URL.Path, "/.search") {
+					front.ServeHTTP(w, r)
 					return
 				}
-				recorder := httptest.NewRecorder()
-				reference.ServeHTTP(recorder, r)
 				mu.Lock()
 				defer mu.Unlock()
-				if recorder.Code == http.StatusCreated {
+				held := len(holdings(reference))
+				recorder := httptest.NewRecorder()
+				front.ServeHTTP(recorder, r)
+				if len(holdings(reference)) > held {
 					if created++; created == at {
 						_ = child.Process.Kill()
 						panic(http.ErrAbortHandler)
@@ -88,7 +118,11 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 
 			journal := filepath.Join(t.TempDir(), "run.journal")
 			mu.Lock()
-			child = exec.CommandContext(t.Context(), os.Args[0], "conform", "run", server.URL+"/scim/v2", "--journal", journal)
+			args := []string{"conform", "run", server.URL + "/scim/v2", "--journal", journal}
+			if moment.only != "" {
+				args = append(args, "--only", moment.only)
+			}
+			child = exec.CommandContext(t.Context(), os.Args[0], args...)
 			child.Env = append(os.Environ(), childVariable+"=1", "SCIM_TOKEN="+referenceToken)
 			var out bytes.Buffer
 			child.Stdout, child.Stderr = &out, &out

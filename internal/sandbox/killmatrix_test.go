@@ -121,12 +121,12 @@ func (m *killMatrix) markdown() string {
 			area = areaOf(mutant.ID)
 			fmt.Fprintf(&b, "\n### %s\n\n| Mutant | The fault | Noticed by |\n|---|---|---|\n", area)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", mutant.ID, cell(mutant.Breaks), listed(m.kills[mutant.ID]))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", mutant.ID, cell(mutant.Breaks), named(m.kills[mutant.ID]))
 	}
 	b.WriteString("\n## What each check notices\n\n| Check | Level | Mutants |\n|---|---|---|\n")
 	for _, c := range checks.All() {
 		victims := m.victims(c.ID)
-		cells := listed(victims)
+		cells := named(victims)
 		if len(victims) == 0 {
 			cells = "`" + provedElsewhere[c.ID] + "`"
 		}
@@ -167,8 +167,8 @@ func rows(page string) (lines []string, cells [][]string) {
 	return lines, cells
 }
 
-// listed writes ids of one area without repeating it.
-func listed(ids []string) string {
+// named writes ids of one area without repeating it.
+func named(ids []string) string {
 	var out []string
 	for _, id := range ids {
 		_, name, _ := strings.Cut(id, ".")

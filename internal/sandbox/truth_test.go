@@ -40,7 +40,7 @@ var provedElsewhere = map[string]string{"auth.tls": "TestATargetThatIsReachedWit
 func TestTheSuiteTellsTheTruth(t *testing.T) {
 	m := newKillMatrix()
 	t.Run("every check passes on the reference server", func(t *testing.T) {
-		r := suite(t, newReferenceServer(t))
+		r := tidy(t, func(h http.Handler) http.Handler { return h })
 		for _, c := range r.Checks {
 			if provedElsewhere[c.Check.ID] != "" {
 				require.Equal(t, conformance.Skip, c.Outcome, c.Check.ID)
@@ -56,7 +56,7 @@ func TestTheSuiteTellsTheTruth(t *testing.T) {
 		for _, v := range mutants.Variants() {
 			t.Run(v.ID, func(t *testing.T) {
 				t.Parallel()
-				r := suite(t, v.Wrap(newReferenceServer(t)))
+				r := tidy(t, v.Wrap)
 				for _, c := range r.Checks {
 					assert.False(t, blamed(c), "%s\n%s", v.Permits, describe(c))
 				}
@@ -68,7 +68,7 @@ func TestTheSuiteTellsTheTruth(t *testing.T) {
 		for _, mutant := range mutants.All() {
 			t.Run(mutant.ID, func(t *testing.T) {
 				t.Parallel()
-				r := suite(t, mutant.Wrap(newReferenceServer(t)), areaOf(mutant.ID))
+				r := tidy(t, mutant.Wrap, areaOf(mutant.ID))
 				require.True(t, slices.ContainsFunc(r.Checks, noticed), "no check of the area %s notices that %s", areaOf(mutant.ID), mutant.Breaks)
 				m.killed(mutant, r)
 			})
@@ -142,6 +142,24 @@ func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
 	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected})
 	require.NoError(t, err)
+	return r
+}
+
+// tidy is suite on the reference server behind a fault or a variant. What the server holds afterwards is what it held before,
+// and what the run says it left behind.
+func tidy(t *testing.T, wrap func(http.Handler) http.Handler, only ...string) *conformance.Result {
+	t.Helper()
+	reference := newReferenceServer(t)
+	before := holdings(reference)
+	r := suite(t, wrap(reference), only...)
+	after := holdings(reference)
+	for id := range before {
+		assert.Contains(t, after, id, "somebody was removed who was there before")
+	}
+	for id, name := range after {
+		told := slices.ContainsFunc(r.Leftovers, func(l conformance.Leftover) bool { return strings.HasSuffix(l.Path, "/"+id) || l.Name == name })
+		assert.True(t, before[id] != "" || told, "%s %s was left behind, and the run does not say so", id, name)
+	}
 	return r
 }
 

@@ -21,6 +21,9 @@ func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
 		{"cut off within the name", []byte(`{"userName":"a`), ""},
 		{"single quotes", []byte(`{'userName':'a'}`), "a"},
 		{"another member", []byte(`{"nickName":"a"}`), ""},
+		{"a form", []byte(`schemas=y&userName=a%2Fb`), "a/b"},
+		{"XML", []byte(`<User><userName>a</userName></User>`), "a"},
+		{"an array", []any{Doc{"userName": "a"}}, "a"},
 		{"no text", []byte(`{"userName":1}`), ""},
 		{"nothing", nil, ""},
 	} {
