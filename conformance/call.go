@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
@@ -158,6 +159,9 @@ func (e *callError) Unwrap() error { return e.cause }
 func (s *session) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	for attempt := 0; ; attempt++ {
 		res, err := s.send(ctx, req, unlimited)
+		if attempt == 0 && req.Method == http.MethodGet && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+			continue // the target gave up a kept connection while the request was on its way: reading does no harm twice
+		}
 		if err != nil || res.Status != http.StatusTooManyRequests || !s.waitOut(ctx, res, attempt) {
 			return res, err
 		}
@@ -183,6 +187,7 @@ func (s *session) keep(req Request, res *Response) {
 	s.served = s.served || res.Status != http.StatusTooManyRequests
 	s.veil.cover(res.exchange, req.Path, res.Body)
 	s.veil.veilExchange(res.exchange)
+	s.show(req, res)
 	s.watch(req, res)
 	if s.opts.Record {
 		s.traffic = append(s.traffic, Sent{Check: s.checking, Exchange: res.exchange})

@@ -101,11 +101,23 @@ func (s *session) handled(c *Created) bool {
 }
 
 // resolve looks for what the run may have created without having been told: where no answer came, where the answer was a
-// server error, and where it named no id.
+// server error, and where it named no id. A collection in which one name cannot be looked up is not asked for the others.
 func (s *session) resolve(ctx context.Context) {
 	var result CleanupResult
+	blind, skipped := map[string]int{}, map[string]int{} // the leftover that tells it, and how many names it stands for besides
 	for _, e := range s.journal.unsettled() {
+		if _, ok := blind[e.collection]; ok {
+			skipped[e.collection]++
+			continue
+		}
+		before := len(s.leftovers)
 		s.finish(ctx, s.run, e, &result)
+		if len(s.leftovers) > before && s.leftovers[before].Path == e.collection {
+			blind[e.collection] = before
+		}
+	}
+	for collection, n := range skipped {
+		s.leftovers[blind[collection]].Reason += fmt.Sprintf("; %s not looked up after that", plural(n, "further name"))
 	}
 }
 

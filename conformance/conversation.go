@@ -259,6 +259,12 @@ func (t *talk) filled(c *T, v any) any {
 			out[i] = t.filled(c, v[i])
 		}
 		return out
+	case Including:
+		out := make(Including, len(v))
+		for i := range v {
+			out[i] = t.filled(c, v[i])
+		}
+		return out
 	case []string:
 		out := make([]any, len(v))
 		for i := range v {
@@ -439,6 +445,9 @@ func matches(want, got any) bool {
 		return integer(got) >= int(want)
 	case OneOf:
 		return slices.ContainsFunc(want, func(w any) bool { return matches(w, got) })
+	case Including:
+		list, ok := got.([]any)
+		return ok && assigned(want, list)
 	case Doc:
 		object, ok := got.(*scim.Object)
 		return (ok || got == nil) && len(differences("", want, object)) == 0

@@ -139,8 +139,20 @@ func (s *session) own(ledger *[]*Created, p prospect, id string, resource any) {
 func (s *session) note(err error) { s.broken = errors.Join(s.broken, err) }
 
 // identify returns the id of a created resource: from the body, else from the end of the Location header.
+//
+// A target may answer with what [Response.Object] refuses to read, above all after a hostile body: half a surrogate pair, a
+// name that comes twice, deep nesting. The id is looked for in there as well, or the object could not be removed.
 func identify(res *Response) string {
-	return cmp.Or(res.Object().Text("id"), lastSegment(res.Header.Get("Location")))
+	id := res.Object().Text("id")
+	if res.Object() == nil {
+		var loose struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(res.Body, &loose) == nil {
+			id = loose.ID
+		}
+	}
+	return cmp.Or(id, lastSegment(res.Header.Get("Location")))
 }
 
 // lastSegment returns the id at the end of a resource's address.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,5 +28,18 @@ func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
 		{"nothing", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, nameIn(c.body, "userName")) })
+	}
+}
+
+func TestTheIdInAnAnswerIsFoundWhereTheBodyCannotBeRead(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"a resource", `{"id":"a"}`, "a"},
+		{"half a surrogate pair", `{"id":"a","nickName":"\ud800"}`, "a"},
+		{"a member twice", `{"nickName":"x","nickName":"y","id":"a"}`, "a"},
+		{"deep nesting", `{"x":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + `,"id":"a"}`, "a"},
+		{"no id", `{"nickName":"\ud800"}`, ""},
+		{"no JSON", `<id>a</id>`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, identify(&Response{Body: []byte(c.body)})) })
 	}
 }

@@ -76,7 +76,7 @@ type State struct {
 
 // An Expectation describes a JSON object. Of a [Doc] each member is looked up in the object and has to match: a Doc member by
 // member, a list element by element in any order and of equal length, a [Kind] by its kind, [AtLeast] by its size, [OneOf] by any of its values,
-// everything else by equality. nil and an empty list match what is absent, null or empty.
+// [Including] by an element for each of its own, everything else by equality. nil and an empty list match what is absent, null or empty.
 type Expectation struct {
 	// Contains has to match, or the step does not work.
 	Contains Doc
@@ -98,6 +98,9 @@ const (
 
 // AtLeast is the expectation of an integer that is not smaller.
 type AtLeast int
+
+// Including is the expectation of a list that holds these, and perhaps more: what the target adds by itself does no harm.
+type Including []any
 
 // OneOf is an expectation with several values that the client takes for the same.
 type OneOf []any

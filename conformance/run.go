@@ -232,6 +232,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 	if t.outcome == Pass {
 		t.run(func() { check.Run(ctx, t) })
+		t.excuse()
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()

@@ -35,8 +35,9 @@ type session struct {
 	watches    []*watch
 	sent       []string // the secrets that requests have carried, for the checks that watch
 	requests   int
-	unanswered int        // calls in a row that got no answer
-	departed   []farewell // what the target says is gone
+	unanswered int             // calls in a row that got no answer
+	departed   []farewell      // what the target says is gone
+	shown      map[string]bool // the attributes that answers have had: "/Users/nickname"
 	leftovers  []Leftover
 	owned      map[string]bool // the paths of what the run has created and not removed
 	broken     error           // the journal cannot be written: no further writes
@@ -72,7 +73,7 @@ func newSession(target Target, opts Options) (*session, error) {
 	return &session{
 		target: target, base: base, opts: opts, run: run, secrets: secrets,
 		journal: &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
-		naming:  naming(), fixtures: map[*Fixture]*builtFixture{}, owned: map[string]bool{},
+		naming:  naming(), shown: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}, owned: map[string]bool{},
 		veil: &veil{run: run, seen: map[string]bool{}},
 		pace: pacer(opts.Rate),
 	}, nil

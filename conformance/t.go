@@ -32,6 +32,7 @@ type T struct {
 	prefix   string
 	ledger   *[]*Created
 	last     *wirelog.Exchange
+	asked    []Request
 	outcome  Outcome
 	reason   string
 	findings []Finding
@@ -70,6 +71,7 @@ func (t *T) run(fn func()) {
 // Call sends a request and returns the answer, whatever its status. Objects that the answer says were created are removed
 // when the check ends. No answer at all ends the check with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
+	t.asked = append(t.asked, req)
 	pending := t.session.expect(req)
 	res, err := t.session.call(ctx, req, false)
 	if err != nil {

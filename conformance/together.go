@@ -11,6 +11,7 @@ import (
 //
 // The evidence of findings is the last answer; [T.About] chooses another one.
 func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
+	t.asked = append(t.asked, requests...)
 	pending := make([][]prospect, len(requests))
 	for i, req := range requests {
 		if err := t.session.admit(req, false); err != nil {

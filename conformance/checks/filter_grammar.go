@@ -124,6 +124,7 @@ var filterGrammar = []check{
 			var seen []string
 			for _, index := range []string{"1", "2"} {
 				res := t.Get(ctx, "/Users", "filter", filter, "startIndex", index, "count", "1")
+				t.SkipIf(res.Status == 400 && !filterable(ctx, t, filter), unanswered)
 				t.Require("status of GET /Users?filter="+filter+" with startIndex="+index+" and count=1", 200, res.Status)
 				t.Expect("totalResults of a filter that two users match", 2, value(res.Object(), "totalResults"))
 				t.Expect("number of items with count=1", 1, len(res.Resources()))

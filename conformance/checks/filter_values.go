@@ -25,6 +25,7 @@ func spelt(displayName string, wanted bool, filters ...string) func(context.Cont
 				t.Note("declined with %d: %s", res.Status, filter)
 				continue
 			}
+			t.SkipIf(res.Status == 400 && !filterable(ctx, t, filter), unanswered)
 			t.Require("status of GET /Users?filter="+filter, 200, res.Status)
 			t.Holds(slices.Contains(res.IDs(), u.ID) == wanted, "users found by "+filter, choose(wanted, "the one created", "not the one created"), res.IDs())
 		}
@@ -106,6 +107,7 @@ var filterValues = []check{
 			for name, want := range map[string][]string{"before": nil, "after": {u.ID}} {
 				filter := `displayName eq ` + quote(t.Prefix()+name)
 				res := t.Get(ctx, "/Users", "filter", filter)
+				t.SkipIf(res.Status == 400 && !filterable(ctx, t, filter), unanswered)
 				t.Require("status of GET /Users?filter="+filter, 200, res.Status)
 				t.Expect("ids found by "+filter+" after the name was changed from before to after", want, res.IDs())
 			}
@@ -138,6 +140,7 @@ var filterValues = []check{
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!kept(t, "userType"), "the target does not keep userType as it was sent")
 			res := t.Get(ctx, "/Users", "filter", fill(t, employee), "attributes", "userName")
+			t.SkipIf(res.Status == 400 && !filterable(ctx, t, employee), unanswered)
 			t.Require("status of a filter on userType with attributes=userName", 200, res.Status)
 			t.Expect("users found", []string{"ada", "cyd"}, labels(t.Fixture, rest(ctx, t, res, "filter", fill(t, employee), "attributes", "userName")))
 		},

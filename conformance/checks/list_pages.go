@@ -18,7 +18,11 @@ const pagesFix = "Filter first, count all matches, put them into a stable order,
 // knownPage asks for a page of the people of the fixture.
 func knownPage(ctx context.Context, t *T, query ...string) *conformance.Response {
 	res := t.Get(ctx, "/Users", append([]string{"filter", bounded(t)}, query...)...)
-	t.SkipIf(res.Status == 400 && len(query) == 0, unanswered)
+	if res.Status != 200 {
+		// What the filter alone does not get is the question of other checks: sw may be declined.
+		t.SkipIf(len(query) == 0 || t.Get(ctx, "/Users", "filter", bounded(t)).Status != 200, unanswered)
+		t.About(res)
+	}
 	t.Require("status of a list of five users with "+strings.Join(query, " "), 200, res.Status)
 	return res
 }
@@ -208,7 +212,8 @@ var listPages = []check{
 			filter := "userName sw " + quote(t.Prefix())
 			page := func(index string) *conformance.Response {
 				res := t.Get(ctx, "/Users", "filter", filter, "startIndex", index, "count", "2")
-				t.SkipIf(res.Status == 400, unanswered)
+				t.SkipIf(res.Status != 200 && t.Get(ctx, "/Users", "filter", filter).Status != 200, unanswered)
+				t.About(res)
 				t.Require("status of a page with startIndex="+index+" while users are deleted", 200, res.Status)
 				return res
 			}
@@ -252,8 +257,10 @@ var listPages = []check{
 			named := map[string]*conformance.Created{"a": t.CreateGroup(ctx, "a", nil), "b": t.CreateGroup(ctx, "b", nil), "c": t.CreateGroup(ctx, "c", nil)}
 			var ids []string
 			for _, index := range []string{"1", "2", "3"} {
-				res := t.Get(ctx, "/Groups", "filter", "displayName sw "+quote(t.Prefix()), "startIndex", index, "count", "1")
-				t.SkipIf(res.Status == 400, unanswered)
+				filter := "displayName sw " + quote(t.Prefix())
+				res := t.Get(ctx, "/Groups", "filter", filter, "startIndex", index, "count", "1")
+				t.SkipIf(res.Status != 200 && t.Get(ctx, "/Groups", "filter", filter).Status != 200, unanswered)
+				t.About(res)
 				t.Require("status of a page of groups", 200, res.Status)
 				t.Expect("totalResults of three groups with count=1", 3, value(res.Object(), "totalResults"))
 				t.Holds(len(res.IDs()) <= 1, "number of groups with count=1", "at most 1", len(res.IDs()))

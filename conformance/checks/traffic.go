@@ -3,6 +3,7 @@ package checks
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -94,7 +95,9 @@ var traffic = []check{
 			}
 			if w.Holds(utf8.Valid(w.Body), "encoding", "UTF-8", "bytes that are not UTF-8") &&
 				w.Holds(!bytes.HasPrefix(w.Body, []byte("\uFEFF")), "beginning of the body", "no byte order mark", "U+FEFF") {
-				w.Holds(w.Object() != nil, "body", "a JSON object", string(w.Body))
+				// What this suite refuses to read may be JSON all the same: a name twice, half a surrogate pair, deep nesting.
+				var object map[string]json.RawMessage
+				w.Holds(w.Object() != nil || json.Unmarshal(w.Body, &object) == nil && object != nil, "body", "a JSON object", string(w.Body))
 			}
 		},
 	},
@@ -360,9 +363,10 @@ var traffic = []check{
 			if has(w.Object(), "nextCursor") && !has(w.Object(), "totalResults") {
 				return // RFC 9865 lets a list with cursors leave it out
 			}
-			w.Holds(w.Total() >= len(w.Response.Resources()), "totalResults", "an integer of "+strconv.Itoa(len(w.Response.Resources()))+" or more", value(w.Object(), "totalResults"))
+			items := len(w.Object().Array("Resources"))
+			w.Holds(w.Total() >= items, "totalResults", "an integer of "+strconv.Itoa(items)+" or more", value(w.Object(), "totalResults"))
 			if has(w.Object(), "itemsPerPage") {
-				w.Holds(scim.Equal(value(w.Object(), "itemsPerPage"), jsonInt(len(w.Response.Resources()))), "itemsPerPage", strconv.Itoa(len(w.Response.Resources())), value(w.Object(), "itemsPerPage"))
+				w.Holds(scim.Equal(value(w.Object(), "itemsPerPage"), jsonInt(items)), "itemsPerPage", strconv.Itoa(items), value(w.Object(), "itemsPerPage"))
 			}
 		},
 	},

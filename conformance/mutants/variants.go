@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -149,12 +150,65 @@ func Variants() []Variant {
 			}
 		})},
 		{"private-cache", "answers may be stored by the client alone", after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
+		{"search-location", "the answer to a search has a Location, as nothing forbids", after(searchUsers, func(_ *http.Request, rep *reply) { rep.header.Set("Location", "/Users/.search") })},
+		{"schemas-of-what-is-shown", "a projected user names the schema of the extension only when it shows data of it", after(with(readUser, "attributes"), func(_ *http.Request, rep *reply) {
+			o := rep.object()
+			if _, extended := o.Get(scim.EnterpriseUserSchema); rep.ok() && !extended {
+				o.Set("schemas", []any{scim.UserSchema})
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
+		{"few-attributes", "only userName, externalId and id can be filtered by", instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
+			bare := strings.ToLower(quoted.ReplaceAllString(r.URL.Query().Get("filter"), ""))
+			if strings.Contains(bare, "username") || strings.Contains(bare, "externalid") || strings.HasPrefix(bare, "id ") {
+				if !slices.ContainsFunc([]string{"title", "usertype", "displayname", "nickname", "active", "name.", "meta.", "emails", "schemas", "urn:"}, func(a string) bool { return strings.Contains(bare, a) }) {
+					return ask(next, r)
+				}
+			}
+			return invalidFilter()
+		})},
+		{"attributes-undeclared", "users have neither nickName nor profileUrl: not listed, dropped from bodies, refused in paths and filters", undeclared("nickName", "profileUrl")},
 		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
 			if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
 				o.Delete("startIndex")
 				o.Delete("itemsPerPage")
 			}
 		})},
+	}
+}
+
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// undeclared takes attributes out of users and out of their schema.
+func undeclared(names ...string) wrap {
+	drop := func(o *scim.Object) {
+		for _, name := range names {
+			o.Delete(name)
+		}
+	}
+	named := func(text string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(name)) })
+	}
+	layers := []wrap{
+		before(either(createUser, putUser), drop),
+		afterEach(users, drop),
+		afterEach(either(listSchemas, on("GET", "Schemas", true)), func(o *scim.Object) {
+			if !scim.EqualName(o.Text("id"), scim.UserSchema) {
+				return
+			}
+			o.Set("attributes", slices.DeleteFunc(slices.Clone(o.Array("attributes")), func(a any) bool {
+				attribute, ok := a.(*scim.Object)
+				return ok && named(attribute.Text("name"))
+			}))
+		}),
+		refuse(patchUser, func(o *scim.Object) bool { return named(string(o.AppendJSON(nil))) }, func() *reply { return failure(400, scim.InvalidPath) }),
+		filterAnswer(named, invalidFilter),
+	}
+	return func(next http.Handler) http.Handler {
+		for _, layer := range layers {
+			next = layer(next)
+		}
+		return next
 	}
 }
 

@@ -158,7 +158,7 @@ func entraSteps(flag bool) []step {
 			ID: "add-email", Title: "An address and a telephone that are not there are added by paths with a filter",
 			Method: "PATCH", Path: "/Users/${other}", Status: patched,
 			Body:  patch(op(add, `emails[type eq "work"].value`, mail("ada")), op(add, `phoneNumbers[type eq "mobile"].value`, "+33 1 99 00 00 00")),
-			State: after("/Users/${other}", doc{"emails": []doc{{"type": "work", "value": mail("ada")}}, "phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
+			State: after("/Users/${other}", doc{"emails": conformance.Including{doc{"type": "work", "value": mail("ada")}}, "phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
 			Why:   "Addresses and telephones that somebody gets later never arrive, and every cycle sends them again.", Fix: "Create the element when add or replace names one by an eq filter and none matches.",
 		},
 		{

@@ -36,6 +36,7 @@ var dependences = []dependence{
 	{"discovery.service", []string{authentik}},
 	{"filter.eq", []string{entra, okta, oneLogin, jumpCloud, ping}},
 	{"filter.and", []string{entra}},
+	{"filter.case-insensitive", []string{entra}},
 	{"list", []string{okta, ping}},
 	{"projection", []string{entra}},
 	{"put", []string{okta, ping, authentik}},

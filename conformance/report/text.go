@@ -258,9 +258,28 @@ func (p *printer) verdict(r *conformance.Result) {
 		if r.Reason != "" {
 			p.wrapped("", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 		}
+		switch c := first(r); {
+		case c.ID == "":
+		case len(c.Requirements) == 0: // a step of a client's conversation, which is held as a whole
+			p.line("Next: explain %s tells more about the first of them; run with --profile %s repeats the conversation.", c.ID, c.Area())
+		default:
+			p.line("Next: explain %s tells more about the first of them; run with --only %s repeats it alone.", c.ID, c.ID)
+		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 	}
+}
+
+// first returns the check whose finding is printed first, the zero value when all are waived.
+func first(r *conformance.Result) conformance.Check {
+	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn} {
+		for _, c := range r.Checks {
+			if c.Outcome == outcome && !c.Waived() {
+				return c.Check
+			}
+		}
+	}
+	return conformance.Check{}
 }
 
 // waivedText counts the checks of which all findings are waived.

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,12 @@ func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) 
 	}
 	if len(s.Profile) == 0 {
 		withChecks = true
+	}
+	for _, name := range slices.Concat(s.Only, s.Skip) {
+		client, _, _ := strings.Cut(name, ".")
+		if _, err := profileNamed(client); err == nil {
+			return nil, nil, usage("%s belongs to the conversations of a client, which are held as a whole: leave it out and use --profile %s", name, client)
+		}
 	}
 	if !withChecks {
 		if len(s.Only)+len(s.Skip) > 0 {

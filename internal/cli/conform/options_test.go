@@ -212,6 +212,7 @@ func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 		"a key without a certificate":          {[]string{"--client-key", "x"}, "--client-cert"},
 		"an unknown profile":                   {[]string{"--profile", "octa"}, `no profile is called "octa"`},
 		"a selection for a client":             {[]string{"--profile", "okta"}, "--only and --skip select checks"},
+		"a step of a conversation":             {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
 		"an unknown form":                      {[]string{"--output", "pdf=x.pdf"}, `no form is called "pdf"`},
 		"a form without a file":                {[]string{"--output", "html"}, "FORM=FILE"},
 		"a form without a place":               {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},

@@ -10,7 +10,7 @@ const users = new Map();
 const groups = new Map();
 const log = [];
 
-function store(kind, unique) {
+function store(kind, resourceType, unique) {
   return {
     ingress(resource, instance) {
       const now = new Date().toISOString();
@@ -21,7 +21,9 @@ function store(kind, unique) {
         if (unique && other.id !== id && other[unique]?.toLowerCase() === body[unique]?.toLowerCase())
           throw new SCIMMY.Types.Error(409, "uniqueness", `${unique} is taken`);
       }
-      const meta = { created: kind.get(id)?.meta?.created ?? now, lastModified: now };
+      const old = kind.get(id);
+      const changed = !old || JSON.stringify({ ...body, id, meta: 0 }) !== JSON.stringify({ ...old, meta: 0 });
+      const meta = { resourceType, created: old?.meta.created ?? now, lastModified: changed ? now : old.meta.lastModified };
       kind.set(id, { ...body, id, meta });
       return kind.get(id);
     },
@@ -30,7 +32,8 @@ function store(kind, unique) {
         if (!kind.has(resource.id)) throw new SCIMMY.Types.Error(404, null, `Resource ${resource.id} not found`);
         return kind.get(resource.id);
       }
-      return [...kind.values()];
+      const all = [...kind.values()];
+      return resource.filter ? resource.filter.match(all) : all;
     },
     degress(resource) {
       if (!kind.delete(resource.id)) throw new SCIMMY.Types.Error(404, null, `Resource ${resource.id} not found`);
@@ -38,8 +41,8 @@ function store(kind, unique) {
   };
 }
 
-SCIMMY.Resources.declare(SCIMMY.Resources.User.extend(SCIMMY.Schemas.EnterpriseUser, false), store(users, "userName"));
-SCIMMY.Resources.declare(SCIMMY.Resources.Group, store(groups));
+SCIMMY.Resources.declare(SCIMMY.Resources.User.extend(SCIMMY.Schemas.EnterpriseUser, false), store(users, "User", "userName"));
+SCIMMY.Resources.declare(SCIMMY.Resources.Group, store(groups, "Group"));
 
 const app = express();
 app.use((req, res, next) => {
@@ -50,7 +53,8 @@ app.get("/dump", (_, res) => res.json({ users: [...users.values()], groups: [...
 app.use("/scim/v2", new SCIMMYRouters({
   type: "bearer",
   handler: (request) => {
-    if (request.header("Authorization") !== `Bearer ${token}`) throw new Error("wrong token");
+    const [scheme, credential] = (request.header("Authorization") ?? "").split(" ");
+    if (scheme.toLowerCase() !== "bearer" || credential !== token) throw new Error("wrong token");
     return "interop";
   },
 }));

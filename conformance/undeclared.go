@@ -1,0 +1,120 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// optional are the attributes of RFC 7643 that a target may go without. It says so by leaving them out of its /Schemas; it may
+// then ignore them, and refuse filters and paths that name them. What is never returned, and what the target itself assigns,
+// is not among them: whoever does not declare password must not show it either.
+var optional = map[string][]string{
+	"/Users": {
+		"addresses", "displayName", "emails", "entitlements", "ims", "locale", "nickName", "phoneNumbers", "photos", "preferredLanguage",
+		"profileUrl", "roles", "timezone", "title", "userType", "x509Certificates",
+	},
+	"/Groups": {"members"},
+}
+
+// undeclared returns an optional attribute that one of the requests names, that the target's schema does not list and that no
+// answer of the run has shown; "" when there is none. What a check finds with such an attribute is no fault of the target.
+func (s *session) undeclared(requests []Request) string {
+	for _, req := range requests {
+		req = special(req)
+		collection := "/" + first(req.Path)
+		urn := map[string]string{"/Users": scim.UserSchema, "/Groups": scim.GroupSchema}[collection]
+		listed := s.caps.Schema(urn).Array("attributes")
+		if urn == "" || len(listed) == 0 {
+			continue
+		}
+		for _, name := range named(req) {
+			i := slices.IndexFunc(optional[collection], func(o string) bool { return scim.EqualName(o, name) })
+			if i < 0 || s.shown[collection+"/"+strings.ToLower(name)] {
+				continue
+			}
+			if !slices.ContainsFunc(listed, func(a any) bool { return scim.EqualName(object(a).Text("name"), name) }) {
+				return optional[collection][i]
+			}
+		}
+	}
+	return ""
+}
+
+// special takes out of a request what [T.User] puts into every user: no check is about that.
+func special(req Request) Request {
+	user, ok := req.Body.(Doc)
+	emails, _ := user["emails"].([]Doc)
+	if ok && len(emails) == 1 && emails[0]["value"] == user["userName"] && emails[0]["type"] == "work" {
+		user = maps.Clone(user)
+		delete(user, "emails")
+		req.Body = user
+	}
+	return req
+}
+
+// show remembers which attributes the resources in an answer have.
+func (s *session) show(req Request, res *Response) {
+	if !res.OK() {
+		return
+	}
+	collection := "/" + first(req.Path)
+	for _, o := range append(res.Resources(), res.Object()) {
+		for name := range o.All() {
+			s.shown[collection+"/"+strings.ToLower(name)] = true
+		}
+	}
+}
+
+// first returns the first segment of a path.
+func first(path string) string {
+	segment, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return segment
+}
+
+var (
+	memberName = regexp.MustCompile(`["'](\w+)["']\s*:`)
+	patchPath  = regexp.MustCompile(`"path"\s*:\s*"((?:[^"\\]|\\.)*)"`)
+	quotation  = regexp.MustCompile(`\\*"[^"]*"`)
+	word       = regexp.MustCompile(`[A-Za-z]\w*`)
+)
+
+// named returns the words of a request that may be names of attributes: members of its body, and the words of paths, filters
+// and lists of attributes.
+func named(req Request) []string {
+	text, isText := req.Body.([]byte)
+	if !isText && req.Body != nil {
+		text, _ = json.Marshal(req.Body) // what cannot be marshalled was not sent
+	}
+	var names []string
+	for _, m := range memberName.FindAllSubmatch(text, -1) {
+		names = append(names, string(m[1]))
+	}
+	if req.Method == http.MethodPatch {
+		for _, m := range patchPath.FindAllSubmatch(text, -1) {
+			names = append(names, word.FindAllString(quotation.ReplaceAllString(string(m[1]), ""), -1)...)
+		}
+	}
+	for _, parameter := range []string{"filter", "sortBy", "attributes", "excludedAttributes"} {
+		names = append(names, word.FindAllString(quotation.ReplaceAllString(req.Query.Get(parameter), ""), -1)...)
+	}
+	return names
+}
+
+// excuse turns what a check found with an attribute that the target does not have into a skip. A server error is never excused.
+func (t *T) excuse() {
+	broke := slices.ContainsFunc(t.findings, func(f Finding) bool { return f.Exchange != nil && f.Exchange.Status >= http.StatusInternalServerError })
+	if !slices.Contains([]Outcome{Fail, Warn, Info}, t.outcome) || broke {
+		return
+	}
+	if name := t.session.undeclared(t.asked); name != "" {
+		t.outcome, t.findings = Skip, nil
+		t.reason = fmt.Sprintf("the check uses %s, which the target's /Schemas do not list", name)
+	}
+}
