@@ -55,6 +55,7 @@ func All() []conformance.Check {
 		groupsMore,
 		bulk,
 		errors,
+		oracles,
 		traffic,
 	)
 }
