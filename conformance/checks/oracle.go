@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 // keep as they were sent are left alone, so that its own defaults and rules are not held against it.
 
 // oracles are these checks.
-var oracles = slices.Concat(oracleQueries)
+var oracles = slices.Concat(oracleQueries, oracleChanges)
 
 const (
 	// manyTrees and fewTrees are how many objects of users, and of any other type, the checks work on.
@@ -49,6 +50,9 @@ var forest = &conformance.Fixture{
 						values[a.Path()] = v
 					}
 				}
+				if td.endpoint == "/Groups" {
+					values["members"] = somebody(r, out)
+				}
 				c := p.plant(ctx, label, values)
 				c.Resource = t.Read(ctx, c.Path()).Object()
 				out[td.name+"/"+label] = c
@@ -57,6 +61,19 @@ var forest = &conformance.Fixture{
 		t.SkipIf(len(out) == 0, "the target does not describe its resource types and schemas")
 		return out
 	},
+}
+
+// somebody are two of the users that are there, as members of a group; nil when there are none.
+func somebody(r *rand.Rand, forest map[string]*conformance.Created) any {
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(forest)), func(key string) bool { return forest[key].Collection != "/Users" })
+	if len(keys) < 2 {
+		return nil
+	}
+	var out []any
+	for _, i := range r.Perm(len(keys))[:2] {
+		out = append(out, doc{"value": forest[keys[i]].ID})
+	}
+	return out
 }
 
 // familiar are the attributes that every object of the forest has when its type knows them.
@@ -136,7 +153,7 @@ func (p *planter) body(label string, values map[string]any) doc {
 		v, chosen := values[a.path()]
 		_, given := body[a.name]
 		known := a.urn == "" && slices.Contains(familiar, a.name)
-		if chosen && (known || p.shy == 0 && (a.urn != "" || !given)) {
+		if chosen && v != nil && (known || p.shy == 0 && (a.urn != "" || !given)) {
 			a.set(body, v)
 		}
 	}
@@ -169,6 +186,9 @@ func groves(t *T) []grove {
 			}
 			return !a.Free() || slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(a, g.trees[label]) })
 		})
+		for i := range g.model.Attributes {
+			g.model.Attributes[i].Observe(g.stored())
+		}
 		if len(g.trees) > 0 {
 			out = append(out, g)
 		}

@@ -1,7 +1,9 @@
 package mutants
 
 import (
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -10,8 +12,8 @@ import (
 // The mutants of this area break what only shows in requests that nobody thought of: each of them passes all checks but those
 // of the area.
 
-// group matches a group in parentheses that has neither a further group nor brackets in it.
-var group = regexp.MustCompile(`\((?:[^()\[\]"]|"(?:\\.|[^"\\])*")*\)`)
+// group matches a group in parentheses that has no further group in it.
+var group = regexp.MustCompile(`\((?:[^()"]|"(?:\\.|[^"\\])*")*\)`)
 
 // doubled tells whether the last two conditions that and joins are the same.
 func doubled(filter string) bool {
@@ -34,11 +36,68 @@ var oracle = []Mutant{
 		})
 	})},
 	{"oracle.primary-element-only", "conditions on roles and entitlements look at the primary value only", sub(`(?i)\b(roles|entitlements)\.(type|value) (\w\w "(?:\\.|[^"\\])*")`, `$1[primary eq true and $2 $3]`)},
-	{"oracle.capitals-in-extension", "operands in capitals do not match attributes of an extension", sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "[A-Z ]*[A-Z]"`, `$1 "no such value"`)},
+	{"oracle.one-case-in-extension", "operands in capitals or in small letters alone do not match attributes of an extension", sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "([A-Z ]*[A-Z]|[a-z ]*[a-z])"`, `$1 "no such value"`)},
 	{"oracle.same-twice", "two equal conditions joined by and cancel each other", filterAnswer(doubled, nobody)},
 	{"oracle.search-without-groups", "a search drops the groups of its filter", before(on("POST", "Users", true), func(o *scim.Object) {
 		if f := o.Text("filter"); strings.Contains(f, "(") {
 			o.Set("filter", regexp.MustCompile(` and (not )?\(.*$`).ReplaceAllString(f, ""))
 		}
 	})},
+	{"oracle.add-replaces-lists", "add to a list other than emails replaces it", rewriting(patchUser, func(op *scim.Object) bool {
+		return op.Text("op") == "add" && otherList(op) && !strings.Contains(op.Text("path"), "[")
+	}, func(op *scim.Object) { op.Set("op", "replace") })},
+	{"oracle.remove-ignores-filter", "remove with a filter on a list other than emails removes all values", rewriting(patchUser, func(op *scim.Object) bool {
+		return op.Text("op") == "remove" && otherList(op) && strings.HasSuffix(op.Text("path"), "]")
+	}, func(op *scim.Object) {
+		list, _, _ := strings.Cut(op.Text("path"), "[")
+		op.Set("path", list)
+	})},
+	{"oracle.parts-stick", "what a refused PATCH has done to an extension, or to a list other than emails, stays", sticking(func(op *scim.Object) bool {
+		return strings.Contains(op.Text("path"), "extension:") || otherList(op)
+	})},
+	{"oracle.members-replaced-late", "a replace of members behind another operation adds them", func(next http.Handler) http.Handler {
+		late := func(o *scim.Object) bool {
+			return slices.ContainsFunc(o.Array("Operations")[min(1, length(o)):], func(item any) bool { return is(item.(*scim.Object), "replace", "members") })
+		}
+		return before(bodied(patchGroup, late), func(o *scim.Object) {
+			for _, item := range o.Array("Operations")[1:] {
+				if op := item.(*scim.Object); is(op, "replace", "members") {
+					op.Set("op", "add")
+				}
+			}
+		})(next)
+	}},
+}
+
+// otherList tells whether the path of an operation begins with a multi-valued attribute other than emails.
+func otherList(op *scim.Object) bool {
+	path := strings.ToLower(strings.TrimPrefix(op.Text("path"), scim.UserSchema+":"))
+	return slices.ContainsFunc([]string{"roles", "entitlements", "addresses"}, func(list string) bool { return strings.HasPrefix(path, list) })
+}
+
+// rewriting changes the operations that satisfy when, and nothing in other requests.
+func rewriting(m match, when func(op *scim.Object) bool, fn func(op *scim.Object)) wrap {
+	return edit(bodied(m, anyOp(when)), func(op *scim.Object) {
+		if when(op) {
+			fn(op)
+		}
+	})
+}
+
+// sticking stores the operations that satisfy when, one by one, although the request as a whole is refused.
+func sticking(when func(op *scim.Object) bool) wrap {
+	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+		sent, err := scim.Decode(readBody(r))
+		rep := ask(next, r)
+		if err != nil || rep.status != 400 {
+			return rep
+		}
+		for _, item := range sent.Array("Operations") {
+			if op, ok := item.(*scim.Object); ok && when(op) {
+				sent.Set("Operations", []any{op})
+				ask(next, alike(r, http.MethodPatch, r.URL.Path, "", sent.AppendJSON(nil)))
+			}
+		}
+		return rep
+	})
 }

@@ -74,7 +74,7 @@ func (d *Drawer) spell(t Type, path string) string {
 func (d *Drawer) Useful() bool { return len(d.names) > 0 }
 
 // drawTries is how many filters are drawn for each one that is asked.
-const drawTries = 60
+const drawTries = 30
 
 // Filter makes up a filter of at most the given depth of junctions and negations. Of several it takes the one that tells most:
 // where leaving out any part of it would find others, a target that gets any part wrong is found out.
@@ -111,7 +111,7 @@ func (d *Drawer) telling(f Filter) int {
 		}
 	}
 	grade(Smaller(f), 1, 2)
-	grade(variants(f, misread), 3, 2)
+	grade(variants(f, misread), 8, 2)
 	return max(points, 0)
 }
 
@@ -132,7 +132,13 @@ func (d *Drawer) tree(depth int) Filter {
 	case 0, 1:
 		return d.junction("and", depth, d.tree)
 	case 2, 3, 4:
-		return d.junction("or", depth, d.tree)
+		// Where and stands below or, precedence decides.
+		return d.junction("or", depth, func(depth int) Filter {
+			if depth > 0 && d.rand.IntN(2) == 0 {
+				return d.junction("and", depth, d.tree)
+			}
+			return d.tree(depth)
+		})
 	case 5:
 		return negated(d.tree(depth - 1))
 	}
@@ -149,8 +155,10 @@ func negated(f Filter) Filter {
 
 func (d *Drawer) junction(word string, depth int, part func(depth int) Filter) Filter {
 	j := Junction{Word: word, Shout: d.rand.IntN(10) == 0}
+	below := depth - 1 // one part is as deep as it may be, the others are not, or nobody could read the filter
 	for range 2 + d.rand.IntN(2) {
-		j.Parts = append(j.Parts, part(depth-1))
+		j.Parts = append(j.Parts, part(below))
+		below = d.rand.IntN(depth)
 	}
 	return j
 }

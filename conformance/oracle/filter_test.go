@@ -171,7 +171,7 @@ func TestDrawnFiltersObeyTheLawsOfLogic(t *testing.T) {
 		same(Not{Or(a, b)}, And(Not{a}, Not{b}))
 		same(Or(a, And(a, b)), a)
 		same(Within(Or(a, b), p, "p-", true), Or(a, b))
-		require.True(t, Settled(d.Filter(3), population))
+		require.True(t, Settled(d.Filter(1), population))
 		for small := range Smaller(a) {
 			require.Less(t, weight(small), weight(a), "%s is no smaller than %s", small, a)
 		}
@@ -203,7 +203,7 @@ func TestOneSeedAlwaysDrawsTheSame(t *testing.T) {
 	draw := func(seed uint64) (out []string) {
 		p, population := populated(seed)
 		d := NewDrawer(Rand(seed, "again"), p, population)
-		for range 20 {
+		for range 5 {
 			out = append(out, d.Filter(3).String())
 		}
 		return out
@@ -215,7 +215,7 @@ func TestOneSeedAlwaysDrawsTheSame(t *testing.T) {
 func TestDrawnFiltersTellObjectsApart(t *testing.T) {
 	p, population := populated(3)
 	d := NewDrawer(Rand(3, "apart"), p, population)
-	for range 50 {
+	for range 20 {
 		f := d.Filter(3)
 		found := d.finds(f)
 		require.Contains(t, found, true, f.String())

@@ -36,7 +36,10 @@ type Attribute struct {
 	Returned        string
 	Uniqueness      string
 	Canonical       []string
-	Subs            []Attribute
+	// Optional tells that the target has been seen to leave the attribute absent where no value was sent. Where it has not, it
+	// may have a default of its own, and what removing a value leads to is not known.
+	Optional bool
+	Subs     []Attribute
 }
 
 // Path is how PATCH paths, filters and projections name the attribute.
@@ -66,6 +69,17 @@ func (a Attribute) set(o *scim.Object, v any) {
 		o = inner
 	}
 	put(o, a.Name, v)
+}
+
+// Observe finds out from what the target has stored whether it leaves the attribute and its sub-attributes absent.
+func (a *Attribute) Observe(stored []*scim.Object) {
+	a.Optional = slices.ContainsFunc(stored, func(o *scim.Object) bool { return a.Of(o) == nil })
+	for i := range a.Subs {
+		s := &a.Subs[i]
+		s.Optional = slices.ContainsFunc(stored, func(o *scim.Object) bool {
+			return slices.ContainsFunc(elements(a.Of(o)), func(e any) bool { return member(object(e), s.Name) == nil })
+		})
+	}
 }
 
 // member returns a member that counts as a value, nil when there is none.

@@ -39,6 +39,8 @@ var (
 		"plus+minus", "semi;colon, comma", "Birch (north)", "Elm and not Oak", "or eq [x]", "null", "true",
 	}
 	kinds = []string{"work", "home", "other"}
+	// always are the sub-attributes that every value of a complex attribute has.
+	always = []string{"value", "type", "givenName", "familyName"}
 )
 
 // Value makes up a value that fits a free attribute; nil when the habit leaves it out this time. Mail addresses are below the
@@ -122,7 +124,7 @@ func (a Attribute) complex(r *rand.Rand, h Habit, name, domain string) any {
 			out.Set(s.Name, strings.ToLower(pick(r, plainWords)+"."+name)+"@"+domain)
 		case scim.EqualName(s.Name, "type") && len(s.Canonical) == 0:
 			out.Set(s.Name, pick(r, kinds))
-		case h.Always || s.Required || scim.EqualName(s.Name, "value") || scim.EqualName(s.Name, "type") || r.IntN(3) > 0:
+		case s.Required || slices.Contains(always, s.Name) || r.IntN(3) > 0:
 			out.Set(s.Name, s.one(r, h, name, domain))
 		}
 	}
