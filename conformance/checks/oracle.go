@@ -19,7 +19,7 @@ import (
 // keep as they were sent are left alone, so that its own defaults and rules are not held against it.
 
 // oracles are these checks.
-var oracles = slices.Concat(oracleQueries, oracleChanges)
+var oracles = slices.Concat(oracleQueries, oracleChanges, oracleLists)
 
 const (
 	// manyTrees and fewTrees are how many objects of users, and of any other type, the checks work on.

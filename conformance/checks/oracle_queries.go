@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	manyFilters, fewFilters = 16, 3
+	manyFilters, fewFilters = 14, 3
 	deepest                 = 3 // levels of junctions and negations in a filter
 )
 

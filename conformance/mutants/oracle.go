@@ -2,8 +2,10 @@ package mutants
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -67,7 +69,39 @@ var oracle = []Mutant{
 			}
 		})(next)
 	}},
+	{"oracle.sort-by-names-only", "lists are sorted by names alone, whatever sortBy says", query(listUsers, func(q url.Values) {
+		if by := strings.ToLower(q.Get("sortBy")); by != "" && !strings.HasPrefix(by, "name.familyname") && !strings.Contains(by, "displayname") && !strings.Contains(by, "username") && !strings.HasPrefix(by, "meta") {
+			q.Del("sortBy")
+		}
+	})},
+	{"oracle.pages-aligned", "startIndex is moved back to the beginning of a page of the given size", query(listUsers, func(q url.Values) {
+		start, err1 := strconv.Atoi(q.Get("startIndex"))
+		count, err2 := strconv.Atoi(q.Get("count"))
+		if err1 == nil && err2 == nil && start > 0 && count > 1 {
+			q.Set("startIndex", strconv.Itoa((start-1)/count*count+1))
+		}
+	})},
+	{"oracle.one-sub-attribute", "of two sub-attributes of one attribute only the first is returned", query(readUser, func(q url.Values) {
+		var kept, parents []string
+		for name := range strings.SplitSeq(q.Get("attributes"), ",") {
+			parent, _, isSub := strings.Cut(strings.ToLower(name[strings.LastIndex(name, ":")+1:]), ".")
+			if !isSub || !slices.Contains(parents, parent) {
+				kept, parents = append(kept, name), append(parents, parent)
+			}
+		}
+		if q.Has("attributes") {
+			q.Set("attributes", strings.Join(kept, ","))
+		}
+	})},
+	{"oracle.excluding-a-part", "excluding a sub-attribute excludes the whole attribute", query(readUser, func(q url.Values) {
+		if q.Has("excludedAttributes") {
+			q.Set("excludedAttributes", afterDot.ReplaceAllString(q.Get("excludedAttributes"), "$1"))
+		}
+	})},
 }
+
+// afterDot matches a sub-attribute behind an attribute.
+var afterDot = regexp.MustCompile(`([A-Za-z]+)\.[A-Za-z$]+`)
 
 // otherList tells whether the path of an operation begins with a multi-valued attribute other than emails.
 func otherList(op *scim.Object) bool {

@@ -33,11 +33,11 @@ func NewDrawer(r *rand.Rand, t Type, population []*scim.Object) *Drawer {
 			continue
 		}
 		if a.Kind != "complex" {
-			d.offer(&d.names, Name{Attribute: a, Text: d.spell(t, a.Path())})
+			d.offer(&d.names, Name{Attribute: a, Text: spell(r, t, a.Path())})
 			continue
 		}
 		for _, s := range a.parts() {
-			d.offer(&d.names, Name{Attribute: a, Sub: &s, Text: d.spell(t, a.Path()+"."+s.Name)})
+			d.offer(&d.names, Name{Attribute: a, Sub: &s, Text: spell(r, t, a.Path()+"."+s.Name)})
 		}
 		if a.Multi {
 			d.offer(&d.lists, Name{Attribute: a, Text: a.Path()})
@@ -54,10 +54,10 @@ func (d *Drawer) offer(list *[]Name, n Name) {
 }
 
 // spell writes a name in one of the ways that mean the same: any letter case, and with the URN of the base schema.
-func (d *Drawer) spell(t Type, path string) string {
+func spell(r *rand.Rand, t Type, path string) string {
 	cut := strings.LastIndex(path, ":") + 1
 	urn, name := path[:cut], path[cut:]
-	switch d.rand.IntN(8) {
+	switch r.IntN(8) {
 	case 0:
 		return urn + strings.ToUpper(name)
 	case 1:

@@ -57,7 +57,7 @@ func (p *Patcher) operation(o *scim.Object) Operation {
 	}
 	a := p.target()
 	d := NewDrawer(p.rand, p.kind, []*scim.Object{o})
-	op.Attribute, op.Spelled = a, d.spell(p.kind, a.Path())
+	op.Attribute, op.Spelled = a, spell(p.rand, p.kind, a.Path())
 	parts := a.parts()
 	switch {
 	case a.Kind == "complex" && !a.Multi && p.rand.IntN(3) > 0:
