@@ -27,6 +27,9 @@ type Check struct {
 	// Requests is the number of requests the check sends to a conforming target, cleaning up included, its fixture
 	// excluded. Plans add them up.
 	Requests int
+	// PerRound is the number of requests that each round after the first adds (Options.OracleRounds); 0 for checks that know
+	// no rounds.
+	PerRound int
 	// Why says why the statement matters and who breaks when it does not hold.
 	Why string
 	// Fix says where to look when the check finds something.

@@ -56,7 +56,7 @@ func (s *session) plan() *Plan {
 	for _, c := range all {
 		planned := PlannedCheck{Check: c, Skip: s.unmet(c)}
 		if planned.Skip == "" {
-			p.Requests += c.Requests
+			p.Requests += c.Requests + (s.opts.OracleRounds-1)*c.PerRound
 			p.Writes = p.Writes || c.needs(NeedWrite)
 			if c.Fixture != nil && !fixtures[c.Fixture] && (c.Watch == nil || !s.opts.ReadOnly) {
 				p.Writes = p.Writes || c.Watch != nil

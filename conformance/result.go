@@ -103,8 +103,10 @@ const (
 type Result struct {
 	// Target is the base URL; Run is the run's marker, which is part of every created object's name.
 	Target, Run string
-	Started     time.Time
-	Duration    time.Duration
+	// Seed is what the checks of the area "oracle" drew their requests from; see Options.Seed.
+	Seed     uint64
+	Started  time.Time
+	Duration time.Duration
 	// Requests counts everything that was sent, discovery and cleaning up included.
 	Requests int
 	Verdict  Verdict

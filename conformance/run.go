@@ -49,6 +49,11 @@ type Options struct {
 	Attributes map[string]Doc
 	// ResourceTypes are the names of the resource types to test. Defaults to all that the target serves.
 	ResourceTypes []string
+	// Seed chooses what the checks that make up their requests ask (area "oracle"): equal seeds make equal choices, so that a
+	// finding can be had again. Defaults to DefaultSeed.
+	Seed uint64
+	// OracleRounds is how often these checks ask, each time with new choices. Defaults to 1.
+	OracleRounds int
 	// Record keeps every exchange of the run in [Result.Traffic]. Defaults to those that show a finding.
 	Record bool
 	// Now tells the time. Defaults to time.Now.
@@ -59,12 +64,16 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// DefaultSeed is the seed of a run that names none: two runs against the same target then ask the same.
+const DefaultSeed uint64 = 1
+
 const (
 	defaultMaxRequests    = 5000
 	defaultTimeout        = 5 * time.Minute
 	defaultRequestTimeout = 15 * time.Second
 	defaultConcurrency    = 8
 	defaultUserDomain     = "example.com"
+	defaultOracleRounds   = 1
 
 	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
 	maxUnanswered = 3
@@ -78,6 +87,8 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
 	o.UserDomain = cmp.Or(o.UserDomain, defaultUserDomain)
+	o.Seed = cmp.Or(o.Seed, DefaultSeed)
+	o.OracleRounds = cmp.Or(o.OracleRounds, defaultOracleRounds)
 	o.RequestTimeout = min(cmp.Or(o.RequestTimeout, defaultRequestTimeout), o.Timeout)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -99,7 +110,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Target: s.base.String(), Run: s.run, Started: opts.Now()}
+	result := &Result{Target: s.base.String(), Run: s.run, Seed: opts.Seed, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
 	s.startWatching()

@@ -128,6 +128,12 @@ func (t *T) AbsentID() string { return t.session.run + "-no-such-id" }
 // UserName returns the userName that [T.User] gives to a label.
 func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
 
+// Seed is what a check that makes up its requests draws them from.
+func (t *T) Seed() uint64 { return t.session.opts.Seed }
+
+// Rounds is how often such a check asks.
+func (t *T) Rounds() int { return t.session.opts.OracleRounds }
+
 // User returns a user to create: the schema, a userName of this check and the few attributes that many servers ask for. A
 // member of extra replaces the default of the same name; [Omit] leaves it out.
 func (t *T) User(label string, extra Doc) Doc {

@@ -61,6 +61,7 @@ func All() []conformance.Check {
 		groupsMore,
 		bulk,
 		errors,
+		oracles,
 		traffic,
 	)
 }

@@ -171,17 +171,22 @@ func fill(t *T, filter string) string {
 	return strings.NewReplacer(pairs...).Replace(filter)
 }
 
-// rest follows the pages of a list after its first one and returns all ids: a target may give smaller pages than asked for,
-// and it may page by cursor when nothing else is asked for (RFC 9865 section 2.3).
+// rest follows the pages of a list of users after its first one; see restOf.
 func rest(ctx context.Context, t *T, first *conformance.Response, query ...string) []string {
+	return restOf(ctx, t, "/Users", first, query...)
+}
+
+// restOf follows the pages of a list after its first one and returns all ids: a target may give smaller pages than asked for,
+// and it may page by cursor when nothing else is asked for (RFC 9865 section 2.3).
+func restOf(ctx context.Context, t *T, endpoint string, first *conformance.Response, query ...string) []string {
 	ids := first.IDs()
 	for page := first; len(page.IDs()) > 0 && len(ids) < maxWalk; ids = append(ids, page.IDs()...) {
 		next := page.Object().Text("nextCursor")
 		switch {
 		case next != "":
-			page = t.Get(ctx, "/Users", append([]string{"cursor", next}, query...)...)
+			page = t.Get(ctx, endpoint, append([]string{"cursor", next}, query...)...)
 		case len(ids) < page.Total():
-			page = t.Get(ctx, "/Users", append([]string{"startIndex", strconv.Itoa(len(ids) + 1)}, query...)...)
+			page = t.Get(ctx, endpoint, append([]string{"startIndex", strconv.Itoa(len(ids) + 1)}, query...)...)
 		default:
 			return ids
 		}

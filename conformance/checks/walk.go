@@ -24,6 +24,7 @@ type attrDef struct {
 	urn                              string // of the extension it belongs to; "" for the base schema
 	name, kind                       string
 	multi, required, caseExact       bool
+	caseStated                       bool // the schema says what caseExact is
 	mutability, returned, uniqueness string
 	canonical, references            []string
 	subs                             []attrDef
@@ -75,7 +76,7 @@ func definition(o *scim.Object, urn string) attrDef {
 	}
 	a.multi, _ = o.Bool("multiValued")
 	a.required, _ = o.Bool("required")
-	a.caseExact, _ = o.Bool("caseExact")
+	a.caseExact, a.caseStated = o.Bool("caseExact")
 	for _, v := range o.Array("subAttributes") {
 		if sub, ok := v.(*scim.Object); ok {
 			a.subs = append(a.subs, definition(sub, ""))

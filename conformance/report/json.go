@@ -20,7 +20,8 @@ type Document struct {
 	Tool       string                      `json:"tool"`   // always "scim-conformance"
 	Version    string                      `json:"version,omitempty"`
 	Target     string                      `json:"target"`
-	Run        string                      `json:"run"` // the marker in the names of the objects that the run created
+	Run        string                      `json:"run"`  // the marker in the names of the objects that the run created
+	Seed       uint64                      `json:"seed"` // what the checks of the area "oracle" drew their requests from
 	Started    time.Time                   `json:"started"`
 	DurationMs int64                       `json:"durationMs"`
 	Requests   int                         `json:"requests"`
@@ -135,7 +136,7 @@ func JSON(w io.Writer, r *conformance.Result, version string) error {
 
 func document(r *conformance.Result, version string) Document {
 	d := Document{
-		Format: Format, Tool: "scim-conformance", Version: version, Target: r.Target, Run: r.Run, Started: r.Started.UTC(),
+		Format: Format, Tool: "scim-conformance", Version: version, Target: r.Target, Run: r.Run, Seed: r.Seed, Started: r.Started.UTC(),
 		DurationMs: r.Duration.Milliseconds(), Requests: r.Requests, Verdict: r.Verdict, Reason: r.Reason,
 		Outcomes: map[conformance.Outcome]int{}, Checks: []Check{}, Clauses: ledger(r), Cautions: r.Cautions, Complaints: r.Complaints,
 		LagMs: r.Lag.Milliseconds(), Journal: r.Journal,

@@ -51,7 +51,7 @@ func mixed() *conformance.Result {
 		ResponseHeader: http.Header{"Content-Type": {"application/scim+json"}}, ResponseBody: `{"totalResults":2}`,
 	}
 	return &conformance.Result{
-		Target: "https://scim.example.com/v2", Run: "scimconf-abcdefgh", Started: started, Duration: 1234567 * time.Microsecond, Requests: 42, Verdict: conformance.Findings,
+		Target: "https://scim.example.com/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: 1234567 * time.Microsecond, Requests: 42, Verdict: conformance.Findings,
 		Checks: []conformance.CheckResult{
 			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2, Duration: 3 * time.Millisecond},
 			{Check: check("filter.eq", conformance.Must, "RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Outcome: conformance.Fail, Requests: 3, Duration: 40 * time.Millisecond, Findings: []conformance.Finding{
@@ -123,14 +123,14 @@ func TestEveryFormOfTheReport(t *testing.T) {
 
 func clean() *conformance.Result {
 	return &conformance.Result{
-		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Started: started, Duration: time.Second, Requests: 7, Verdict: conformance.Clean,
+		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: time.Second, Requests: 7, Verdict: conformance.Clean,
 		Checks: []conformance.CheckResult{{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2}},
 	}
 }
 
 func untested() *conformance.Result {
 	return &conformance.Result{
-		Target: "http://127.0.0.1:1", Run: "scimconf-abcdefgh", Started: started, Requests: 1, Verdict: conformance.Untested,
+		Target: "http://127.0.0.1:1", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Requests: 1, Verdict: conformance.Untested,
 		Reason: "the target cannot be reached: GET /ServiceProviderConfig: connection refused; check that it runs and that the base URL is right",
 	}
 }

@@ -27,7 +27,7 @@ type TextOptions struct {
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: opts.Color}
 	p.line("SCIM conformance of %s", r.Target)
-	p.line("run %s, checks: %d, requests: %d, time: %s", r.Run, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
+	p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
 	p.line("")
 	if len(r.Checks) > 0 {
 		p.summary(r)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -99,7 +100,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"),
-		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs()},
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10)},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
 				done = &code

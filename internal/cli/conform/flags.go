@@ -2,7 +2,9 @@ package conform
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,6 +105,8 @@ type limits struct {
 	Settle       time.Duration `help:"How long to wait for what was written to become visible; the wait is measured once and reported. 0 waits for nothing." default:"5s"`
 	UserDomain   string        `help:"Domain of the user names and addresses that are made up." default:"example.com"`
 	Attributes   string        `help:"YAML or JSON file with what creating takes on this server, by resource type: {User: {userType: staff}}." type:"path" placeholder:"FILE"`
+	Seed         string        `help:"What the checks that make up their requests (area oracle) draw them from: a number, or random. The report names it." default:"${seed}"`
+	OracleRounds int           `help:"How often these checks ask, each time something new." default:"1"`
 	ResourceType []string      `help:"Only these resource types, by name, separated by commas." placeholder:"NAME,..."`
 }
 
@@ -110,7 +114,11 @@ type limits struct {
 func (l limits) options() (conformance.Options, error) {
 	opts := conformance.Options{
 		ReadOnly: l.ReadOnly, Rate: l.Rate, MaxRequests: l.MaxRequests, Concurrency: l.Concurrency, Settle: l.Settle,
-		UserDomain: l.UserDomain, ResourceTypes: l.ResourceType,
+		UserDomain: l.UserDomain, ResourceTypes: l.ResourceType, OracleRounds: l.OracleRounds,
+	}
+	var err error
+	if opts.Seed, err = readSeed(l.Seed); err != nil {
+		return opts, err
 	}
 	for _, bound := range []struct {
 		flag string
@@ -118,6 +126,7 @@ func (l limits) options() (conformance.Options, error) {
 	}{
 		{"--rate must not be negative", l.Rate >= 0}, {"--max-requests must be positive", l.MaxRequests > 0},
 		{"--concurrency must be positive", l.Concurrency > 0}, {"--settle must not be negative", l.Settle >= 0},
+		{"--oracle-rounds must be positive", l.OracleRounds > 0},
 		{"--user-domain must be a domain such as example.com", l.UserDomain != "" && !strings.ContainsAny(l.UserDomain, "@ /\"")},
 	} {
 		if !bound.ok {
@@ -132,6 +141,21 @@ func (l limits) options() (conformance.Options, error) {
 		opts.Attributes = attributes
 	}
 	return opts, nil
+}
+
+// seedBits is the size of a seed: every reader of a JSON report keeps a number of so many bits as it is.
+const seedBits = 53
+
+// readSeed reads a seed, or draws one.
+func readSeed(text string) (uint64, error) {
+	if text == "random" {
+		return 1 + rand.Uint64N(1<<32), nil
+	}
+	seed, err := strconv.ParseUint(text, 10, seedBits)
+	if err != nil || seed == 0 {
+		return 0, usage("--seed %q is neither a number from 1 to %d nor the word random", text, uint64(1)<<seedBits-1)
+	}
+	return seed, nil
 }
 
 // lines is a flag that may be repeated; in the environment and in a configuration file its values stand on lines of their own.

@@ -326,3 +326,28 @@ func TestDiffTellsWhatIsNewMendedUnobservedAndStillThere(t *testing.T) {
 		require.NotEmpty(t, stderr)
 	}
 }
+
+func TestTheSeedOfARunIsChosenAndReported(t *testing.T) {
+	_, url := newDesk(t, "")
+	seed := func(args ...string) uint64 {
+		code, stdout, stderr := runOne(t, url, append(args, "--format", "json")...)
+		require.Equal(t, ExitClean, code, stdout+stderr)
+		var document report.Document
+		require.NoError(t, json.Unmarshal([]byte(stdout), &document))
+		return document.Seed
+	}
+	require.Equal(t, uint64(1), seed())
+	require.Equal(t, uint64(4711), seed("--seed", "4711"))
+	require.Equal(t, uint64(1)<<53-1, seed("--seed", "9007199254740991"))
+	first, second := seed("--seed", "random"), seed("--seed", "random")
+	require.NotZero(t, first)
+	require.NotEqual(t, first, second, "two draws out of four thousand million")
+
+	_, stdout, _ := runOne(t, url, "--seed", "4711")
+	require.Contains(t, stdout, "seed: 4711")
+	for _, wrong := range [][]string{{"--seed", "0"}, {"--seed", "-1"}, {"--seed", "many"}, {"--seed", "9007199254740992"}, {"--oracle-rounds", "0"}} {
+		code, _, stderr := runOne(t, url, wrong...)
+		require.Equal(t, ExitUsage, code)
+		require.Contains(t, stderr, wrong[0])
+	}
+}

@@ -1,0 +1,266 @@
+package oracle
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// An Operation is one operation of a PATCH request (RFC 7644 section 3.5.2).
+type Operation struct {
+	Op string // "add", "replace" or "remove"
+	// Attribute is what the path names; nil for an operation without a path, which has Parts.
+	Attribute *Attribute
+	Filter    Filter     // in brackets behind the attribute; nil for none
+	Sub       *Attribute // behind the dot; nil for none
+	Spelled   string     // the attribute as the path has it
+	Value     any        // of a kind that package scim stores; nil for remove
+	Parts     []Part
+}
+
+// A Part is one attribute of the value of an operation without a path.
+type Part struct {
+	Attribute *Attribute
+	Value     any
+}
+
+// Path writes the path of the operation, "" for none.
+func (op Operation) Path() string {
+	path := op.Spelled
+	if op.Filter != nil {
+		path += "[" + op.Filter.String() + "]"
+	}
+	if op.Sub != nil {
+		path += "." + op.Sub.Name
+	}
+	return path
+}
+
+// Object is the operation as a PATCH request has it.
+func (op Operation) Object() *scim.Object {
+	o := scim.NewObject(scim.Member{Name: "op", Value: op.Op})
+	value := op.Value
+	if op.Attribute == nil {
+		whole := scim.NewObject()
+		for _, p := range op.Parts {
+			p.Attribute.set(whole, p.Value)
+		}
+		value = whole
+	} else {
+		o.Set("path", op.Path())
+	}
+	if value != nil {
+		o.Set("value", value)
+	}
+	return o
+}
+
+// Apply returns what operations make of a resource, which is left as it is. Settled is false when the RFC leaves open what one of
+// them does to it, or when it has to fail: nothing can be foretold then.
+func Apply(o *scim.Object, operations []Operation) (result *scim.Object, settled bool) {
+	result = o.Clone()
+	for _, op := range operations {
+		if !op.apply(result) {
+			return nil, false
+		}
+	}
+	return result, true
+}
+
+func (op Operation) apply(o *scim.Object) (settled bool) {
+	if op.Attribute == nil {
+		return op.Op != "remove" && len(op.Parts) > 0 && !slices.ContainsFunc(op.Parts, func(p Part) bool {
+			// Whether a whole complex attribute in such a value is replaced or merged is open.
+			merged := p.Attribute.Kind == "complex" && !p.Attribute.Multi && p.Attribute.Of(o) != nil
+			return merged || !assign(o, p.Attribute, op.Op, p.Value)
+		})
+	}
+	switch a := op.Attribute; {
+	case op.Filter != nil:
+		return op.applyFiltered(o)
+	case op.Sub != nil:
+		return !a.Multi && op.applySub(o)
+	case op.Op == "remove":
+		had := a.Of(o) != nil
+		a.set(o, nil)
+		return had && a.Optional && !a.Required
+	default:
+		// add of a complex attribute that has a value merges it only by a SHOULD.
+		merged := op.Op == "add" && a.Kind == "complex" && !a.Multi && a.Of(o) != nil
+		return !merged && assign(o, a, op.Op, op.Value)
+	}
+}
+
+// assign gives an attribute a value by add or replace.
+func assign(o *scim.Object, a *Attribute, op string, value any) (settled bool) {
+	switch {
+	case a.Multi:
+		return assignMulti(o, a, op, elements(value))
+	case a.Kind == "complex":
+		whole := scim.NewObject()
+		if present := object(a.Of(o)); present != nil {
+			whole = present.Clone()
+		}
+		for name, v := range object(value).All() {
+			whole.Set(name, v)
+		}
+		value = whole
+	}
+	a.set(o, value)
+	return true
+}
+
+// assignMulti appends to a multi-valued attribute or replaces all of its values.
+func assignMulti(o *scim.Object, a *Attribute, op string, values []any) (settled bool) {
+	var list []any
+	if op == "add" {
+		for _, e := range elements(a.Of(o)) {
+			list = append(list, scim.CloneValue(e))
+		}
+		if slices.ContainsFunc(values, primary) {
+			demote(list)
+		}
+	}
+	for _, v := range values {
+		list = append(list, scim.CloneValue(v))
+	}
+	a.set(o, list)
+	return len(values) > 0 && a.distinct(list)
+}
+
+// distinct tells whether no two elements could be taken for the same, so that no server leaves one of them out.
+func (a *Attribute) distinct(list []any) bool {
+	for i, v := range list {
+		if slices.ContainsFunc(list[:i], func(w any) bool { return a.alike(v, w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func primary(e any) bool { p, _ := object(e).Bool("primary"); return p }
+
+// demote takes primary from all elements: only one can have it (RFC 7643 section 2.4).
+func demote(list []any) {
+	for _, e := range list {
+		object(e).Delete("primary")
+	}
+}
+
+// applySub changes a sub-attribute of a single-valued complex attribute.
+func (op Operation) applySub(o *scim.Object) (settled bool) {
+	whole := object(op.Attribute.Of(o))
+	if op.Op == "remove" {
+		had := member(whole, op.Sub.Name) != nil
+		if had {
+			whole.Delete(op.Sub.Name)
+		}
+		return had && op.Sub.Optional && !op.Sub.Required && whole.Len() > 0
+	}
+	if whole == nil {
+		whole = scim.NewObject()
+	}
+	whole.Set(op.Sub.Name, op.Value)
+	op.Attribute.set(o, whole)
+	return true
+}
+
+// applyFiltered changes the elements that a filter selects. A filter that selects none has to fail, or not, by operation and by
+// target: such operations are not settled.
+func (op Operation) applyFiltered(o *scim.Object) (settled bool) {
+	a := op.Attribute
+	var chosen, others []any
+	list := elements(a.Of(o))
+	for _, e := range list {
+		if !Settled(op.Filter, []*scim.Object{object(e)}) {
+			return false
+		}
+		if Matches(op.Filter, object(e)) {
+			chosen = append(chosen, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	switch {
+	case len(chosen) == 0 || op.Op == "add":
+		return false
+	case op.Sub == nil:
+		if len(others) == 0 {
+			a.set(o, nil)
+			return op.Op == "remove" && a.Optional && !a.Required
+		}
+		a.set(o, others)
+		return op.Op == "remove"
+	case op.Op == "remove":
+		for _, e := range chosen {
+			if member(object(e), op.Sub.Name) == nil || object(e).Len() < 2 {
+				return false
+			}
+			object(e).Delete(op.Sub.Name)
+		}
+		return op.Sub.Optional && !op.Sub.Required && a.distinct(list)
+	}
+	if scim.EqualName(op.Sub.Name, "primary") {
+		if len(chosen) > 1 || op.Value != true {
+			return false
+		}
+		demote(list)
+	}
+	for _, e := range chosen {
+		object(e).Set(op.Sub.Name, op.Value)
+	}
+	return a.distinct(list)
+}
+
+// Simpler yields the operations that are simpler than the given ones by one step: without one of them, or with less in one.
+func Simpler(operations []Operation) iter.Seq[[]Operation] {
+	return func(yield func([]Operation) bool) {
+		for i := range operations {
+			if len(operations) > 1 && !yield(slices.Delete(slices.Clone(operations), i, i+1)) {
+				return
+			}
+		}
+		for i, op := range operations {
+			for _, form := range op.simpler() {
+				with := slices.Clone(operations)
+				with[i] = form
+				if !yield(with) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// simpler are the operation with a part, an element or a condition less.
+func (op Operation) simpler() []Operation {
+	var out []Operation
+	for i := range op.Parts {
+		if len(op.Parts) > 1 {
+			form := op
+			form.Parts = slices.Delete(slices.Clone(op.Parts), i, i+1)
+			out = append(out, form)
+		}
+	}
+	if list, ok := op.Value.([]any); ok && len(list) > 1 {
+		for i := range list {
+			form := op
+			form.Value = slices.Delete(slices.Clone(list), i, i+1)
+			out = append(out, form)
+		}
+	}
+	if op.Filter != nil {
+		for f := range Smaller(op.Filter) {
+			form := op
+			form.Filter = f
+			out = append(out, form)
+		}
+	}
+	if op.Attribute != nil && op.Spelled != op.Attribute.Path() {
+		form := op
+		form.Spelled = op.Attribute.Path()
+		out = append(out, form)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package sandbox_test
+
+import (
+	"flag"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/mutants"
+)
+
+// oracleSeeds is how many seeds the checks that make up their requests are tried with. Before a release it is 200 or more.
+var oracleSeeds = flag.Int("oracle-seeds", 8, "number of seeds to try the made-up requests with")
+
+func TestNothingMadeUpIsHeldAgainstTheReferenceServer(t *testing.T) {
+	h := newReferenceServer(t)
+	for seed := range uint64(*oracleSeeds) {
+		r := oracleRun(t, h, seed+2, 1)
+		for _, c := range r.Checks {
+			require.Equal(t, conformance.Pass, c.Outcome, "seed %d: %s", seed+2, describe(c))
+			require.Equal(t, c.Check.Requests, c.Requests, "seed %d: %s: the number of requests does not depend on the seed", seed+2, c.Check.ID)
+		}
+		require.Empty(t, r.Leftovers)
+	}
+}
+
+func TestMoreRoundsAskMore(t *testing.T) {
+	r := oracleRun(t, newReferenceServer(t), 1, 3)
+	for _, c := range r.Checks {
+		require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
+		require.Equal(t, c.Check.Requests+2*c.Check.PerRound, c.Requests, c.Check.ID)
+	}
+}
+
+// oracleRun runs the checks of the area with a seed.
+func oracleRun(t *testing.T, h http.Handler, seed uint64, rounds int) *conformance.Result {
+	t.Helper()
+	selected, err := conformance.Selection{Only: []string{"oracle"}}.Apply(checks.All())
+	require.NoError(t, err)
+	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
+	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected, Seed: seed, OracleRounds: rounds})
+	require.NoError(t, err)
+	return r
+}
+
+// What these mutants break shows in no check that somebody has written by hand.
+func TestOnlyMadeUpRequestsFindTheirMutants(t *testing.T) {
+	others, err := conformance.Selection{Skip: []string{"oracle"}}.Apply(checks.All())
+	require.NoError(t, err)
+	for _, m := range mutants.All() {
+		if !strings.HasPrefix(m.ID, "oracle.") {
+			continue
+		}
+		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
+			target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{m.Wrap(newReferenceServer(t))}}
+			r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: others})
+			require.NoError(t, err)
+			for _, c := range r.Checks {
+				require.False(t, noticed(c), "%s is found without made-up requests\n%s", m.Breaks, describe(c))
+			}
+		})
+	}
+}
