@@ -15,6 +15,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
@@ -36,6 +37,7 @@ type commands struct {
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: what is new, mended, still there or not observed."`
+	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCHes, bulk jobs, errors, discovery documents."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -48,6 +50,7 @@ type commands struct {
 type invocation struct {
 	ctx            context.Context
 	program        string // as a user calls it
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -78,7 +81,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, program: program, stdout: stdout, stderr: stderr})
+	err = parsed.Run(&invocation{ctx: ctx, program: program, stdin: os.Stdin, stdout: stdout, stderr: stderr})
 	var code exitCode
 	var usage *conformance.UsageError
 	switch {
@@ -99,7 +102,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"),
-		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs()},
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "kinds": strings.Join(lint.Kinds(), ", ")},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
 				done = &code
