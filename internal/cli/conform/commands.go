@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/observed"
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/conformance/requirements"
@@ -96,7 +97,7 @@ func (c *explainCommand) Run(in *invocation) error {
 	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
 		return explainClause(in, r)
 	}
-	all := checks.All()
+	all := append(checks.All(), observed.ClientChecks()...)
 	for _, p := range profiles.All() {
 		all = append(all, p.Checks()...)
 	}

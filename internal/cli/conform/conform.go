@@ -1,4 +1,5 @@
-// Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint and cleanup. They are the whole of
+// Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint, proxy,
+// judge and cleanup. They are the whole of
 // the program scim-conformance and one command group of scimwright. What is tested and how is the business of package
 // conformance; this package reads arguments, prints, and chooses exit codes.
 package conform
@@ -38,6 +39,8 @@ type commands struct {
 	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: what is new, mended, still there or not observed."`
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCHes, bulk jobs, errors, discovery documents."`
+	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and judge both sides."`
+	Judge   judgeCommand   `cmd:"" help:"Judge a recording of the proxy again."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
 	Version versionCommand `cmd:"" help:"Print the version."`
