@@ -156,6 +156,24 @@ func TestAServerThatCannotBeReachedIsAnExchangeWithoutAnswer(t *testing.T) {
 	require.NotEmpty(t, exchanges[0].Line())
 }
 
+func TestAServerThatHangsUpMayBePassedOnAsSuch(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer server.Close()
+	recorder, err := observed.NewRecorder(server.URL, observed.Options{Hangup: true})
+	require.NoError(t, err)
+	front := httptest.NewServer(recorder)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", front.URL+"/Users", strings.NewReader("{}"))
+	require.NoError(t, err)
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err == nil {
+		res.Body.Close()
+	}
+	require.ErrorIs(t, err, io.EOF)
+	front.Close()
+	require.Len(t, recorder.Exchanges(), 1)
+	require.Zero(t, recorder.Exchanges()[0].Status)
+}
+
 func TestACompressedAnswerIsPassedOnAsItIsAndJudged(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -35,6 +35,9 @@ type Options struct {
 	MaxBody int
 	// MaxMemory is how much of all bodies is kept, in bytes. Defaults to 256 MiB.
 	MaxMemory int64
+	// Hangup closes the connection to the client when the server gives no answer, as the server itself has done. Defaults to
+	// answering 502.
+	Hangup bool
 	// Each, when set, is called with every finished exchange, one after the other.
 	Each func(Exchange)
 	// Now tells the time. Defaults to time.Now.
@@ -184,6 +187,9 @@ func (r *Recorder) keep(c capture) {
 func unreachable(w http.ResponseWriter, req *http.Request, err error) {
 	if p, ok := req.Context().Value(passageKey{}).(*passage); ok {
 		p.fail(err)
+		if p.r.opts.Hangup {
+			panic(http.ErrAbortHandler) // net/http closes the connection without a word
+		}
 	}
 	body, _ := json.Marshal(scim.Errorf(http.StatusBadGateway, "", "the recording proxy got no answer from the server"))
 	w.Header().Set("Content-Type", scim.MediaType)
