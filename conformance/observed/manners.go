@@ -132,25 +132,31 @@ func lookup() check {
 	}
 }
 
-// impatience is how much earlier than it was told a client may come back: clocks and answers under way take their time.
-const impatience = time.Second
+const (
+	// impatience is how much earlier than it was told a client may come back: clocks and answers under way take their time.
+	impatience = time.Second
+	// underWay is how long other requests of the client may follow a 429: they were on their way when the answer came.
+	underWay = time.Second
+)
 
 // retryAfter judges whether the client waits when it is told to.
 func retryAfter() check {
-	var until time.Time
+	var until, since time.Time
+	var refused string // the request that was told to wait
 	return check{
 		ID: "client.retry-after", Title: "After 429 or 503 with Retry-After the client waits that long", Level: interop,
 		Why: "A client that goes on is shut out for longer, and slows down everybody else.", Fix: "Stop all requests to the server until the time in Retry-After is over.",
 		Watch: func(w *watched) {
-			e := w.Exchange()
-			if !until.IsZero() {
-				w.Holds(!e.At.Before(until.Add(-impatience)), "time", "not before "+until.UTC().Format(time.TimeOnly)+", by Retry-After", e.At.UTC().Format(time.TimeOnly))
+			at, request := w.Exchange().At, w.Request.Method+" "+w.Request.Path+"\x00"+string(sent(w))
+			if !until.IsZero() && (request == refused || at.Sub(since) > underWay) {
+				early := at.Before(until.Add(-impatience)) || request == refused && at.Before(until) && at.Sub(since) < until.Sub(since)/2
+				w.Holds(!early, "time", "not before "+until.UTC().Format(time.TimeOnly)+", by Retry-After", at.UTC().Format(time.TimeOnly))
 			}
-			if !until.IsZero() && e.At.After(until) {
+			if at.After(until) {
 				until = time.Time{}
 			}
 			if end, told := waitOf(w); told && end.After(until) {
-				until = end
+				until, since, refused = end, at.Add(w.Exchange().Duration), request
 			}
 		},
 	}

@@ -162,7 +162,7 @@ func TestAServerThatHangsUpMayBePassedOnAsSuch(t *testing.T) {
 	recorder, err := observed.NewRecorder(server.URL, observed.Options{Hangup: true})
 	require.NoError(t, err)
 	front := httptest.NewServer(recorder)
-	req, err := http.NewRequestWithContext(t.Context(), "POST", front.URL+"/Users", strings.NewReader("{}"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/Users", strings.NewReader("{}"))
 	require.NoError(t, err)
 	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err == nil {

@@ -1,5 +1,5 @@
 // Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint, proxy,
-// judge and cleanup. They are the whole of
+// judge, mock and cleanup. They are the whole of
 // the program scim-conformance and one command group of scimwright. What is tested and how is the business of package
 // conformance; this package reads arguments, prints, and chooses exit codes.
 package conform
@@ -41,6 +41,7 @@ type commands struct {
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCHes, bulk jobs, errors, discovery documents."`
 	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and judge both sides."`
 	Judge   judgeCommand   `cmd:"" help:"Judge a recording of the proxy again."`
+	Mock    mockCommand    `cmd:"" help:"Grade a provisioning client: run a SCIM server with quirks in memory, and say what the client coped with."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -105,7 +106,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"),
-		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "kinds": strings.Join(lint.Kinds(), ", ")},
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "mocks": mockNames()},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
 				done = &code

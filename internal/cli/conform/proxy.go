@@ -69,18 +69,13 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	defer closeAll(files)
-	ctx, stop := context.WithCancelCause(in.ctx)
-	defer stop(nil)
-	if c.For > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.For)
-		defer cancel()
-	}
-	recording, err := c.recording()
+	ctx, stop := until(in.ctx, c.For)
+	defer stop()
+	recording, err := createRecording(c.Record)
 	if err != nil {
 		return err
 	}
-	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: func() { stop(errEnough) }}
+	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
 	recorder, err := observed.NewRecorder(base, observed.Options{Transport: transport, MaxBody: c.MaxBody, Each: tap.each})
 	if err != nil {
 		return usage("%v", err)
@@ -101,15 +96,12 @@ func (c *proxyCommand) Run(in *invocation) error {
 	return conclude(in, observed.Judge(recorder.Target(), exchanges, selected), files, c.printing)
 }
 
-// errEnough ends a recording that has as many exchanges as were asked for.
-var errEnough = errors.New("enough")
-
-// recording creates the file of the recording; nil when there is none. People's data in it is for its owner alone.
-func (c *proxyCommand) recording() (*os.File, error) {
-	if c.Record == "" {
+// createRecording creates the file of a recording; nil when there is none. People's data in it is for its owner alone.
+func createRecording(path string) (*os.File, error) {
+	if path == "" {
 		return nil, nil
 	}
-	file, err := os.OpenFile(c.Record, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, usage("--record cannot be written: %v", err)
 	}
