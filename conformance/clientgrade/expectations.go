@@ -11,10 +11,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
+// Area begins the ids of all expectations.
+const Area = "cope"
+
 // expectations lists what a client has to manage: first what the server holds in the end, then the way there.
 func expectations() []expectation {
 	row := func(id, title string, level conformance.Level, why, fix string, judge func(*grading)) expectation {
-		return expectation{conformance.Check{ID: "cope." + id, Title: title, Level: level, Why: why, Fix: fix}, judge}
+		return expectation{conformance.Check{ID: Area + "." + id, Title: title, Level: level, Why: why, Fix: fix}, judge}
 	}
 	return []expectation{
 		row("users", "Every wanted user is there with the wanted values, and who must not be there is not", conformance.Must,

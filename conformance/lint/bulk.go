@@ -130,10 +130,12 @@ func (l *linter) bulkResponse(n *node) {
 			l.broken(status, "bulkresponse.status-text", "a text", status)
 		}
 		failed := code.text[0] != '2'
-		if o.given("location").string() == "" && (!failed || method != "POST") {
+		// An operation that was refused may have named nothing that has a location; one that met another state has.
+		addressed := !failed || method != "POST" && (code.text == "409" || code.text == "412")
+		if addressed && o.given("location").string() == "" {
 			l.missing(o, "location", "bulkresponse.location", "the URI of the resource")
 		}
-		if method == "POST" && o.given("bulkId").string() == "" {
+		if method == "POST" && !failed && o.given("bulkId").string() == "" {
 			l.missing(o, "bulkId", "bulkresponse.bulk-id", "the bulkId of the request")
 		}
 		response := o.given("response")

@@ -204,11 +204,18 @@ type tee struct {
 	into   *[]byte
 	size   *int64
 	failed bool // an error is one of the exchange
+	ended  bool
 }
 
 // Read implements io.Reader.
 func (t *tee) Read(b []byte) (int, error) {
+	if t.ended {
+		// A transport asks a request once more whether it has really ended. When the answer is fast, net/http has closed the
+		// request by then, and the error that it gives would end the connection in the middle of the answer.
+		return 0, io.EOF
+	}
 	n, err := t.src.Read(b)
+	t.ended = errors.Is(err, io.EOF)
 	t.p.mu.Lock()
 	*t.size += int64(n)
 	if room := t.p.r.opts.MaxBody - len(*t.into); n > room {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/conformance/observed"
 )
 
@@ -184,19 +185,30 @@ func conclude(in *invocation, result *conformance.Result, files []outputFile, p 
 		return err
 	}
 	if p.Format == "text" && !p.Quiet && result.Verdict != conformance.Untested {
-		for _, side := range []observed.Side{observed.Server, observed.Client} {
-			failed, warned, judged := tally(result, side)
+		for _, party := range []string{"server", "client", "outcome"} {
+			failed, warned, judged := tally(result, party)
 			if judged > 0 {
-				fmt.Fprintf(in.stdout, "%s: %d of %s with something to look at failed, %d warned\n", side, failed, plural(judged, "check"), warned)
+				fmt.Fprintf(in.stdout, "%s: %d of %s with something to look at failed, %d warned\n", party, failed, plural(judged, "check"), warned)
 			}
 		}
 	}
 	return verdictCode(result.Verdict)
 }
 
-func tally(result *conformance.Result, side observed.Side) (failed, warned, judged int) {
+// party tells what a check of an observation is about: one of the two sides, or what came of it all.
+func party(c conformance.Check) string {
+	switch {
+	case c.Area() == clientgrade.Area:
+		return "outcome"
+	case observed.SideOf(c) == observed.Client:
+		return "client"
+	}
+	return "server"
+}
+
+func tally(result *conformance.Result, of string) (failed, warned, judged int) {
 	for _, c := range result.Checks {
-		if observed.SideOf(c.Check) != side || c.Outcome == conformance.Skip {
+		if party(c.Check) != of || c.Outcome == conformance.Skip {
 			continue
 		}
 		judged++
