@@ -32,7 +32,7 @@ type Observed struct {
 // offers is taken from the discovery answers in the traffic, wherever they stand. In the evidence, values of resources are
 // masked: all of them are other people's.
 //
-// The verdict is Untested when the checks had nothing to look at.
+// The verdict is Untested when the checks had nothing to look at, or nothing was ever answered.
 func Observe(base string, checks []Check, traffic []Observed) *Result {
 	base = strings.TrimRight(base, "/")
 	traffic = slices.Clone(traffic)
@@ -73,6 +73,8 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	switch {
 	case len(traffic) == 0:
 		result.Verdict, result.Reason = Untested, "no exchange was observed"
+	case !slices.ContainsFunc(traffic, func(o Observed) bool { return o.Status != 0 }):
+		result.Verdict, result.Reason = Untested, "no request got an answer: check that the server runs and that its base URL is right"
 	case concerned == 0:
 		result.Verdict, result.Reason = Untested, "no exchange was one that a check is about: is this SCIM traffic, and is the base URL right?"
 	case result.Count(Fail)+result.Count(Warn) > 0:

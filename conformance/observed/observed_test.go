@@ -250,6 +250,8 @@ func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 
 func TestNothingObservedIsNoVerdict(t *testing.T) {
 	require.Equal(t, conformance.Untested, observed.Judge("https://example.com", nil, observed.Checks(observed.Server, observed.Client)).Verdict)
+	unanswered := observed.Exchange{At: start, Method: "GET", Path: "/Users", Err: "connection refused"}
+	require.Equal(t, conformance.Untested, observed.Judge("https://example.com", []observed.Exchange{unanswered}, observed.Checks(observed.Server)).Verdict, "a server that is down is not clean")
 	page := observed.Exchange{At: start, Method: "GET", Path: "/index.html", Status: 304}
 	require.Equal(t, conformance.Untested, observed.Judge("https://example.com", []observed.Exchange{page}, only("client.filter", "traffic.schemas")).Verdict)
 }
