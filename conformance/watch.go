@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -23,6 +24,9 @@ type Watched struct {
 
 	watch *watch
 }
+
+// Exchange is the exchange as it is kept: redacted, with its times.
+func (w *Watched) Exchange() *wirelog.Exchange { return w.exchange }
 
 // Resources returns the resources in a 2xx answer: the body itself, or the items of a list.
 func (w *Watched) Resources() []*scim.Object {
@@ -107,12 +111,16 @@ func (w *watch) result() CheckResult {
 }
 
 // startWatching arms the checks that watch, before anything is sent.
-func (s *session) startWatching() {
-	for _, c := range s.opts.Checks {
+func (s *session) startWatching() { s.watches = watchesOf(s.opts.Checks) }
+
+func watchesOf(checks []Check) []*watch {
+	var out []*watch
+	for _, c := range checks {
 		if c.Watch != nil {
-			s.watches = append(s.watches, &watch{check: c, seen: map[string]bool{}})
+			out = append(out, &watch{check: c, seen: map[string]bool{}})
 		}
 	}
+	return out
 }
 
 // watch shows an exchange to the checks that watch.

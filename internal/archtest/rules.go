@@ -49,9 +49,10 @@ var Rules = []Rule{
 
 	{Package: "internal/console", May: []string{"conformance/report", "internal/wirelog"}, Why: "the console shows what interfaces of its own give it"},
 	{Package: "internal/archtest", Why: "the rules know names, not packages"},
+	{Package: "internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."}, Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},
 	{Package: "internal/sandbox/...", May: []string{"..."}, Why: "the composition root: the one place that knows everyone"},
 	{Package: "internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
-	{Package: "internal/cli/conform", May: []string{"conformance/...", "internal/wirelog", "internal/cli/frame"}, Why: "the conformance commands alone are a small static binary"},
+	{Package: "internal/cli/conform", May: []string{"conformance/...", "internal/wirelog", "internal/cli/frame", "internal/mockserver", "scimserver/quirks"}, Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "internal/cli/...", May: []string{"internal/cli/...", "internal/sandbox/...", "scim/lenient", "scimserver/...", "mgmtapi", "internal/docstore", "internal/sqldb/..."}, Why: "command groups start things; they hold no logic of their own"},
 	{Package: "cmd/scim-conformance", May: []string{"internal/cli/conform"}, Why: "static, without cgo"},
 	{Package: "cmd/scimwright", May: []string{"internal/cli/...", "internal/sandbox"}, Why: "a main reads its arguments and exits"},

@@ -73,7 +73,7 @@ type serveSCIMCommand struct {
 // Run starts the SCIM server, prints its address, and waits for the end.
 func (c *serveSCIMCommand) Run(in *invocation) error {
 	if c.ListQuirks {
-		return listQuirks(in.stdout)
+		return quirks.WriteTable(in.stdout)
 	}
 	refuse, err := c.refuse()
 	if err != nil {

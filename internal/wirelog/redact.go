@@ -38,6 +38,22 @@ func secretName(name string) bool {
 // unseparated takes out what separates words in a name. Every member of every body passes it.
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
+// Exchange returns an exchange that was captured by other means without its secrets: those that the Redactor knows, and those
+// that their place tells, such as the Authorization header or a member password. Bodies are not shortened. An address that is
+// none is dropped.
+func (r *Redactor) Exchange(e Exchange) Exchange {
+	if u, err := url.Parse(e.URL); err == nil {
+		e.URL = r.url(u)
+	} else {
+		e.URL = ""
+	}
+	e.RequestBody = r.body([]byte(e.RequestBody), e.RequestHeader.Get("Content-Type"))
+	e.ResponseBody = r.body([]byte(e.ResponseBody), e.ResponseHeader.Get("Content-Type"))
+	e.RequestHeader, e.ResponseHeader = r.header(e.RequestHeader), r.header(e.ResponseHeader)
+	e.Err = r.Text(e.Err)
+	return e
+}
+
 func (r *Redactor) header(h http.Header) http.Header {
 	out := make(http.Header, len(h))
 	for name, values := range h {

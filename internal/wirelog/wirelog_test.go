@@ -198,3 +198,17 @@ func FuzzRedaction(f *testing.F) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestAnExchangeCapturedElsewhereIsRedactedAlike(t *testing.T) {
+	e := wirelog.NewRedactor("s3cr3t-token").Exchange(wirelog.Exchange{
+		Method: "POST", URL: "https://example.com/Users?access_token=hunter2-hunter2&a=s3cr3t-token",
+		RequestHeader: http.Header{"Authorization": {"Bearer hunter2-hunter2"}, "X-Other": {"s3cr3t-token"}},
+		RequestBody:   `{"userName":"ann","password":"hunter2-hunter2"}`, ResponseHeader: http.Header{"Set-Cookie": {"hunter2-hunter2"}},
+		ResponseBody: `{"detail":"s3cr3t-token"}`, Err: "s3cr3t-token",
+	})
+	all := dump(e)
+	require.NotContains(t, all, "hunter2")
+	require.NotContains(t, all, "s3cr3t")
+	require.Contains(t, all, "ann")
+	require.Empty(t, wirelog.NewRedactor().Exchange(wirelog.Exchange{URL: "http://[hunter2"}).URL)
+}

@@ -10,10 +10,12 @@ package quirks
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"text/tabwriter"
 )
 
 // Category says what kind of deviation a quirk is.
@@ -126,6 +128,20 @@ func (s *Switch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
 	handler.ServeHTTP(w, r)
+}
+
+// WriteTable writes the table for a terminal.
+func WriteTable(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "QUIRK\tCATEGORY\tTHE SERVER")
+	for _, q := range All() {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", q.Usage(), q.Category, q.Does)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nChaos takes options after its setting: ,p=PROBABILITY ,seed=N ,times=N ,method=METHOD")
+	return err
 }
 
 // Markdown is the table for people to read, as docs/quirks.md shows it.

@@ -3,11 +3,14 @@ package conform
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/clientgrade"
+	"github.com/scimwright/scimwright/conformance/observed"
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/conformance/requirements"
@@ -96,7 +99,7 @@ func (c *explainCommand) Run(in *invocation) error {
 	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
 		return explainClause(in, r)
 	}
-	all := checks.All()
+	all := slices.Concat(checks.All(), observed.ClientChecks(), clientgrade.Expectations())
 	for _, p := range profiles.All() {
 		all = append(all, p.Checks()...)
 	}

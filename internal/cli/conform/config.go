@@ -34,14 +34,15 @@ func readSettings(path string) (settings, error) {
 // A setting that no command knows is an error; one that another command knows is left to it.
 func (s settings) apply(path string) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
-		known := map[string]bool{}
+		known, set := map[string]bool{}, map[string]bool{}
 		err := kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 			if flag, ok := node.(*kong.Flag); ok && flag.Name != "help" && flag.Name != "version" && flag.Name != "config" {
 				known[flag.Name] = true
 				value, given := s[flag.Name]
-				if !given {
+				if !given || !fits(flag, value) {
 					return next(nil)
 				}
+				set[flag.Name] = true
 				text, err := settingText(value, flag.Tag.Sep, flag.Target.Type() == reflect.TypeFor[lines]())
 				if err != nil {
 					return usage("--config %s: %s: %v", path, flag.Name, err)
@@ -57,9 +58,18 @@ func (s settings) apply(path string) kong.Option {
 			if !known[name] {
 				return usage("--config %s: no flag is called %q", path, name)
 			}
+			if !set[name] {
+				return usage("--config %s: %s is true or false", path, name)
+			}
 		}
 		return nil
 	})
+}
+
+// fits tells whether a flag may be meant: commands differ in what they call by one name.
+func fits(flag *kong.Flag, value any) bool {
+	text, isText := value.(string)
+	return !isText || !flag.IsBool() || text == "true" || text == "false"
 }
 
 // settingText is a value as it would stand on a command line.

@@ -1,4 +1,5 @@
-// Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint and cleanup. They are the whole of
+// Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint, proxy,
+// judge, mock and cleanup. They are the whole of
 // the program scim-conformance and one command group of scimwright. What is tested and how is the business of package
 // conformance; this package reads arguments, prints, and chooses exit codes.
 package conform
@@ -16,6 +17,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
@@ -37,6 +39,10 @@ type commands struct {
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: what is new, mended, still there or not observed."`
+	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCHes, bulk jobs, errors, discovery documents."`
+	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and judge both sides."`
+	Judge   judgeCommand   `cmd:"" help:"Judge a recording of the proxy again."`
+	Mock    mockCommand    `cmd:"" help:"Grade a provisioning client: run a SCIM server with quirks in memory, and say what the client coped with."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -49,6 +55,7 @@ type commands struct {
 type invocation struct {
 	ctx            context.Context
 	program        string // as a user calls it
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -79,7 +86,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, program: program, stdout: stdout, stderr: stderr})
+	err = parsed.Run(&invocation{ctx: ctx, program: program, stdin: os.Stdin, stdout: stdout, stderr: stderr})
 	var code exitCode
 	var usage *conformance.UsageError
 	switch {
@@ -100,7 +107,8 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"),
-		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10)},
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
+			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "mocks": mockNames()},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
 				done = &code

@@ -20,18 +20,23 @@ import (
 
 // connection is how the target is reached.
 type connection struct {
-	Token          string        `help:"Bearer token." env:"SCIM_TOKEN" placeholder:"TOKEN"`
-	Basic          string        `help:"User name and password for basic authentication." env:"SCIM_BASIC" placeholder:"USER:PASSWORD"`
-	OAuthTokenURL  string        `name:"oauth-token-url" help:"Token endpoint for OAuth client credentials." env:"SCIM_OAUTH_TOKEN_URL" placeholder:"URL"`
-	OAuthClientID  string        `name:"oauth-client-id" help:"OAuth client id." env:"SCIM_OAUTH_CLIENT_ID" placeholder:"ID"`
-	OAuthSecret    string        `name:"oauth-client-secret" help:"OAuth client secret." env:"SCIM_OAUTH_CLIENT_SECRET" placeholder:"SECRET"`
-	OAuthScope     []string      `name:"oauth-scope" help:"OAuth scopes, separated by commas." env:"SCIM_OAUTH_SCOPE" placeholder:"SCOPE,..."`
-	Header         lines         `help:"Header to send with every request; may be repeated." placeholder:"'NAME: VALUE'"`
-	ClientCert     string        `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
-	ClientKey      string        `help:"PEM file with the key of the client certificate. Defaults to the file of the certificate." type:"path" placeholder:"FILE"`
-	CAFile         string        `help:"PEM file with certificates to trust beside those of the system." type:"path" placeholder:"FILE"`
+	Token         string   `help:"Bearer token." env:"SCIM_TOKEN" placeholder:"TOKEN"`
+	Basic         string   `help:"User name and password for basic authentication." env:"SCIM_BASIC" placeholder:"USER:PASSWORD"`
+	OAuthTokenURL string   `name:"oauth-token-url" help:"Token endpoint for OAuth client credentials." env:"SCIM_OAUTH_TOKEN_URL" placeholder:"URL"`
+	OAuthClientID string   `name:"oauth-client-id" help:"OAuth client id." env:"SCIM_OAUTH_CLIENT_ID" placeholder:"ID"`
+	OAuthSecret   string   `name:"oauth-client-secret" help:"OAuth client secret." env:"SCIM_OAUTH_CLIENT_SECRET" placeholder:"SECRET"`
+	OAuthScope    []string `name:"oauth-scope" help:"OAuth scopes, separated by commas." env:"SCIM_OAUTH_SCOPE" placeholder:"SCOPE,..."`
+	Header        lines    `help:"Header to send with every request; may be repeated." placeholder:"'NAME: VALUE'"`
+	certificates
 	Timeout        time.Duration `help:"Time limit of the whole command, cleaning up included." default:"5m"`
 	RequestTimeout time.Duration `help:"Time limit of one request." default:"15s"`
+}
+
+// certificates are the files of a connection by TLS.
+type certificates struct {
+	ClientCert string `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
+	ClientKey  string `help:"PEM file with the key of the client certificate. Defaults to the file of the certificate." type:"path" placeholder:"FILE"`
+	CAFile     string `help:"PEM file with certificates to trust beside those of the system." type:"path" placeholder:"FILE"`
 }
 
 // target builds the target from the flags. Its URL may be "" when a journal names it.
@@ -107,7 +112,7 @@ func (c connection) clientCredentials(transport http.RoundTripper) func(context.
 	}
 }
 
-func (c connection) transport() (*http.Transport, error) {
+func (c certificates) transport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {

@@ -18,6 +18,33 @@ type outputs struct {
 	JSON   string `help:"The same as --output json=FILE." type:"path" placeholder:"FILE"`
 }
 
+// printing is what goes to standard output.
+type printing struct {
+	Format  string `help:"Form of the report on standard output: text, json, none or any other of --output." enum:"${formats}" default:"text"`
+	Skipped bool   `help:"List skipped checks with their reasons in the text report."`
+	Color   string `help:"Colours in the text report: auto, always or never. NO_COLOR is honoured." enum:"auto,always,never" default:"auto"`
+	NoColor string `name:"no-color-environment" hidden:"" env:"NO_COLOR"`
+	Quiet   bool   `short:"q" help:"No progress on the terminal, and no reports on standard output but the verdict."`
+}
+
+// print writes the report. Cleanup returns the command line that removes what a journal lists; nil where there is none.
+func (c printing) print(in *invocation, r *conformance.Result, cleanup func(journal string) string) error {
+	w := in.stdout
+	switch {
+	case c.Format == "none":
+		return nil
+	case c.Quiet:
+		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn))
+		return err
+	case c.Format == "text":
+		return report.Text(w, r, report.TextOptions{
+			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), Skipped: c.Skipped, Cleanup: cleanup,
+		})
+	}
+	form, _ := report.WriterNamed(c.Format) // kong has checked the name
+	return form.Write(w, r, frame.Version())
+}
+
 // An outputFile is a report that has its place.
 type outputFile struct {
 	form report.Writer

@@ -11,7 +11,6 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
-	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
 type runCommand struct {
@@ -20,14 +19,10 @@ type runCommand struct {
 	selection
 	limits
 	outputs
+	printing
 	waiving
 	YesWrite bool   `help:"Consent to creating and removing test objects on a server that is not this machine."`
 	Journal  string `help:"File that lists what was created, for cleanup after a crash. Removed when nothing is left. Defaults to a new file in the directory for temporary files." type:"path" placeholder:"FILE"`
-	Format   string `help:"Form of the report on standard output: text, json, none or any other of --output." enum:"${formats}" default:"text"`
-	Skipped  bool   `help:"List skipped checks with their reasons in the text report."`
-	Color    string `help:"Colours in the text report: auto, always or never. NO_COLOR is honoured." enum:"auto,always,never" default:"auto"`
-	NoColor  string `name:"no-color-environment" hidden:"" env:"NO_COLOR"`
-	Quiet    bool   `short:"q" help:"No progress on the terminal, and no reports on standard output but the verdict."`
 }
 
 // Run tests the target and prints the report.
@@ -78,7 +73,7 @@ func (c *runCommand) Run(in *invocation) error {
 	if opts.Progress != nil {
 		fmt.Fprint(in.stderr, clearLine)
 	}
-	if reportErr := errors.Join(writeAll(files, result), c.print(in, result)); reportErr != nil {
+	if reportErr := errors.Join(writeAll(files, result), c.print(in, result, func(journal string) string { return c.cleanup(in.program, journal) })); reportErr != nil {
 		return reportErr
 	}
 	if err != nil {
@@ -147,24 +142,6 @@ func quote(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-func (c *runCommand) print(in *invocation, r *conformance.Result) error {
-	w := in.stdout
-	switch {
-	case c.Format == "none":
-		return nil
-	case c.Quiet:
-		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn))
-		return err
-	case c.Format == "text":
-		return report.Text(w, r, report.TextOptions{
-			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), Skipped: c.Skipped,
-			Cleanup: func(journal string) string { return c.cleanup(in.program, journal) },
-		})
-	}
-	form, _ := report.WriterNamed(c.Format) // kong has checked the name
-	return form.Write(w, r, frame.Version())
 }
 
 // consent names the flags in the refusal that the library words without them.

@@ -1,0 +1,207 @@
+package clientgrade
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A State is what a server holds: its users and groups as SCIM resources with ids, groups with their members.
+type State struct {
+	Users, Groups []*scim.Resource
+}
+
+// Grade compares what a server holds, and what was said on the way to it, with what the scenario wants. The result has one check
+// for every expectation, followed by those of [observed.ClientChecks].
+//
+// The verdict is Untested when the client sent nothing.
+func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *conformance.Result {
+	exchanges = slices.Clone(exchanges)
+	slices.SortStableFunc(exchanges, func(a, b observed.Exchange) int { return a.At.Compare(b.At) })
+	result := observed.Judge(base, exchanges, observed.ClientChecks())
+	if len(exchanges) == 0 {
+		result.Reason = "the client sent nothing"
+		return result
+	}
+	g := &grading{scenario: s, held: held, exchanges: exchanges, shown: func(i int) conformance.Sent { return result.Traffic[i] }}
+	var graded []conformance.CheckResult
+	for _, e := range expectations() {
+		g.check, g.concerned, g.findings = e.Check, false, nil
+		e.judge(g)
+		graded = append(graded, g.outcome())
+	}
+	result.Checks = append(graded, result.Checks...)
+	result.Verdict = conformance.Clean
+	if result.Count(conformance.Fail)+result.Count(conformance.Warn) > 0 {
+		result.Verdict = conformance.Findings
+	}
+	return result
+}
+
+// Expectations returns the checks that [Grade] adds, to be listed and explained.
+func Expectations() []conformance.Check {
+	var out []conformance.Check
+	for _, e := range expectations() {
+		out = append(out, e.Check)
+	}
+	return out
+}
+
+// An expectation is a check of the whole work of a client.
+type expectation struct {
+	conformance.Check
+	judge func(g *grading)
+}
+
+// A grading is the work of a client under an expectation.
+type grading struct {
+	scenario  Scenario
+	held      State
+	exchanges []observed.Exchange
+	shown     func(i int) conformance.Sent // an exchange as it may be shown
+
+	check     conformance.Check
+	concerned bool
+	findings  []conformance.Finding
+}
+
+// maxFindings is how many findings of an expectation are kept.
+const maxFindings = 20
+
+// holds records a finding unless ok. At is the number of the exchange that shows it, -1 for none.
+func (g *grading) holds(ok bool, at int, what, want, got string) {
+	g.concerned = true
+	if ok || len(g.findings) == maxFindings {
+		return
+	}
+	f := conformance.Finding{Outcome: g.check.Level.Violation(), What: what, Want: want, Got: got}
+	if at >= 0 {
+		f.Exchange = g.shown(at).Exchange
+	}
+	g.findings = append(g.findings, f)
+}
+
+func (g *grading) outcome() conformance.CheckResult {
+	r := conformance.CheckResult{Check: g.check, Outcome: conformance.Pass, Findings: g.findings}
+	switch {
+	case len(g.findings) > 0:
+		r.Outcome = g.check.Level.Violation()
+	case !g.concerned:
+		r.Outcome, r.Reason = conformance.Skip, "nothing of the kind happened"
+	}
+	return r
+}
+
+// users returns the users of that name.
+func (g *grading) users(name string) []*scim.Resource {
+	return named(g.held.Users, "userName", name)
+}
+
+func named(all []*scim.Resource, attribute, name string) []*scim.Resource {
+	var out []*scim.Resource
+	for _, r := range all {
+		if strings.EqualFold(r.Text(attribute), name) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// values returns what a resource has at a path: of a multi-valued attribute the values of all elements.
+func values(r *scim.Resource, path string) []any {
+	p, err := scim.ParseAttrPath(path)
+	if err != nil {
+		return nil
+	}
+	at := &r.Object
+	if p.URN != "" {
+		if at = r.Complex(p.URN); at == nil {
+			return nil
+		}
+	}
+	v, _ := at.Get(p.Name)
+	list, many := v.([]any)
+	if !many {
+		list = []any{v}
+	}
+	if p.Sub == "" {
+		return list
+	}
+	var out []any
+	for _, item := range list {
+		if o, ok := item.(*scim.Object); ok {
+			if sub, there := o.Get(p.Sub); there {
+				out = append(out, sub)
+			}
+		}
+	}
+	return out
+}
+
+// has tells whether a resource has a value at a path. Texts are the same whatever their letter case: servers may change it.
+func has(r *scim.Resource, path string, want any) bool {
+	wanted, err := scim.Value(want)
+	if err != nil {
+		return false
+	}
+	found := values(r, path)
+	if len(found) == 0 {
+		found = []any{nil}
+	}
+	return slices.ContainsFunc(found, func(v any) bool {
+		a, aText := v.(string)
+		b, bText := wanted.(string)
+		assumed := v == nil && wanted == true && strings.EqualFold(path, "active") // nobody has said otherwise
+		return aText && bText && strings.EqualFold(a, b) || scim.Equal(v, wanted) || assumed
+	})
+}
+
+// sent reads the body of a request.
+func sent(x observed.Exchange) *scim.Object {
+	o, err := scim.Decode([]byte(x.RequestBody))
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// creates tells what a request tries to create: its collection and its name in lower case.
+func creates(x observed.Exchange) (collection, name string) {
+	if x.Method != http.MethodPost {
+		return "", ""
+	}
+	switch x.Path {
+	case "/Users":
+		return x.Path, strings.ToLower(sent(x).Text("userName"))
+	case "/Groups":
+		return x.Path, strings.ToLower(sent(x).Text("displayName"))
+	}
+	return "", ""
+}
+
+// asks tells whether a request reads a collection, by whatever filter.
+func asks(x observed.Exchange, collection string) bool {
+	return x.Method == http.MethodGet && (x.Path == collection || strings.HasPrefix(x.Path, collection+"/")) || x.Method == http.MethodPost && x.Path == collection+"/.search"
+}
+
+// lost tells whether the client cannot know what became of a request.
+func lost(x observed.Exchange) bool {
+	return x.Status == 0 || x.Err != "" || x.Status >= 500 && x.Status != http.StatusNotImplemented
+}
+
+func describe(v any) string { return string(scim.AppendValue(nil, v)) }
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "nobody"
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func count(n int) string { return fmt.Sprintf("%d of them", n) }

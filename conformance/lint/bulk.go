@@ -1,0 +1,153 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+)
+
+// bulkOperations returns the operations of a job or of its result, after judging that they are there.
+func (l *linter) bulkOperations(n *node) []*node {
+	operations := n.given("Operations")
+	switch {
+	case operations == nil:
+		l.missing(n, "Operations", "bulk.operations", "an array")
+		return nil
+	case operations.kind != kindArray:
+		l.broken(operations, "bulk.operations", "an array", operations)
+		return nil
+	}
+	var out []*node
+	for _, o := range operations.items {
+		if o.kind == kindObject {
+			out = append(out, o)
+		} else {
+			l.broken(o, "bulk.operations", "an object", o)
+		}
+	}
+	return out
+}
+
+// bulkRequest judges a bulk job (RFC 7644 section 3.7).
+func (l *linter) bulkRequest(n *node) {
+	if v := n.given("failOnErrors"); v != nil {
+		if limit, ok := v.integer(); !ok || limit < 1 {
+			l.broken(v, "bulk.fail-on-errors", "an integer from 1", v)
+		}
+	}
+	operations := l.bulkOperations(n)
+	ids := map[string]bool{}
+	for _, o := range operations {
+		if id := o.given("bulkId"); id.string() != "" {
+			if ids[id.text] {
+				l.broken(id, "bulk.bulk-id-unique", "another bulkId than that of an earlier operation", id)
+			}
+			ids[id.text] = true
+		}
+	}
+	for _, o := range operations {
+		l.bulkOperation(o)
+		l.references(o.get("data"), ids)
+		l.references(o.get("path"), ids)
+	}
+}
+
+func (l *linter) bulkOperation(o *node) {
+	method := o.given("method")
+	switch {
+	case method == nil:
+		l.missing(o, "method", "bulk.method", "POST, PUT, PATCH or DELETE")
+	case !slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, method.text):
+		l.broken(method, "bulk.method", "POST, PUT, PATCH or DELETE", method)
+	}
+	creates := method.string() == "POST"
+	if creates && o.given("bulkId").string() == "" {
+		l.missing(o, "bulkId", "bulk.bulk-id", "a text")
+	}
+	path := o.given("path")
+	segments := strings.Count(strings.Trim(path.string(), "/"), "/") + 1
+	switch {
+	case path == nil:
+		l.missing(o, "path", "bulk.path", "a path such as /Users")
+	case !strings.HasPrefix(path.string(), "/") || len(path.text) < 2 || method != nil && creates == (segments > 1):
+		want := "a path to a resource, such as /Users/2819c223"
+		if creates {
+			want = "an endpoint, such as /Users"
+		}
+		l.broken(path, "bulk.path", want, path)
+	}
+	data := o.given("data")
+	switch {
+	case !slices.Contains([]string{"POST", "PUT", "PATCH"}, method.string()):
+	case data == nil:
+		l.missing(o, "data", "bulk.data", "an object")
+	case data.kind != kindObject:
+		l.broken(data, "bulk.data", "an object", data)
+	case method.text == "PATCH":
+		l.document(data, "PatchOp", Client)
+	default:
+		l.document(data, "", Client)
+	}
+}
+
+// references judges the texts bulkId:x in a value.
+func (l *linter) references(v *node, ids map[string]bool) {
+	if v == nil {
+		return
+	}
+	if i := strings.Index(v.text, "bulkId:"); v.kind == kindString && i >= 0 {
+		id, _, _ := strings.Cut(v.text[i+len("bulkId:"):], "/")
+		if !ids[id] {
+			l.broken(v, "bulk.reference", "the bulkId of an operation of the job", v)
+		}
+	}
+	for _, m := range v.members {
+		l.references(m.value, ids)
+	}
+	for _, item := range v.items {
+		l.references(item, ids)
+	}
+}
+
+// bulkResponse judges the answer to a bulk job.
+func (l *linter) bulkResponse(n *node) {
+	if v := n.given("failOnErrors"); v != nil {
+		l.broken(v, "bulkresponse.fail-on-errors", "nothing", v)
+	}
+	for _, o := range l.bulkOperations(n) {
+		method, status := strings.ToUpper(o.given("method").string()), o.given("status")
+		code := status
+		if status.is(kindObject) {
+			code = status.given("code") // the form of an example of RFC 7644 section 3.7.3, which an erratum corrects
+		}
+		switch {
+		case status == nil:
+			l.missing(o, "status", "bulkresponse.status", "an HTTP status")
+			continue
+		case code == nil || !threeDigits.MatchString(code.text):
+			l.broken(status, "bulkresponse.status", "an HTTP status", status)
+			continue
+		case status.kind != kindString:
+			l.broken(status, "bulkresponse.status-text", "a text", status)
+		}
+		failed := code.text[0] != '2'
+		// An operation that was refused may have named nothing that has a location; one that met another state has.
+		addressed := !failed || method != "POST" && (code.text == "409" || code.text == "412")
+		if addressed && o.given("location").string() == "" {
+			l.missing(o, "location", "bulkresponse.location", "the URI of the resource")
+		}
+		if method == "POST" && !failed && o.given("bulkId").string() == "" {
+			l.missing(o, "bulkId", "bulkresponse.bulk-id", "the bulkId of the request")
+		}
+		response := o.given("response")
+		switch {
+		case failed && response == nil:
+			l.missing(o, "response", "bulkresponse.response", "an Error message")
+		case failed && response.kind != kindObject:
+			l.broken(response, "bulkresponse.response", "an Error message", response)
+		case failed:
+			l.document(response, "Error", Server)
+		case response.is(kindObject) && slices.Contains([]string{"POST", "PUT", "PATCH"}, method) && response.get("schemas") != nil:
+			l.document(response, "", Server)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package observed
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/grammar"
+	"github.com/scimwright/scimwright/conformance/lint"
+	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// clientArea begins the ids of all checks of the client's side.
+const clientArea = "client"
+
+type (
+	check   = conformance.Check
+	watched = conformance.Watched
+)
+
+const (
+	must    = conformance.Must
+	should  = conformance.Should
+	interop = conformance.Interop
+	may     = conformance.May
+)
+
+// ClientChecks returns the checks of the client's side: of how it asks, what it sends (the rules of package lint) and how it
+// goes about it. They remember what they have seen, so each verdict takes a fresh list.
+func ClientChecks() []conformance.Check {
+	return slices.Concat(headers(), queries(), bodies(), manners())
+}
+
+func reqs(ids ...string) []string { return ids }
+
+func sent(w *watched) []byte {
+	body, _ := w.Request.Body.([]byte)
+	return body
+}
+
+func isJSON(media string) bool {
+	media, _, _ = strings.Cut(strings.ToLower(media), ";")
+	media = strings.TrimSpace(media)
+	return media == scim.MediaType || media == "application/json"
+}
+
+// headers are the checks of what surrounds a request.
+func headers() []check {
+	return []check{
+		{
+			ID: "client.media-type", Title: "Every body that the client sends is typed application/scim+json, or application/json", Requirements: reqs("RFC7644-3.1-01"), Level: must,
+			Why: "Servers choose the parser by the type, and many refuse others with 415.", Fix: "Send Content-Type: application/scim+json with every body.",
+			Watch: func(w *watched) {
+				if len(sent(w)) > 0 {
+					w.Holds(isJSON(w.Request.Header.Get("Content-Type")), "Content-Type of the request", scim.MediaType, w.Request.Header.Get("Content-Type"))
+				}
+			},
+		},
+		{
+			ID: "client.scim-media-type", Title: "Bodies are typed application/scim+json", Requirements: reqs("RFC7644-8.1-01"), Level: may,
+			Why: "Some servers take nothing else.", Fix: "Send application/scim+json in place of application/json.",
+			Watch: func(w *watched) {
+				if isJSON(w.Request.Header.Get("Content-Type")) && len(sent(w)) > 0 {
+					w.Holds(strings.HasPrefix(strings.ToLower(w.Request.Header.Get("Content-Type")), scim.MediaType), "Content-Type of the request", scim.MediaType, w.Request.Header.Get("Content-Type"))
+				}
+			},
+		},
+		{
+			ID: "client.accept", Title: "The client accepts SCIM: application/scim+json, application/json or anything", Level: interop,
+			Why: "A server may answer 406 to anything else.", Fix: "Send Accept: application/scim+json.",
+			Watch: func(w *watched) {
+				if accept := w.Request.Header.Get("Accept"); accept != "" {
+					w.Holds(slices.ContainsFunc(strings.Split(accept, ","), func(a string) bool {
+						media, _, _ := strings.Cut(strings.TrimSpace(a), ";")
+						return isJSON(media) || media == "*/*" || media == "application/*"
+					}), "Accept of the request", scim.MediaType, accept)
+				}
+			},
+		},
+		{
+			ID: "client.user-agent", Title: "The client says who it is in User-Agent", Level: may,
+			Why: "Who runs the server wants to know whom to ask.", Fix: "Send a User-Agent with name and version.",
+			Watch: func(w *watched) {
+				agent := w.Request.Header.Get("User-Agent")
+				w.Holds(agent != "" && !strings.HasPrefix(agent, "Go-http-client/"), "User-Agent of the request", "the name of the client", agent)
+			},
+		},
+		{
+			ID: "client.body-where-none-belongs", Title: "GET and DELETE have no body", Level: interop,
+			Why: "Such a body has no meaning; servers and gateways drop it or refuse the request.", Fix: "Put what a query asks into its parameters, or POST it to .search.",
+			Watch: func(w *watched) {
+				if w.Request.Method == http.MethodGet || w.Request.Method == http.MethodDelete {
+					w.Holds(len(sent(w)) == 0, "body of the request", "nothing", "a body")
+				}
+			},
+		},
+		{
+			ID: "client.credentials", Title: "Requests for people and groups carry credentials", Level: may,
+			Why: "An endpoint that needs none is open to all.", Fix: "Send an Authorization header.",
+			Watch: func(w *watched) {
+				if w.Collection() == "Users" || w.Collection() == "Groups" {
+					w.Holds(w.Request.Header.Get("Authorization") != "", "Authorization of the request", "credentials", "none")
+				}
+			},
+		},
+		{
+			ID: "client.endpoint-case", Title: "Endpoints are written as /ResourceTypes lists them, without a slash at the end", Requirements: reqs("RFC7644-3.2-04"), Level: interop,
+			Why: "Paths are case exact: /users is another path.", Fix: "Take the endpoints from /ResourceTypes.",
+			Watch: func(w *watched) {
+				for _, name := range []string{"Users", "Groups", "Bulk", "Me", "Schemas", "ResourceTypes", "ServiceProviderConfig"} {
+					if strings.EqualFold(w.Collection(), name) {
+						w.Holds(w.Collection() == name && !strings.HasSuffix(w.Request.Path, "/") && !strings.Contains(w.Request.Path, "//"), "path", "/"+name, w.Request.Path)
+					}
+				}
+			},
+		},
+	}
+}
+
+// queries are the checks of parameters.
+func queries() []check {
+	parameter := func(w *watched, name string, judge func(value string)) {
+		for _, v := range w.Request.Query[name] {
+			judge(v)
+		}
+	}
+	return []check{
+		{
+			ID: "client.filter", Title: "Filters follow the grammar", Requirements: reqs("RFC7644-3.4.2.2-06"), Level: must,
+			Why: "A server refuses what it cannot parse, or guesses.", Fix: `Write filters as userName eq "ann", with texts in double quotation marks, and percent-encode them.`,
+			Watch: func(w *watched) {
+				parameter(w, "filter", func(v string) {
+					err := grammar.Filter(v)
+					e, told := errors.AsType[*grammar.Error](err)
+					w.Holds(v == wirelog.Redacted || err == nil || told && e.Common, "filter", "a filter of RFC 7644 section 3.4.2.2", fmt.Sprint(err))
+				})
+			},
+		},
+		{
+			ID: "client.filter-form", Title: "Filters compare nothing behind brackets", Requirements: reqs("RFC7644-3.4.2.2-06"), Level: interop,
+			Why: "The grammar has no such form; servers that keep to it answer 400.", Fix: `Put the comparison into the brackets: emails[type eq "work" and value eq "a"].`,
+			Watch: func(w *watched) {
+				parameter(w, "filter", func(v string) {
+					e, told := errors.AsType[*grammar.Error](grammar.Filter(v))
+					w.Holds(!told || !e.Common, "filter", "no sub-attribute behind brackets", "one")
+				})
+			},
+		},
+		{
+			ID: "client.projection", Title: "attributes and excludedAttributes are in attribute notation", Requirements: reqs("RFC7644-3.4.2.5-04"), Level: must,
+			Why: "What is no name selects nothing.", Fix: "Send names such as userName,name.familyName.",
+			Watch: func(w *watched) {
+				for _, name := range []string{"attributes", "excludedAttributes"} {
+					parameter(w, name, func(v string) {
+						for one := range strings.SplitSeq(v, ",") {
+							_, err := scim.ParseAttrPath(strings.TrimSpace(one))
+							w.Holds(err == nil, name, "names of attributes", one)
+						}
+					})
+				}
+			},
+		},
+		{
+			ID: "client.one-projection", Title: "attributes and excludedAttributes do not come together", Requirements: reqs("RFC7644-3.4.2.5-03"), Level: may,
+			Why: "Servers differ in which of the two they follow.", Fix: "Send one of them.",
+			Watch: func(w *watched) {
+				if w.Projected() {
+					w.Holds(!w.Request.Query.Has("attributes") || !w.Request.Query.Has("excludedAttributes"), "parameters", "one of the two", "both")
+				}
+			},
+		},
+		{
+			ID: "client.paging", Title: "startIndex is an integer from 1, count one from 0", Requirements: reqs("RFC7644-3.4.2.4-14"), Level: interop,
+			Why: "Servers read smaller values as 1 and 0, and refuse what is no number.", Fix: "Begin with startIndex=1.",
+			Watch: func(w *watched) {
+				for name, least := range map[string]int{"startIndex": 1, "count": 0} {
+					parameter(w, name, func(v string) {
+						n, err := strconv.Atoi(v)
+						w.Holds(err == nil && n >= least, name, strconv.Itoa(least)+" or more", v)
+					})
+				}
+			},
+		},
+		{
+			ID: "client.sort", Title: "sortBy is one attribute, sortOrder ascending or descending", Requirements: reqs("RFC7644-3.4.2.3-04"), Level: interop,
+			Why: "Servers that do not understand it answer in any order.", Fix: "Send sortBy=name.familyName&sortOrder=ascending.",
+			Watch: func(w *watched) {
+				parameter(w, "sortBy", func(v string) {
+					_, err := scim.ParseAttrPath(v)
+					w.Holds(err == nil, "sortBy", "the name of an attribute", v)
+				})
+				parameter(w, "sortOrder", func(v string) {
+					w.Holds(strings.EqualFold(v, "ascending") || strings.EqualFold(v, "descending"), "sortOrder", "ascending or descending", v)
+				})
+			},
+		},
+		cursors(),
+		{
+			ID: "client.secret-in-address", Title: "No address carries a password or a token", Requirements: reqs("RFC7644-7.5.2-01"), Level: should,
+			Why: "Addresses end up in the logs of every proxy on the way.", Fix: "Send credentials in the Authorization header, and searches for secrets not at all.",
+			Watch: func(w *watched) {
+				secret := strings.Contains(w.Exchange().URL, wirelog.Redacted) || strings.Contains(w.Exchange().URL, "%5Bredacted%5D")
+				w.Holds(!secret, "address", "no secret", wirelog.Redacted)
+			},
+		},
+	}
+}
+
+// cursors judges how the client walks by cursor (RFC 9865).
+func cursors() check {
+	given := map[string]string{} // the query that each cursor belongs to
+	return check{
+		ID: "client.cursor", Title: "A cursor is one that the server gave, sent with the parameters of the query that it belongs to", Requirements: reqs("RFC9865-2-10"), Level: must,
+		Why: "A cursor says where the walk was, not what was asked.", Fix: "Repeat all parameters and change cursor alone.",
+		Watch: func(w *watched) {
+			rest := map[string][]string{}
+			for name, values := range w.Request.Query {
+				if name != "cursor" {
+					rest[name] = values
+				}
+			}
+			query := w.Request.Path + fmt.Sprint(rest) // maps print in the order of their keys
+			if cursor := w.Request.Query.Get("cursor"); cursor != "" {
+				of, known := given[cursor]
+				// A cursor that was given before the recording began cannot be known.
+				w.Holds(!known || of == query, "parameters beside cursor", "those of the query that the cursor belongs to", "others")
+			}
+			for _, name := range []string{"nextCursor", "previousCursor"} {
+				if cursor := w.Object().Text(name); cursor != "" {
+					given[cursor] = query
+				}
+			}
+		},
+	}
+}
+
+// serverRules are the rules of package lint that no request of a client can break.
+var serverRules = []string{"list.", "error.", "config.", "resourcetype.", "schema.", "bulkresponse.", "resource.no-password", "resource.password-here", "resource.id-bulkid", "resource.meta-", "json.size"}
+
+// subjects tell which bodies a rule is about.
+var subjects = map[string][]string{"patch": {"PatchOp", "BulkRequest"}, "bulk": {"BulkRequest"}, "search": {"SearchRequest"}}
+
+// bodies makes a check of every rule of package lint that binds clients.
+func bodies() []check {
+	last := struct {
+		of     *conformance.Response
+		report lint.Report
+	}{}
+	judge := func(w *watched) lint.Report {
+		if last.of != w.Response { // every check asks for the same exchange in turn
+			last.of, last.report = w.Response, lint.Lint(sent(w), lint.Options{From: lint.Client, As: expected(w)})
+		}
+		return last.report
+	}
+	var out []check
+	for _, rule := range lint.Rules() {
+		if slices.ContainsFunc(serverRules, func(prefix string) bool { return strings.HasPrefix(rule.ID, prefix) }) {
+			continue
+		}
+		subject, _, _ := strings.Cut(rule.ID, ".")
+		level := rule.Level
+		if clause, _ := requirements.Lookup(rule.Requirement); clause.Role == requirements.Server && level == must {
+			level = interop // what binds servers makes a client no liar, but servers will refuse it
+		}
+		out = append(out, check{
+			ID: clientArea + "." + rule.ID, Title: "Sent by the client: " + rule.Title, Requirements: reqs(rule.Requirement), Level: level,
+			Why: "A server refuses what breaks the rule, or stores something other than was meant.", Fix: rule.Fix,
+			Watch: func(w *watched) {
+				if len(sent(w)) == 0 || !isJSON(w.Request.Header.Get("Content-Type")) {
+					return
+				}
+				report := judge(w)
+				if kinds := subjects[subject]; kinds != nil && !slices.Contains(kinds, report.Kind) {
+					return
+				}
+				w.Concerns()
+				for _, f := range report.Findings {
+					// A resource that replaces another may carry its id.
+					if f.Rule.ID == rule.ID && (rule.ID != "resource.client-id" || w.Request.Method == http.MethodPost) {
+						w.Holds(false, f.Path, f.Want, f.Got)
+					}
+				}
+			},
+		})
+	}
+	return out
+}
+
+// expected is what the body of a request has to be.
+func expected(w *watched) string {
+	switch {
+	case strings.HasSuffix(w.Request.Path, "/.search"):
+		return "SearchRequest"
+	case w.Request.Method == http.MethodPatch:
+		return "PatchOp"
+	case w.Request.Path == "/Bulk":
+		return "BulkRequest"
+	case w.Collection() == "Users":
+		return "User"
+	case w.Collection() == "Groups":
+		return "Group"
+	}
+	return ""
+}
+
+// line is what a person reads of an exchange while it happens.
+func line(x Exchange, status string) string {
+	query := ""
+	if x.Query != "" {
+		query = "?" + unescape(x.Query)
+	}
+	text := fmt.Sprintf("%s  %-6s %s%s  %d %s  %s", x.At.Format(time.TimeOnly), x.Method, x.Path, query, x.Status, status, time.Duration(x.Millis*float64(time.Millisecond)).Round(time.Millisecond))
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}

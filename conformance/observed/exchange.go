@@ -1,0 +1,245 @@
+package observed
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// An Exchange is a request and its answer, without secrets. Its JSON form is a line of a recording.
+type Exchange struct {
+	At     time.Time `json:"at"`
+	Millis float64   `json:"ms"`
+	Method string    `json:"method"`
+	// Path is relative to the base URL and escaped, Query as it was sent.
+	Path  string `json:"path"`
+	Query string `json:"query,omitempty"`
+
+	RequestHeader  http.Header `json:"requestHeader"`
+	RequestBody    string      `json:"requestBody,omitempty"`
+	Status         int         `json:"status"` // 0 when no answer came
+	ResponseHeader http.Header `json:"responseHeader,omitempty"`
+	ResponseBody   string      `json:"responseBody,omitempty"`
+	Err            string      `json:"error,omitempty"`
+
+	// What the texts above do not show any more.
+
+	// RequestSize and ResponseSize are the sizes of the bodies as they were sent, in bytes.
+	RequestSize  int64 `json:"requestSize,omitempty"`
+	ResponseSize int64 `json:"responseSize,omitempty"`
+	// Cut tells that a body was too large to be kept, so that bodies are not judged.
+	Cut bool `json:"cut,omitempty"`
+	// BrokenRequest and BrokenResponse tell that a body was not UTF-8.
+	BrokenRequest  bool `json:"requestNotUTF8,omitempty"`
+	BrokenResponse bool `json:"responseNotUTF8,omitempty"`
+	// Leak tells that the answer repeated a password or a token; it reads [redacted] now.
+	Leak bool `json:"leak,omitempty"`
+	// Secret tells that the address carried a password or a token.
+	Secret bool `json:"secretInAddress,omitempty"`
+}
+
+// recordingVersion is raised when the form of a recording changes in a way that readers have to know.
+const recordingVersion = 1
+
+// A Header is the first line of a recording.
+type Header struct {
+	Recording int    `json:"recording"` // the version of the form
+	Target    string `json:"target"`    // the base URL of the server
+}
+
+// A Writer writes a recording: a header and one exchange a line.
+type Writer struct{ e *json.Encoder }
+
+// NewWriter writes the header.
+func NewWriter(w io.Writer, target string) (*Writer, error) {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return &Writer{e}, e.Encode(Header{recordingVersion, target})
+}
+
+// Write adds an exchange.
+func (w *Writer) Write(x Exchange) error { return w.e.Encode(x) }
+
+// maxLine is the longest line of a recording that is read: two bodies with room for their escapes.
+const maxLine = 64 << 20
+
+// Read reads a recording. A last line that was not written to its end, as a killed proxy leaves it, is passed over.
+func Read(r io.Reader) (target string, exchanges []Exchange, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	var header Header
+	if !lines.Scan() {
+		return "", nil, errors.Join(lines.Err(), errors.New("the recording is empty"))
+	}
+	if json.Unmarshal(lines.Bytes(), &header) != nil || header.Recording == 0 {
+		return "", nil, errors.New("the first line is not the header of a recording")
+	}
+	if header.Recording != recordingVersion {
+		return "", nil, fmt.Errorf("the recording has version %d, this program reads version %d", header.Recording, recordingVersion)
+	}
+	var broken error
+	for n := 2; lines.Scan(); n++ {
+		if broken != nil {
+			return "", nil, broken
+		}
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var x Exchange
+		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
+			broken = fmt.Errorf("line %d is no exchange: %w", n, err)
+			continue
+		}
+		exchanges = append(exchanges, x)
+	}
+	return header.Target, exchanges, lines.Err()
+}
+
+// A capture is an exchange as it went over the wire, secrets and all. It never leaves the package.
+type capture struct {
+	at                  time.Time
+	took                time.Duration
+	method, path, query string
+	requestHeader       http.Header
+	request             []byte
+	requestSize         int64
+	status              int
+	responseHeader      http.Header
+	response            []byte
+	responseSize        int64
+	cut                 bool
+	err                 string
+}
+
+// minSecret is the length from which a secret is looked for in answers: a shorter one may occur by chance.
+const minSecret = 8
+
+// redact makes an Exchange of a capture. Secrets are what this and earlier requests have carried.
+func (c capture) redact(secrets []string) Exchange {
+	response, readable := plain(c.response, c.responseHeader)
+	x := Exchange{
+		RequestSize: c.requestSize, ResponseSize: c.responseSize, Cut: c.cut || !readable,
+		BrokenRequest: !utf8.Valid(c.request), BrokenResponse: readable && !utf8.Valid(response),
+	}
+	address := c.path + "?" + c.query
+	for _, s := range secrets {
+		if len(s) >= minSecret && !strings.Contains(unescape(address), s) {
+			x.Leak = x.Leak || bytes.Contains(response, []byte(s)) || inHeader(c.responseHeader, s)
+		}
+	}
+	if !readable {
+		response = nil
+	}
+	redactor := wirelog.NewRedactor(secrets...)
+	e := redactor.Exchange(wirelog.Exchange{
+		URL: (&url.URL{Path: "/", RawQuery: c.query}).String(), RequestHeader: c.requestHeader, RequestBody: string(c.request),
+		ResponseHeader: c.responseHeader, ResponseBody: string(response), Err: c.err,
+	})
+	_, query, _ := strings.Cut(e.URL, "?")
+	x.At, x.Millis, x.Method = c.at, float64(c.took)/float64(time.Millisecond), c.method
+	x.Path, x.Query = redactor.Text(c.path), withoutOperands(query)
+	x.Secret = x.Query != c.query || x.Path != c.path
+	x.RequestHeader, x.RequestBody, x.Status, x.ResponseHeader, x.ResponseBody, x.Err = e.RequestHeader, e.RequestBody, c.status, e.ResponseHeader, e.ResponseBody, e.Err
+	return x
+}
+
+// inOrder returns exchanges in the order in which they began.
+func inOrder(exchanges []Exchange) []Exchange {
+	return slices.SortedStableFunc(slices.Values(exchanges), func(a, b Exchange) int { return a.At.Compare(b.At) })
+}
+
+// maxSecrets bounds how many passwords of earlier requests are looked for: the latest ones.
+const maxSecrets = 100
+
+// secretsOf returns the credentials and passwords that a request carries.
+func secretsOf(c capture) []string {
+	var out []string
+	if _, value, found := strings.Cut(c.requestHeader.Get("Authorization"), " "); found {
+		out = append(out, value)
+	}
+	if object, err := scim.Decode(c.request); err == nil {
+		out = passwords(object, out)
+	}
+	return out
+}
+
+func passwords(v any, out []string) []string {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			out = passwords(item, out)
+		}
+	case *scim.Object:
+		secret := v.Text("password")
+		if strings.HasSuffix(strings.ToLower(v.Text("path")), "password") {
+			secret = v.Text("value")
+		}
+		if secret != "" {
+			out = append(out, secret)
+		}
+		for _, inner := range v.All() {
+			out = passwords(inner, out)
+		}
+	}
+	return out
+}
+
+func inHeader(h http.Header, secret string) bool {
+	for _, values := range h {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutOperands hides what a filter compares a password with.
+func withoutOperands(query string) string {
+	fields := strings.Split(query, "&")
+	for i, field := range fields {
+		name, value, _ := strings.Cut(field, "=")
+		if name == "filter" && strings.Contains(strings.ToLower(unescape(value)), "password") {
+			fields[i] = name + "=" + url.QueryEscape(wirelog.Redacted)
+		}
+	}
+	return strings.Join(fields, "&")
+}
+
+func unescape(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+// plain undoes the compression of an answer; false when it cannot.
+func plain(body []byte, h http.Header) ([]byte, bool) {
+	switch strings.ToLower(h.Get("Content-Encoding")) {
+	case "", "identity":
+		return body, true
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, len(body) == 0
+		}
+		out, err := io.ReadAll(io.LimitReader(z, maxPlain+1))
+		return out, err == nil && len(out) <= maxPlain
+	}
+	return nil, len(body) == 0
+}
+
+// maxPlain bounds what a compressed answer may grow to.
+const maxPlain = 16 << 20

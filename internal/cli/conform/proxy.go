@@ -1,0 +1,253 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/clientgrade"
+	"github.com/scimwright/scimwright/conformance/observed"
+)
+
+// sides chooses who is judged, and by what.
+type sides struct {
+	Side []string `help:"Whom to judge: server, client or both." enum:"server,client,both" default:"both"`
+	Only []string `help:"Only these checks: ids, areas, levels, clauses or sections, separated by commas." placeholder:"ID,..."`
+	Skip []string `help:"Not these; as with --only." placeholder:"ID,..."`
+}
+
+func (s sides) checks() ([]conformance.Check, error) {
+	var chosen []observed.Side
+	for _, side := range s.Side {
+		if side == "both" {
+			chosen = append(chosen, observed.Server, observed.Client)
+		} else {
+			chosen = append(chosen, observed.Side(side))
+		}
+	}
+	return conformance.Selection{Only: s.Only, Skip: s.Skip}.Apply(observed.Checks(chosen...))
+}
+
+type proxyCommand struct {
+	address
+	certificates
+	sides
+	outputs
+	printing
+	Listen  string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Record  string        `help:"File to record the exchanges in, one a line of JSON, for the command judge. It has no passwords and tokens, but people's data." type:"path" placeholder:"FILE"`
+	For     time.Duration `help:"Stop after this time. Defaults to Ctrl-C." placeholder:"DURATION"`
+	Max     int           `help:"Stop after so many exchanges." default:"10000"`
+	MaxBody int           `help:"How much of a body is kept and judged, in bytes. Larger ones pass unharmed." default:"1048576"`
+}
+
+// Run records until it is told to stop, then judges.
+func (c *proxyCommand) Run(in *invocation) error {
+	base, err := c.base()
+	if err != nil {
+		return err
+	}
+	selected, err := c.checks()
+	if err != nil {
+		return err
+	}
+	if c.Max < 1 || c.MaxBody < 1 || c.For < 0 {
+		return usage("--max and --max-body must be positive, --for must not be negative")
+	}
+	transport, err := c.transport()
+	if err != nil {
+		return err
+	}
+	transport.DisableCompression = true
+	files, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer closeAll(files)
+	ctx, stop := until(in.ctx, c.For)
+	defer stop()
+	recording, err := createRecording(c.Record)
+	if err != nil {
+		return err
+	}
+	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
+	recorder, err := observed.NewRecorder(base, observed.Options{Transport: transport, MaxBody: c.MaxBody, Each: tap.each})
+	if err != nil {
+		return usage("%v", err)
+	}
+	if err := tap.begin(recorder.Target()); err != nil {
+		return err
+	}
+	err = serve(ctx, c.Listen, recorder, func(address string) {
+		fmt.Fprintf(in.stderr, "Recording between http://%s (give this to the client as base URL) and %s. Ctrl-C ends it.\n", address, recorder.Target())
+	})
+	if err != nil {
+		return err
+	}
+	exchanges := recorder.Exchanges()
+	if err := tap.end(); err != nil {
+		return fmt.Errorf("the recording could not be written: %w", err)
+	}
+	return conclude(in, observed.Judge(recorder.Target(), exchanges, selected), files, c.printing)
+}
+
+// createRecording creates the file of a recording; nil when there is none. People's data in it is for its owner alone.
+func createRecording(path string) (*os.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, usage("--record cannot be written: %v", err)
+	}
+	return file, nil
+}
+
+// A tap gets every exchange: it shows it on a terminal and writes it into the recording.
+type tap struct {
+	in        *invocation
+	lines     bool
+	recording *os.File
+	writer    *observed.Writer
+	err       error
+	left      int
+	full      func()
+}
+
+func (t *tap) begin(target string) error {
+	if t.recording == nil {
+		return nil
+	}
+	var err error
+	t.writer, err = observed.NewWriter(t.recording, target)
+	return err
+}
+
+func (t *tap) each(x observed.Exchange) {
+	if t.lines {
+		fmt.Fprintln(t.in.stderr, x.Line())
+	}
+	if t.writer != nil && t.err == nil {
+		t.err = t.writer.Write(x)
+	}
+	if t.left--; t.left == 0 {
+		t.full()
+	}
+}
+
+func (t *tap) end() error {
+	if t.recording == nil {
+		return nil
+	}
+	return errors.Join(t.err, t.recording.Close())
+}
+
+// goodbye is how long requests under way may take when a server stops.
+const goodbye = 5 * time.Second
+
+// serve answers with the handler until ctx ends, then lets requests under way finish. Listening tells where it listens.
+func serve(ctx context.Context, address string, handler http.Handler, listening func(address string)) error {
+	listener, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", address)
+	if err != nil {
+		return usage("--listen: %v", err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	ctx, stopped := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	var served error
+	wait.Go(func() {
+		served = server.Serve(listener)
+		stopped()
+	})
+	listening(listener.Addr().String())
+	<-ctx.Done()
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if server.Shutdown(limit) != nil {
+		_ = server.Close() // somebody did not finish in time
+	}
+	wait.Wait()
+	if !errors.Is(served, http.ErrServerClosed) {
+		return served
+	}
+	return nil
+}
+
+// conclude writes the reports on what was observed and chooses the exit code.
+func conclude(in *invocation, result *conformance.Result, files []outputFile, p printing) error {
+	if err := errors.Join(writeAll(files, result), p.print(in, result, nil)); err != nil {
+		return err
+	}
+	if p.Format == "text" && !p.Quiet && result.Verdict != conformance.Untested {
+		for _, party := range []string{"server", "client", "outcome"} {
+			failed, warned, judged := tally(result, party)
+			if judged > 0 {
+				fmt.Fprintf(in.stdout, "%s: %d of %s with something to look at failed, %d warned\n", party, failed, plural(judged, "check"), warned)
+			}
+		}
+	}
+	return verdictCode(result.Verdict)
+}
+
+// party tells what a check of an observation is about: one of the two sides, or what came of it all.
+func party(c conformance.Check) string {
+	switch {
+	case c.Area() == clientgrade.Area:
+		return "outcome"
+	case observed.SideOf(c) == observed.Client:
+		return "client"
+	}
+	return "server"
+}
+
+func tally(result *conformance.Result, of string) (failed, warned, judged int) {
+	for _, c := range result.Checks {
+		if party(c.Check) != of || c.Outcome == conformance.Skip {
+			continue
+		}
+		judged++
+		switch c.Outcome {
+		case conformance.Fail:
+			failed++
+		case conformance.Warn:
+			warned++
+		}
+	}
+	return failed, warned, judged
+}
+
+type judgeCommand struct {
+	Recording string `arg:"" help:"Recording of the command proxy." type:"path"`
+	sides
+	outputs
+	printing
+}
+
+// Run judges a recording.
+func (c *judgeCommand) Run(in *invocation) error {
+	selected, err := c.checks()
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(c.Recording)
+	if err != nil {
+		return usage("the recording cannot be read: %v", err)
+	}
+	defer file.Close()
+	target, exchanges, err := observed.Read(file)
+	if err != nil {
+		return usage("%s: %v", c.Recording, err)
+	}
+	files, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer closeAll(files)
+	return conclude(in, observed.Judge(target, exchanges, selected), files, c.printing)
+}

@@ -1,0 +1,13 @@
+package memstore_test
+
+import (
+	"testing"
+
+	"github.com/scimwright/scimwright/scimserver"
+	"github.com/scimwright/scimwright/scimserver/memstore"
+	"github.com/scimwright/scimwright/scimserver/storetest"
+)
+
+func TestTheStoreKeepsTheContract(t *testing.T) {
+	storetest.Run(t, func(*testing.T) scimserver.Store { return memstore.New() })
+}
