@@ -36,13 +36,13 @@ var forest = &conformance.Fixture{
 		out := map[string]*conformance.Created{}
 		_, domain, _ := strings.Cut(t.UserName(""), "@")
 		for _, td := range oracleTypes(t) {
-			p := planter{t: t, td: td, model: modelled(td)}
+			p, model := planter{t: t, td: td}, modelled(td)
 			r := oracle.Rand(t.Seed(), "forest "+td.name)
-			habits := oracle.Habits(r, p.model, familiar...)
+			habits := oracle.Habits(r, model, familiar...)
 			for i := range td.trees() {
 				label := fmt.Sprintf("%s-%02d", []string{"Ash", "ash", "Beech", "BEECH", "Yew"}[r.IntN(5)], i)
 				values := map[string]any{}
-				for _, a := range p.model.Attributes {
+				for _, a := range model.Attributes {
 					if !a.Free() {
 						continue
 					}
@@ -125,10 +125,9 @@ func modelled(td typeDef) oracle.Type {
 // A planter creates objects of a type with made-up values. A target that refuses them gets the familiar ones only, and at last
 // none beyond what creation needs.
 type planter struct {
-	t     *T
-	td    typeDef
-	model oracle.Type
-	shy   int // how often the target has refused
+	t   *T
+	td  typeDef
+	shy int // how often the target has refused
 }
 
 func (p *planter) plant(ctx context.Context, label string, values map[string]any) *conformance.Created {

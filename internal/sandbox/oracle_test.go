@@ -22,7 +22,7 @@ func TestNothingMadeUpIsHeldAgainstTheReferenceServer(t *testing.T) {
 		r := oracleRun(t, h, seed+2, 1)
 		for _, c := range r.Checks {
 			require.Equal(t, conformance.Pass, c.Outcome, "seed %d: %s", seed+2, describe(c))
-			require.Equal(t, c.Check.Requests, c.Requests, "seed %d: %s: the number of requests does not depend on the seed", seed+2, c.Check.ID)
+			require.LessOrEqual(t, c.Requests, c.Check.Requests, "seed %d: %s: no seed asks more than the plan says", seed+2, c.Check.ID)
 		}
 		require.Empty(t, r.Leftovers)
 	}
@@ -32,7 +32,8 @@ func TestMoreRoundsAskMore(t *testing.T) {
 	r := oracleRun(t, newReferenceServer(t), 1, 3)
 	for _, c := range r.Checks {
 		require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
-		require.Equal(t, c.Check.Requests+2*c.Check.PerRound, c.Requests, c.Check.ID)
+		require.LessOrEqual(t, c.Requests, c.Check.Requests+2*c.Check.PerRound, c.Check.ID)
+		require.Greater(t, c.Requests, c.Check.Requests+c.Check.PerRound, c.Check.ID)
 	}
 }
 
