@@ -59,7 +59,7 @@ var badAnswers = map[string]http.HandlerFunc{
 	"JSON 10,000 deep":      saying(200, scim.MediaType, strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
 	"invalid UTF-8":         saying(200, scim.MediaType, "{\"schemas\":[\"\xff\xfe\"],\"id\":\"\xc3\x28\"}"),
 	"a redirect": func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, 302)
+		http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
 	},
 	"an endless redirect": func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
