@@ -134,8 +134,9 @@ var plainHTTP = []check{
 			t.SkipIf(res.Status == http.StatusMethodNotAllowed || res.Status == http.StatusNotImplemented, "the target does not support HEAD")
 			t.Expect("status of "+res.Name+", as of GET", whole.Status, res.Status)
 			t.Expect("media type of "+res.Name+", as of GET", whole.MediaType(), res.MediaType())
-			if length := res.Header.Get("Content-Length"); length != "" && whole.Header.Get("Content-Length") != "" {
-				t.Expect("Content-Length of "+res.Name+", as of GET", whole.Header.Get("Content-Length"), length)
+			// What rewrites bodies on their way may leave this to GET: worth knowing, and no more.
+			if length, want := res.Header.Get("Content-Length"), whole.Header.Get("Content-Length"); length != "" && want != "" && length != want {
+				t.Inform("Content-Length of "+res.Name+", as of GET", want, length)
 			}
 			t.About(absent)
 			t.Expect("status of "+absent.Name, http.StatusNotFound, absent.Status)

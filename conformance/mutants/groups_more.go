@@ -40,7 +40,6 @@ func groupApart(next http.Handler, r *http.Request) *reply {
 func prunedMembers(all bool) wrap {
 	return edit(patchGroup, func(o *scim.Object) {
 		list := o.Array("value")
-		isAbsent := func(v any) bool { m, _ := v.(*scim.Object); return strings.HasSuffix(m.Text("value"), "no-such-id") }
 		if !slices.ContainsFunc(list, isAbsent) {
 			return
 		}

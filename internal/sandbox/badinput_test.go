@@ -49,7 +49,7 @@ var badAnswers = map[string]http.HandlerFunc{
 	"401":                   saying(401, scim.MediaType, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401"}`),
 	"403 without a body":    saying(403, "text/plain", ""),
 	"500":                   saying(500, "text/plain", "boom"),
-	"204":                   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
+	"204":                   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 	"an empty object":       saying(200, scim.MediaType, `{}`),
 	"an empty list":         saying(200, scim.MediaType, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`),
 	"a list of oddities":    saying(200, scim.MediaType, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":7,"Resources":[null,1,"x",[],{},{"id":7,"meta":[]},{"id":"x","emails":{"value":1},"meta":{"created":1}}]}`),
@@ -59,9 +59,11 @@ var badAnswers = map[string]http.HandlerFunc{
 	"JSON 10,000 deep":      saying(200, scim.MediaType, strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
 	"invalid UTF-8":         saying(200, scim.MediaType, "{\"schemas\":[\"\xff\xfe\"],\"id\":\"\xc3\x28\"}"),
 	"a redirect": func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, 302)
+		http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
 	},
-	"an endless redirect":    func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 307) },
+	"an endless redirect": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+	},
 	"a Content-Length above": wire("HTTP/1.1 200 OK\r\nContent-Type: application/scim+json\r\nContent-Length: 9999\r\n\r\n{}"),
 	"a Content-Length below": wire("HTTP/1.1 200 OK\r\nContent-Type: application/scim+json\r\nContent-Length: 3\r\n\r\n{\"schemas\":[]}"),
 	"two Content-Lengths":    wire("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n{}"),
