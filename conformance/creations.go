@@ -111,6 +111,8 @@ func (s *session) settle(ledger *[]*Created, expected []prospect, req Request, r
 			s.note(s.journal.gone(p.entry))
 		case res.OK() && id != "":
 			s.own(ledger, p, id, res.Object())
+		case res.OK() && p.name == "" && req.Method == http.MethodPost && req.Path == p.collection:
+			s.leave(&Created{Collection: p.collection}, res.Name+" answered "+statusText(res.Status)+" to a body without a name, and told no id")
 		}
 	}
 	if req.Method == http.MethodDelete && (res.OK() || res.Status == http.StatusNotFound) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -90,7 +91,8 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.8-01", "RFC7644-3.8-02"), Level: must, Fixture: sample,
 		Why: "One byte that is not UTF-8, a byte order mark or a second value after the first stops strict parsers.", Fix: "Encode answers with a JSON library, as UTF-8 without a byte order mark; repair texts from other encodings when they are read.",
 		Watch: func(w *watched) {
-			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) {
+			// What OPTIONS answers is none of SCIM's messages.
+			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) || w.Request.Method == http.MethodOptions {
 				return
 			}
 			if w.Holds(utf8.Valid(w.Body), "encoding", "UTF-8", "bytes that are not UTF-8") &&
