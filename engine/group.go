@@ -42,7 +42,7 @@ func (r *run) group(ctx context.Context) error {
 		}
 	}
 	if in.Want == Absent && in.DeleteRemote {
-		if ok, err := r.guarded(ctx, plan.OpDelete); !ok {
+		if ok, err := r.guarded(ctx, RemoveGroup); !ok {
 			return err
 		}
 	}

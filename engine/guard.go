@@ -24,6 +24,12 @@ type Guard struct {
 
 const guardWindow = 24 * time.Hour
 
+// The operations that a guard holds back: State.LastOperation of what is held.
+const (
+	RemoveUser  = plan.OpDeactivate
+	RemoveGroup = plan.OpDelete
+)
+
 func (g Guard) active() bool { return g.Limit > 0 || g.Percent > 0 }
 
 // Allowed is how many of so many accounts may go within the window.

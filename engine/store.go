@@ -259,7 +259,7 @@ type Store interface {
 	// otherwise how many would lose theirs within the window: those that were let through and not approved, and those that are due
 	// or held back.
 	Remove(ctx context.Context, l lane.Lease, kind Kind, id string, now time.Time, g Guard) (many int, err error)
-	// Approve lets those through that Remove has held back (StatusHeld with the operation deactivate or delete), and makes them
+	// Approve lets those through that Remove has held back (StatusHeld with the operation RemoveUser or RemoveGroup), and makes them
 	// and the lane due. It returns ErrMoved, and changes nothing, unless they are as many as expected.
 	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 

@@ -300,7 +300,7 @@ func (r *run) user(ctx context.Context) error {
 		t.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
 	}
 	if t.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
-		if ok, err := r.guarded(ctx, plan.OpDeactivate); !ok {
+		if ok, err := r.guarded(ctx, RemoveUser); !ok {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -17,7 +16,7 @@ import (
 // those that were held back. The operation that a held one has is what it was held before.
 const leaving = `SELECT COUNT(*) FROM sync_state AS s
 	WHERE app_id = ? AND (remote_id <> '' OR tried = 1)
-	AND (next_at IS NOT NULL AND want IN ('inactive', 'absent') OR status = 'held' AND last_op IN ('` + string(plan.OpDeactivate) + `', '` + string(plan.OpDelete) + `'))
+	AND (next_at IS NOT NULL AND want IN ('inactive', 'absent') OR status = 'held' AND last_op IN ('` + string(engine.RemoveUser) + `', '` + string(engine.RemoveGroup) + `'))
 	AND NOT EXISTS (SELECT 1 FROM removal AS r WHERE r.app_id = s.app_id AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
 // Remove implements engine.Store.
@@ -58,7 +57,7 @@ func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id s
 func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected int) (n int, err error) {
 	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM sync_state WHERE app_id = ? AND status = 'held' AND last_op IN (?, ?)
-			ORDER BY kind DESC, principal_id`, app, string(plan.OpDeactivate), string(plan.OpDelete))
+			ORDER BY kind DESC, principal_id`, app, string(engine.RemoveUser), string(engine.RemoveGroup))
 		held, err := collect(rows, err, func(r *sql.Rows, p *principal) error { return r.Scan(&p.kind, &p.id) })
 		if err != nil {
 			return err

@@ -188,7 +188,7 @@ func appCollection() *docstore.Collection[App] {
 	return docstore.NewCollection("apps",
 		docstore.Index[App]{Name: AppByName, Values: func(a *App) []any { return []any{a.Name} }},
 		docstore.Index[App]{Name: AppByStatus, Values: func(a *App) []any { return []any{string(a.Status)} }},
-		docstore.Index[App]{Name: AppByPrefix, Multi: true, Values: func(a *App) []any {
+		docstore.Index[App]{Name: AppByPrefix, Version: filter.FoldVersion, Multi: true, Values: func(a *App) []any {
 			return []any{filter.Fold(a.Name), filter.Fold(a.Label)}
 		}},
 	)

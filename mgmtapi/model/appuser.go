@@ -157,13 +157,13 @@ func appUserCollection() *docstore.Collection[AppUser] {
 		docstore.Index[AppUser]{Name: AppUserByUser, Values: func(u *AppUser) []any { return []any{u.UserID} }},
 		docstore.Index[AppUser]{Name: AppUserByListedApp, Values: listed(func(u *AppUser) []any { return []any{u.AppID} })},
 		docstore.Index[AppUser]{Name: AppUserByListedUser, Values: listed(func(u *AppUser) []any { return []any{u.UserID} })},
-		docstore.Index[AppUser]{Name: AppUserByUserName, Unique: true, Values: listed(func(u *AppUser) []any {
+		docstore.Index[AppUser]{Name: AppUserByUserName, Version: filter.FoldVersion, Unique: true, Values: listed(func(u *AppUser) []any {
 			if !u.UniqueUserName || u.Blocked || u.UserName == "" {
 				return nil
 			}
 			return []any{AppUserNameKey(u.AppID, u.UserName)}
 		})},
-		docstore.Index[AppUser]{Name: AppUserByPrefix, Multi: true, Values: listed(func(u *AppUser) []any {
+		docstore.Index[AppUser]{Name: AppUserByPrefix, Version: filter.FoldVersion, Multi: true, Values: listed(func(u *AppUser) []any {
 			keys := []any{AppUserPrefixKey(u.AppID, u.UserName)}
 			for _, text := range u.Search {
 				keys = append(keys, AppUserPrefixKey(u.AppID, text))

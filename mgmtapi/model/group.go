@@ -54,13 +54,13 @@ const (
 
 func groupCollection() *docstore.Collection[Group] {
 	return docstore.NewCollection("groups",
-		docstore.Index[Group]{Name: GroupByUniqueName, Unique: true, Values: func(g *Group) []any {
+		docstore.Index[Group]{Name: GroupByUniqueName, Version: filter.FoldVersion, Unique: true, Values: func(g *Group) []any {
 			if g.Type != GroupService {
 				return nil
 			}
 			return []any{filter.Fold(g.Name())}
 		}},
-		docstore.Index[Group]{Name: GroupByName, Values: func(g *Group) []any { return []any{filter.Fold(g.Name())} }},
+		docstore.Index[Group]{Name: GroupByName, Version: filter.FoldVersion, Values: func(g *Group) []any { return []any{filter.Fold(g.Name())} }},
 		docstore.Index[Group]{Name: GroupByType, Values: func(g *Group) []any { return []any{string(g.Type)} }},
 	)
 }

@@ -130,8 +130,8 @@ func userCollection() *docstore.Collection[User] {
 		docstore.Index[User]{Name: UserByLogin, Unique: true, Values: func(u *User) []any { return []any{LoginKey(u.Login())} }},
 		docstore.Index[User]{Name: UserByShort, Values: func(u *User) []any { return []any{LoginKey(ShortLogin(u.Login()))} }},
 		docstore.Index[User]{Name: UserByStatus, Values: func(u *User) []any { return []any{string(u.Status)} }},
-		docstore.Index[User]{Name: UserByEmail, Values: folded("email")},
-		docstore.Index[User]{Name: UserByFirstName, Values: folded("firstName")},
-		docstore.Index[User]{Name: UserByLastName, Values: folded("lastName")},
+		docstore.Index[User]{Name: UserByEmail, Version: filter.FoldVersion, Values: folded("email")},
+		docstore.Index[User]{Name: UserByFirstName, Version: filter.FoldVersion, Values: folded("firstName")},
+		docstore.Index[User]{Name: UserByLastName, Version: filter.FoldVersion, Values: folded("lastName")},
 	)
 }
