@@ -3,14 +3,12 @@ package sandbox_test
 import (
 	"flag"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
-	"github.com/scimwright/scimwright/conformance/mutants"
 )
 
 // oracleSeeds is how many seeds the checks that make up their requests are tried with. Before a release it is 200 or more.
@@ -46,24 +44,4 @@ func oracleRun(t *testing.T, h http.Handler, seed uint64, rounds int) *conforman
 	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected, Seed: seed, OracleRounds: rounds})
 	require.NoError(t, err)
 	return r
-}
-
-// What these mutants break shows in no check that somebody has written by hand.
-func TestOnlyMadeUpRequestsFindTheirMutants(t *testing.T) {
-	others, err := conformance.Selection{Skip: []string{"oracle"}}.Apply(checks.All())
-	require.NoError(t, err)
-	for _, m := range mutants.All() {
-		if !strings.HasPrefix(m.ID, "oracle.") {
-			continue
-		}
-		t.Run(m.ID, func(t *testing.T) {
-			t.Parallel()
-			target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{m.Wrap(newReferenceServer(t))}}
-			r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: others})
-			require.NoError(t, err)
-			for _, c := range r.Checks {
-				require.False(t, noticed(c), "%s is found without made-up requests\n%s", m.Breaks, describe(c))
-			}
-		})
-	}
 }
