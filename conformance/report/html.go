@@ -122,11 +122,29 @@ func message(first string, header http.Header, body string) string {
 		return b.String()
 	}
 	var indented bytes.Buffer
-	if json.Indent(&indented, []byte(body), "", "  ") == nil {
+	if deepest(body) <= maxIndent && json.Indent(&indented, []byte(body), "", "  ") == nil {
 		body = indented.String()
 	}
 	b.WriteString("\n" + body)
 	return b.String()
+}
+
+// maxIndent is how deeply nested JSON is indented. Bodies of ten thousand levels, which the suite sends, would fill gigabytes.
+const maxIndent = 32
+
+// deepest is an upper bound of how many objects and arrays lie in each other.
+func deepest(body string) (most int) {
+	depth := 0
+	for i := range len(body) {
+		switch body[i] {
+		case '{', '[':
+			depth++
+			most = max(most, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return most
 }
 
 // search is the text by which a check is found, in lower case.
