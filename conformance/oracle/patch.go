@@ -93,8 +93,12 @@ func (op Operation) attributes() []*Attribute {
 	return out
 }
 
-// typedTwice tells whether two elements of the attribute have one type.
+// typedTwice tells whether two elements of the attribute have one type, where the type is something to choose: all members of
+// a group are users or groups.
 func (a Attribute) typedTwice(o *scim.Object) bool {
+	if a.sub("type") == nil {
+		return false
+	}
 	seen := map[string]bool{}
 	for _, e := range elements(a.Of(o)) {
 		kind, _ := member(object(e), "type").(string)

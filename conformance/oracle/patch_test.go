@@ -154,6 +154,15 @@ func TestTwoElementsOfOneTypeMayBeRefused(t *testing.T) {
 	}
 }
 
+func TestMembersOfOneTypeAreNoReasonToRefuse(t *testing.T) {
+	group := decoded(t, `{"members": [{"value": "a", "type": "User"}, {"value": "b", "type": "User"}]}`)
+	members := MembersOf()
+	ops := []Operation{{Op: "add", Attribute: &members, Spelled: "members", Value: stored(`[{"value": "c"}]`)}}
+	_, settled := Apply(group, ops)
+	require.True(t, settled)
+	require.False(t, Refusable(group, ops))
+}
+
 func TestDrawnOperationsObeyTheLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
