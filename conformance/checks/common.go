@@ -116,8 +116,12 @@ func element(o *scim.Object, attribute, sub, text string) *scim.Object {
 
 // texts returns the texts of an array of texts.
 func texts(o *scim.Object, name string) []string {
-	var out []string
-	for _, v := range o.Array(name) {
+	list := o.Array(name)
+	if list == nil {
+		return nil
+	}
+	out := []string{}
+	for _, v := range list {
 		if s, ok := v.(string); ok {
 			out = append(out, s)
 		}

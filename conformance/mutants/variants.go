@@ -132,6 +132,15 @@ func Variants() []Variant {
 				o.Delete("Resources")
 			}
 		})},
+		{"one-of-a-type", "two elements of one type in a list of a user answer 400", func(next http.Handler) http.Handler {
+			twice := func(o *scim.Object) bool { return typedTwice(o) || anyOp(typedTwice)(o) }
+			return refuse(either(createUser, putUser, patchUser), twice, func() *reply { return failure(400, scim.InvalidValue) })(next)
+		}},
+		{"roles-without-types", "the schema has an empty list of types for roles, as in RFC 7643 section 8.7.1, and a role with a type answers 400", func(next http.Handler) http.Handler {
+			typed := func(o *scim.Object) bool { return typedRole(o) || anyOp(typedRole)(o) }
+			return refuse(either(createUser, putUser, patchUser), typed, func() *reply { return failure(400, scim.InvalidValue) })(
+				afterEach(either(listSchemas, on("GET", "Schemas", true)), untypedRoles)(next))
+		}},
 		{"plain-json", "answers are typed application/json", after(everything, func(_ *http.Request, rep *reply) {
 			if len(rep.body) > 0 {
 				rep.header.Set("Content-Type", "application/json")
@@ -236,6 +245,59 @@ func undeclared(names ...string) wrap {
 			next = layer(next)
 		}
 		return next
+	}
+}
+
+// typedTwice tells whether a list in a body, or in a value of an operation, has two elements of one type.
+func typedTwice(o *scim.Object) bool {
+	for _, v := range o.All() {
+		if inner, ok := v.(*scim.Object); ok && typedTwice(inner) {
+			return true
+		}
+		list, _ := v.([]any)
+		seen := map[string]bool{}
+		for _, e := range list {
+			element, _ := e.(*scim.Object)
+			kind := ""
+			if element != nil {
+				kind = strings.ToLower(element.Text("type"))
+			}
+			if kind != "" && seen[kind] {
+				return true
+			}
+			seen[kind] = true
+		}
+	}
+	return false
+}
+
+// typedRole tells whether a body, or an operation, gives a role a type.
+func typedRole(o *scim.Object) bool {
+	roles := slices.Concat(o.Array("roles"), o.Complex("value").Array("roles"))
+	if path := strings.ToLower(o.Text("path")); strings.HasPrefix(strings.TrimPrefix(path, strings.ToLower(scim.UserSchema)+":"), "roles") {
+		if strings.HasSuffix(path, ".type") {
+			return true
+		}
+		roles = append(roles, o.Array("value")...)
+	}
+	return slices.ContainsFunc(roles, func(v any) bool {
+		role, ok := v.(*scim.Object)
+		return ok && role.Text("type") != ""
+	})
+}
+
+// untypedRoles says in the schema of users that roles have no types.
+func untypedRoles(o *scim.Object) {
+	for _, a := range o.Array("attributes") {
+		attribute, ok := a.(*scim.Object)
+		if !ok || !scim.EqualName(attribute.Text("name"), "roles") {
+			continue
+		}
+		for _, s := range attribute.Array("subAttributes") {
+			if sub, ok := s.(*scim.Object); ok && scim.EqualName(sub.Text("name"), "type") {
+				sub.Set("canonicalValues", []any{})
+			}
+		}
 	}
 }
 

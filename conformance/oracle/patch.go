@@ -3,6 +3,7 @@ package oracle
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/scim"
 )
@@ -66,6 +67,47 @@ func Apply(o *scim.Object, operations []Operation) (result *scim.Object, settled
 		}
 	}
 	return result, true
+}
+
+// Refusable tells whether a target may refuse operations although they can be applied, because one of them leaves a list with
+// two elements of one type. No sentence forbids them, and there are targets that have one element of each type.
+func Refusable(o *scim.Object, operations []Operation) bool {
+	for i, op := range operations {
+		after, settled := Apply(o, operations[:i+1])
+		if settled && slices.ContainsFunc(op.attributes(), func(a *Attribute) bool { return a.typedTwice(after) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// attributes are those that the operation changes.
+func (op Operation) attributes() []*Attribute {
+	if op.Attribute != nil {
+		return []*Attribute{op.Attribute}
+	}
+	var out []*Attribute
+	for _, part := range op.Parts {
+		out = append(out, part.Attribute)
+	}
+	return out
+}
+
+// typedTwice tells whether two elements of the attribute have one type, where the type is something to choose: all members of
+// a group are users or groups.
+func (a Attribute) typedTwice(o *scim.Object) bool {
+	if a.sub("type") == nil {
+		return false
+	}
+	seen := map[string]bool{}
+	for _, e := range elements(a.Of(o)) {
+		kind, _ := member(object(e), "type").(string)
+		if kind = strings.ToLower(kind); kind != "" && seen[kind] {
+			return true
+		}
+		seen[kind] = true
+	}
+	return false
 }
 
 func (op Operation) apply(o *scim.Object) (settled bool) {

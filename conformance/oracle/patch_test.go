@@ -128,6 +128,41 @@ func TestWhatTheRFCLeavesOpenIsNotForetold(t *testing.T) {
 	require.False(t, settled, "what is left of a complex attribute without parts")
 }
 
+func TestTwoElementsOfOneTypeMayBeRefused(t *testing.T) {
+	p := changeable()
+	home := `{"type": "home", "value": "h@x.test"}`
+	for name, tt := range map[string]struct {
+		start string // emails before
+		ops   []Operation
+		want  bool
+	}{
+		"a list with two":                 {`[]`, []Operation{at(p, "replace", "emails", stored(`[`+home+`, {"type": "HOME", "value": "i@x.test"}]`))}, true},
+		"one that joins another":          {`[` + home + `]`, []Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`))}, true},
+		"two that are gone at the end":    {`[` + home + `]`, []Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`)), at(p, "remove", "emails", nil)}, true},
+		"a list in a value without path":  {`[]`, []Operation{{Op: "replace", Parts: []Part{{p.attribute("emails"), stored(`[` + home + `, {"type": "home", "value": "i@x.test"}]`)}}}}, true},
+		"two types":                       {`[` + home + `]`, []Operation{at(p, "add", "emails", stored(`[{"type": "work", "value": "i@x.test"}]`))}, false},
+		"elements without a type":         {`[]`, []Operation{at(p, "replace", "emails", stored(`[{"value": "h@x.test"}, {"value": "i@x.test"}]`))}, false},
+		"a single value next to two of a": {`[` + home + `, {"type": "home", "value": "i@x.test"}]`, []Operation{at(p, "replace", "title", "x")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := decoded(t, ada)
+			p.attribute("emails").set(o, stored(tt.start))
+			_, settled := Apply(o, tt.ops)
+			require.True(t, settled)
+			require.Equal(t, tt.want, Refusable(o, tt.ops))
+		})
+	}
+}
+
+func TestMembersOfOneTypeAreNoReasonToRefuse(t *testing.T) {
+	group := decoded(t, `{"members": [{"value": "a", "type": "User"}, {"value": "b", "type": "User"}]}`)
+	members := MembersOf()
+	ops := []Operation{{Op: "add", Attribute: &members, Spelled: "members", Value: stored(`[{"value": "c"}]`)}}
+	_, settled := Apply(group, ops)
+	require.True(t, settled)
+	require.False(t, Refusable(group, ops))
+}
+
 func TestDrawnOperationsObeyTheLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")

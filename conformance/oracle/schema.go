@@ -35,7 +35,7 @@ type Attribute struct {
 	Mutability      string
 	Returned        string
 	Uniqueness      string
-	Canonical       []string
+	Canonical       []string // empty and not nil when the schema says that there are none
 	// Optional tells that the target has been seen to leave the attribute absent where no value was sent. Where it has not, it
 	// may have a default of its own, and what removing a value leads to is not known.
 	Optional bool
@@ -145,6 +145,9 @@ func (a Attribute) Free() bool {
 	}
 	if slices.ContainsFunc(ruled, func(name string) bool { return scim.EqualName(name, a.Name) }) {
 		return false
+	}
+	if scim.EqualName(a.Name, "type") && a.Canonical != nil && len(a.Canonical) == 0 {
+		return false // RFC 7643 section 8.7.1 has an empty list for the types of roles, and some servers then take none
 	}
 	switch a.Kind {
 	case "string", "boolean", "integer", "decimal", "dateTime":

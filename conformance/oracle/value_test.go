@@ -23,7 +23,8 @@ func TestOnlyWhatAClientMayChooseIsFree(t *testing.T) {
 		"read-only": func(a *Attribute) { a.Mutability = "readOnly" }, "immutable": func(a *Attribute) { a.Mutability = "immutable" },
 		"never shown": func(a *Attribute) { a.Returned = "never" }, "on request": func(a *Attribute) { a.Returned = "request" },
 		"unique": func(a *Attribute) { a.Uniqueness = "server" }, "a reference": func(a *Attribute) { a.Kind = "reference" },
-		"ruled": func(a *Attribute) { a.Name = "locale" }, "complex without parts": func(a *Attribute) { a.Kind = "complex" },
+		"ruled": func(a *Attribute) { a.Name = "locale" }, "a type where the schema names none": func(a *Attribute) { a.Name, a.Canonical = "type", []string{} },
+		"complex without parts": func(a *Attribute) { a.Kind = "complex" },
 	} {
 		a := *p.attribute("title")
 		spoil(&a)
