@@ -37,7 +37,7 @@ var provedElsewhere = map[string]string{"auth.tls": "TestATargetThatIsReachedWit
 
 // mutantsPerRace is of how many mutants one is run with the race detector, which makes a run ten times as long: what the suite
 // and the server do at the same time is the same for all of them.
-const mutantsPerRace = 12
+const mutantsPerRace = 40
 
 // The control finds nothing, nothing permitted is blamed, every mutant is noticed and every check notices one.
 // docs/kill-matrix.md shows what came out.
