@@ -34,7 +34,7 @@ type Observed struct {
 func Observe(base string, checks []Check, traffic []Observed) *Result {
 	base = strings.TrimRight(base, "/")
 	traffic = slices.Clone(traffic)
-	result := &Result{Target: base, Run: "observed", Requests: len(traffic), Verdict: Clean}
+	result := &Result{Target: base, Run: observedRun, Requests: len(traffic), Verdict: Clean}
 	caps := &Capabilities{}
 	responses := make([]*Response, len(traffic))
 	v := &veil{run: nobody, seen: map[string]bool{}, filters: map[string]string{}}
@@ -81,6 +81,12 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	}
 	return result
 }
+
+// observedRun stands for the marker of a run in a result of [Observe].
+const observedRun = "observed"
+
+// Observed tells that the result is about traffic that others have held: there is no run to repeat, and no seed.
+func (r *Result) Observed() bool { return r.Run == observedRun }
 
 // nobody is a marker that no resource carries.
 const nobody = "\x00"

@@ -276,6 +276,19 @@ func TestReportsMaskPeople(t *testing.T) {
 	require.Equal(t, conformance.Fail, outcome(r, "client.resource.boolean"))
 }
 
+func TestReportsOnTrafficSpeakOfNoRun(t *testing.T) {
+	r := observed.Judge("https://example.com", talk{}.say("GET", filtered(`userName eq ann`), "", 400, ""), observed.Checks(observed.Client))
+	require.Equal(t, conformance.Findings, r.Verdict)
+	for _, name := range []string{"text", "markdown", "html"} {
+		form, _ := report.WriterNamed(name)
+		var out bytes.Buffer
+		require.NoError(t, form.Write(&out, r, "v1"))
+		for _, alien := range []string{"run with", "run observed", "seed: 0", "seed 0", "<dt>Seed</dt>"} {
+			require.False(t, strings.Contains(out.String(), alien), "%s: %s", name, alien)
+		}
+	}
+}
+
 func TestReportsMaskPeopleWhereNoQuotationMarksAre(t *testing.T) {
 	detail := func(text string) string {
 		return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":400,"detail":"` + text + `"}`
