@@ -242,6 +242,29 @@ func TestTheCredentialsOfTheWeightiestSourceAreSent(t *testing.T) {
 	require.Contains(t, stderr, "more than one kind")
 }
 
+func TestAJournalThatHasNoPlaceIsSaidBeforeAnythingIsSent(t *testing.T) {
+	d, url := newDesk(t, "")
+	for name, path := range map[string]string{
+		"a file that is there":    write(t, "old.journal", "mine"),
+		"a directory that is not": filepath.Join(t.TempDir(), "none", "new.journal"),
+	} {
+		code, stdout, stderr := execute(t, "run", url, "--journal", path)
+		require.Equal(t, ExitUsage, code, name)
+		require.Empty(t, stdout, name)
+		require.Equal(t, 1, strings.Count(stderr, "journal cannot be written"), stderr)
+	}
+	require.Zero(t, d.asked())
+}
+
+func TestAllProfilesIncludeTheChecksOfTheRFCs(t *testing.T) {
+	_, all, _ := execute(t, "list", "--profile", "all")
+	_, listed, _ := execute(t, "list", "--profile", "rfc,okta")
+	for _, id := range []string{"filter.eq", "okta."} {
+		require.Contains(t, all, id)
+		require.Contains(t, listed, id)
+	}
+}
+
 func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 	d, url := newDesk(t, "")
 	for name, tt := range map[string]struct {
