@@ -92,6 +92,21 @@ func (j *journal) write(line journalLine) error {
 	return j.append(line)
 }
 
+// probe tells before anything is sent whether the journal can come into being.
+func (j *journal) probe() error {
+	if j.path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = errors.Join(file.Close(), os.Remove(j.path))
+	}
+	if err != nil {
+		return &UsageError{Problem: fmt.Sprintf("the journal cannot be written, it must be a new file in a directory that is there: %v", err)}
+	}
+	return nil
+}
+
 func (j *journal) append(line journalLine) error {
 	data, err := json.Marshal(line)
 	if err != nil {

@@ -1,10 +1,8 @@
 package conformance
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,10 +34,10 @@ type Observed struct {
 func Observe(base string, checks []Check, traffic []Observed) *Result {
 	base = strings.TrimRight(base, "/")
 	traffic = slices.Clone(traffic)
-	result := &Result{Target: base, Run: "observed", Requests: len(traffic), Verdict: Clean}
+	result := &Result{Target: base, Run: observedRun, Requests: len(traffic), Verdict: Clean}
 	caps := &Capabilities{}
 	responses := make([]*Response, len(traffic))
-	v := &veil{run: nobody, seen: map[string]bool{}}
+	v := &veil{run: nobody, seen: map[string]bool{}, filters: map[string]string{}}
 	for i := range traffic {
 		o := &traffic[i]
 		masked := *o.Exchange // the caller's own stays readable
@@ -56,8 +54,9 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 		}
 	}
 	for i, o := range traffic {
-		v.coverSent(o)
+		own := v.coverSent(o)
 		v.cover(o.Exchange, o.Request.Path, responses[i].Body)
+		coverTalk(o, own)
 		result.Traffic = append(result.Traffic, Sent{Exchange: o.Exchange})
 	}
 	concerned := 0
@@ -82,6 +81,12 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	}
 	return result
 }
+
+// observedRun stands for the marker of a run in a result of [Observe].
+const observedRun = "observed"
+
+// Observed tells that the result is about traffic that others have held: there is no run to repeat, and no seed.
+func (r *Result) Observed() bool { return r.Run == observedRun }
 
 // nobody is a marker that no resource carries.
 const nobody = "\x00"
@@ -111,20 +116,13 @@ var requestWords = []string{"op", "path", "method", "bulkid", "status", "scimtyp
 // operand is a text within a filter.
 var operand = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// coverSent hides values in the request of an exchange.
-func (v *veil) coverSent(o Observed) {
+// coverSent hides values in the request of an exchange and returns them.
+func (v *veil) coverSent(o Observed) map[string]bool {
 	e := o.Exchange
-	if u, err := url.Parse(e.URL); err == nil && u.Query().Has("filter") {
-		query := u.Query()
-		query.Set("filter", operand.ReplaceAllStringFunc(query.Get("filter"), func(text string) string {
-			var value string
-			if json.Unmarshal([]byte(text), &value) == nil && value != "" {
-				v.seen[value] = true
-			}
-			return `"` + Masked + `"`
-		}))
-		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
-		e.URL = u.String()
+	hidden := map[string]bool{}
+	e.URL = v.coverQuery(e.URL, hidden)
+	for value := range hidden {
+		v.seen[value] = true
 	}
 	body, _ := o.Request.Body.([]byte)
 	object, err := scim.Decode(body)
@@ -132,14 +130,14 @@ func (v *veil) coverSent(o Observed) {
 		if len(body) > 0 {
 			e.RequestBody = fmt.Sprintf("%s: %d bytes that are no JSON object", Masked, len(body))
 		}
-		return
+		return hidden
 	}
-	hidden := map[string]bool{}
 	collectSent("", object, hidden)
 	for value := range hidden {
 		v.seen[value] = true
 	}
 	e.RequestBody = hideStrings(e.RequestBody, hidden)
+	return hidden
 }
 
 // collectSent is collect for bodies that clients send, with the messages that travel in them.

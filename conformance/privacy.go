@@ -20,9 +20,10 @@ const Masked = "[masked]"
 // of the tenant as well. Resources that carry the marker of the run are the suite's own and stay readable; of all others only
 // the structure is kept. Secrets are a matter of package wirelog; the passwords that checks make up are handed to it here.
 type veil struct {
-	run       string          // the marker
-	seen      map[string]bool // values of foreign resources, hidden in the texts of findings too
-	passwords []string        // that the suite has sent, in every way of writing them
+	run       string            // the marker
+	seen      map[string]bool   // values of foreign resources, hidden in the texts of findings too
+	filters   map[string]string // of observed requests, with what they are shown as; nil when the suite sends the requests
+	passwords []string          // that the suite has sent, in every way of writing them
 }
 
 // structural are the members whose values say nothing about a person. Everything else of a foreign resource is hidden.
@@ -65,10 +66,8 @@ const minHidden = 6
 
 // cover hides foreign values in the answer of an exchange. Body is the whole answer, of which the exchange holds an excerpt.
 func (v *veil) cover(e *wirelog.Exchange, path string, body []byte) {
-	for _, prefix := range descriptive {
-		if path == prefix || strings.HasPrefix(path, prefix+"/") {
-			return
-		}
+	if descriptivePath(path) {
+		return
 	}
 	object, err := scim.Decode(body)
 	if err != nil {
@@ -83,6 +82,10 @@ func (v *veil) cover(e *wirelog.Exchange, path string, body []byte) {
 		v.seen[value] = true
 	}
 	e.ResponseBody = hideStrings(e.ResponseBody, hidden)
+}
+
+func descriptivePath(path string) bool {
+	return slices.ContainsFunc(descriptive, func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") })
 }
 
 // resources collects the values to hide from an answer: of the resources in a list or a bulk response, else of the one it is.
@@ -177,6 +180,12 @@ func hideStrings(text string, hidden map[string]bool) string {
 // text hides what was seen of others in a text of the suite: a finding, a note, a reason.
 func (v *veil) text(s string) string {
 	s = v.withoutPasswords(s)
+	if v.filters != nil { // all people in it are others
+		for _, filter := range longestFirst(v.filters) {
+			s = strings.ReplaceAll(s, filter, v.filters[filter])
+		}
+		s = coverAddresses(s)
+	}
 	if len(v.seen) == 0 {
 		return s
 	}

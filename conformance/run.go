@@ -100,7 +100,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Run tests the target and returns what it found. A target that cannot be tested is a result with the verdict [Untested],
-// not an error. The error is a [*UsageError] or a [*ConsentError] when the run was asked for in a way that cannot work, and
+// not an error. The error is a [*UsageError] or a [*ConsentError] when the run was asked for in a way that cannot work (a journal that cannot be created included), and
 // something else when the journal could not be written; a result then comes with it.
 //
 // When ctx ends, the run stops, removes what it created and returns a result that says so.
@@ -108,6 +108,9 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	opts = opts.withDefaults()
 	s, err := newSession(target, opts)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.journal.probe(); err != nil {
 		return nil, err
 	}
 	result := &Result{Target: s.base.String(), Run: s.run, Seed: opts.Seed, Started: opts.Now()}

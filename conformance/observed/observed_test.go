@@ -276,6 +276,43 @@ func TestReportsMaskPeople(t *testing.T) {
 	require.Equal(t, conformance.Fail, outcome(r, "client.resource.boolean"))
 }
 
+func TestReportsOnTrafficSpeakOfNoRun(t *testing.T) {
+	r := observed.Judge("https://example.com", talk{}.say("GET", filtered(`userName eq ann`), "", 400, ""), observed.Checks(observed.Client))
+	require.Equal(t, conformance.Findings, r.Verdict)
+	for _, name := range []string{"text", "markdown", "html"} {
+		form, _ := report.WriterNamed(name)
+		var out bytes.Buffer
+		require.NoError(t, form.Write(&out, r, "v1"))
+		for _, alien := range []string{"run with", "run observed", "seed: 0", "seed 0", "<dt>Seed</dt>"} {
+			require.False(t, strings.Contains(out.String(), alien), "%s: %s", name, alien)
+		}
+	}
+}
+
+func TestReportsMaskPeopleWhereNoQuotationMarksAre(t *testing.T) {
+	detail := func(text string) string {
+		return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":400,"detail":"` + text + `"}`
+	}
+	exchanges := []observed.Exchange{
+		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`userName eq zed@secret.test`), Status: 400, ResponseHeader: json200, ResponseBody: detail("bad filter userName eq zed@secret.test")},
+		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`name.familyName eq Quill Marten and active eq true or title co Qx`), Status: 400, ResponseHeader: json200, ResponseBody: detail("Quill Marten is not quoted")},
+		{At: start, Method: "GET", Path: "/Users/yan@secret.test", Status: 404, ResponseHeader: http.Header{"Content-Type": {scim.MediaType}, "X-Who": {"xi@secret.test"}}, ResponseBody: detail("no such user: yan@secret.test")},
+		{At: start, Method: "GET", Path: "/Users", Query: "filter=userName+eq+Wanda;x", Status: 400, ResponseHeader: json200, ResponseBody: detail("no")},
+		{At: start, Method: "PATCH", Path: "/Users/1", RequestHeader: json200, RequestBody: `{"Operations":[{"op":"remove","path":"emails[value eq \"uma@secret.test\"]"}]}`, Status: 204},
+	}
+	r := observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server, observed.Client))
+	require.Equal(t, conformance.Fail, outcome(r, "client.filter"))
+	for _, form := range report.Writers() {
+		var out bytes.Buffer
+		require.NoError(t, form.Write(&out, r, "v1"))
+		for _, private := range []string{"secret.test", "Quill", "Marten", "Qx", "Wanda"} {
+			require.False(t, strings.Contains(out.String(), private), "%s: %s", form.Name, private)
+		}
+	}
+	require.Contains(t, r.Traffic[1].Exchange.URL, "active%20eq%20true", "what is nobody's stays readable")
+	require.Equal(t, "xi@secret.test", exchanges[2].ResponseHeader.Get("X-Who"), "the recording keeps them")
+}
+
 var (
 	start   = time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
 	json200 = http.Header{"Content-Type": {scim.MediaType}}

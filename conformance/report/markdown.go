@@ -19,7 +19,11 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	b := bufio.NewWriter(w)
 	p := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	p("## SCIM conformance: %s\n", verdictWords[d.Verdict])
-	p("Target %s, %s, %s, seed %d, %s.", code(d.Target), plural(len(d.Checks), "check"), plural(d.Requests, "request"), d.Seed, d.Started.Format("2006-01-02 15:04 MST"))
+	seed := ""
+	if !r.Observed() {
+		seed = fmt.Sprintf("seed %d, ", d.Seed)
+	}
+	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(d.Checks), "check"), plural(d.Requests, "request"), seed, d.Started.Format("2006-01-02 15:04 MST"))
 	if d.Reason != "" {
 		p("\n> %s.", markdownText(d.Reason))
 	}

@@ -27,7 +27,11 @@ type TextOptions struct {
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: opts.Color}
 	p.line("SCIM conformance of %s", r.Target)
-	p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
+	if r.Observed() {
+		p.line("observed exchanges: %d, checks: %d, time: %s", r.Requests, len(r.Checks), r.Duration.Round(time.Millisecond))
+	} else {
+		p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
+	}
 	p.line("")
 	if len(r.Checks) > 0 {
 		p.summary(r)
@@ -260,6 +264,8 @@ func (p *printer) verdict(r *conformance.Result) {
 		}
 		switch c := first(r); {
 		case c.ID == "":
+		case r.Observed():
+			p.line("Next: explain %s tells more about the first of them.", c.ID)
 		case len(c.Requirements) == 0: // a step of a client's conversation, which is held as a whole
 			p.line("Next: explain %s tells more about the first of them; run with --profile %s repeats the conversation.", c.ID, c.Area())
 		default:

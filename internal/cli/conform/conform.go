@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,7 +49,7 @@ type commands struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Config      string           `help:"YAML or JSON file with flags by their long names. The command line and the environment outweigh it." type:"path" placeholder:"FILE"`
-	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
+	VersionFlag kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 }
 
 // invocation is what every command gets besides its own flags.
@@ -86,6 +87,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
+	preferCredentials(parsed)
 	err = parsed.Run(&invocation{ctx: ctx, program: program, stdin: os.Stdin, stdout: stdout, stderr: stderr})
 	var code exitCode
 	var usage *conformance.UsageError
@@ -106,7 +108,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 // parse reads the arguments. Done is the exit code when that already answered them, as --help does.
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
-		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"),
+		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(),
 		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
 			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "mocks": mockNames()},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
@@ -121,6 +123,23 @@ func parse(cmds *commands, program string, args []string, stdout, stderr io.Writ
 	}
 	parsed, err = parser.Parse(args)
 	return parsed, done, err
+}
+
+// withoutEmptyVariables lets an empty variable say nothing: CI systems set one for a secret that is not there, and it must not
+// outweigh the configuration file.
+func withoutEmptyVariables() kong.Option {
+	return kong.PostBuild(func(k *kong.Kong) error {
+		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
+			if flag, ok := node.(*kong.Flag); ok {
+				flag.Tag.Envs = slices.DeleteFunc(slices.Clone(flag.Tag.Envs), func(name string) bool {
+					value, set := os.LookupEnv(name)
+					return set && value == ""
+				})
+				flag.Envs = flag.Tag.Envs
+			}
+			return next(nil)
+		})
+	})
 }
 
 // isTerminal tells whether a person is looking.

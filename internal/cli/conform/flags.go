@@ -36,7 +36,7 @@ type selection struct {
 	Only    []string `help:"Only these: ids, areas, levels, clauses or sections such as RFC7644-3.5.2, separated by commas." placeholder:"ID,..."`
 	Skip    []string `help:"Not these; as with --only." placeholder:"ID,..."`
 	Level   string   `help:"Weakest level that is checked: must, should, interop or may." default:"may"`
-	Profile []string `help:"Clients whose provisioning is tried: ${profiles}; rfc stands for the checks of the RFCs. Without rfc, only the clients." placeholder:"CLIENT,..." default:"rfc"`
+	Profile []string `help:"Clients whose provisioning is tried: ${profiles}; rfc stands for the checks of the RFCs, all for these and every client. Without either, only the clients." placeholder:"CLIENT,..." default:"rfc"`
 }
 
 // rfc is the profile that stands for the checks themselves.
@@ -51,6 +51,7 @@ func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) 
 			withChecks = true
 			continue
 		}
+		withChecks = withChecks || strings.EqualFold(id, "all")
 		p, err := profileNamed(id)
 		if err != nil {
 			return nil, nil, err

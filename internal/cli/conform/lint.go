@@ -22,7 +22,7 @@ type lintCommand struct {
 	From    string   `help:"Who sent them, client or server: some rules bind one side only." enum:"client,server,either" default:"either"`
 	Schema  []string `help:"Schema documents of attributes beyond User, Group and the enterprise extension: one, or the answer of /Schemas." type:"path" placeholder:"FILE,..."`
 	Partial bool     `help:"Attributes may be missing, as in answers to requests that chose some."`
-	AsJSON  bool     `name:"json" help:"Print the findings as JSON."`
+	AsJSON  bool     `name:"json" env:"SCIM_CONFORMANCE_LINT_JSON" help:"Print the findings as JSON."`
 	Quiet   bool     `short:"q" help:"Print findings that fail or warn only."`
 }
 

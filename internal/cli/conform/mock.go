@@ -20,9 +20,9 @@ type mockCommand struct {
 	printing
 	Scenario   string        `help:"What the client is asked to do: ${scenarios}, or a YAML or JSON file; docs/conformance.md describes it." default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
 	Quirk      []string      `help:"Have the server deviate; may be repeated." placeholder:"NAME[=ARG]" sep:"none"`
-	Profile    []string      `help:"Quirks that occur together: ${mocks}." placeholder:"NAME,..."`
+	Profile    []string      `help:"Quirks that occur together: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
 	Listen     string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Token      string        `help:"Bearer token that the client has to send. Random when unset." placeholder:"TOKEN"`
+	Token      string        `help:"Bearer token that the client has to send. Random when unset." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
 	Record     string        `help:"File to record the exchanges in, for the command judge." type:"path" placeholder:"FILE"`
 	For        time.Duration `help:"Stop after this time. Defaults to Ctrl-C." placeholder:"DURATION"`
 	Max        int           `help:"Stop after so many exchanges." default:"10000"`

@@ -193,6 +193,78 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Equal(t, "12", d.heads[0].Get("X-One")+d.heads[0].Get("X-Two"))
 }
 
+func TestVariablesOfOneCommandAreNotReadByAnother(t *testing.T) {
+	for name, value := range map[string]string{"SCIM_CONFORMANCE_VERSION": "1", "SCIM_CONFORMANCE_PROFILE": "okta", "SCIM_CONFORMANCE_JSON": "report.json", "SCIM_CONFORMANCE_TOKEN": "x"} {
+		t.Setenv(name, value)
+	}
+	code, stdout, stderr := execute(t, "lint", write(t, "user.json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann"}`))
+	require.Equal(t, ExitClean, code, stdout+stderr)
+	require.Contains(t, stdout, "1 document: 0 failed", "an answer, and no version")
+	code, _, stderr = execute(t, "mock", "--scenario", "none such")
+	require.Equal(t, ExitUsage, code)
+	require.Contains(t, stderr, "none such", "no complaint about a profile")
+	t.Setenv("SCIM_CONFORMANCE_MOCK_PROFILE", "nobody")
+	code, _, stderr = execute(t, "mock")
+	require.Equal(t, ExitUsage, code)
+	require.Contains(t, stderr, "nobody")
+}
+
+func TestTheCredentialsOfTheWeightiestSourceAreSent(t *testing.T) {
+	const basic = "Basic YTpi"
+	for name, tt := range map[string]struct {
+		environment, file string
+		args              []string
+		want              string
+	}{
+		"basic on the command line":                    {"x", "", []string{"--basic", "a:b"}, basic},
+		"a header on the command line":                 {"x", "token: y", []string{"--header", "Authorization: SSWS 1"}, "SSWS 1"},
+		"a token on the command line, basic in a file": {"", "basic: 'a:b'", []string{"--token", "z"}, "Bearer z"},
+		"a token in the environment, a header in a file": {
+			"x", "header: ['Authorization: SSWS 1', 'X-One: 1']", nil, "Bearer x",
+		},
+		"an empty variable says nothing": {"", "token: y", nil, "Bearer y"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, url := newDesk(t, "")
+			t.Setenv("SCIM_TOKEN", tt.environment)
+			args := tt.args
+			if tt.file != "" {
+				args = append([]string{"--config", write(t, "suite.yaml", tt.file)}, args...)
+			}
+			code, stdout, stderr := runOne(t, url, args...)
+			require.Equal(t, ExitClean, code, stdout+stderr)
+			require.Equal(t, tt.want, d.heads[0].Get("Authorization"))
+		})
+	}
+	_, url := newDesk(t, "")
+	code, _, stderr := runOne(t, url, "--basic", "a:b", "--token", "z")
+	require.Equal(t, ExitUsage, code)
+	require.Contains(t, stderr, "more than one kind")
+}
+
+func TestAJournalThatHasNoPlaceIsSaidBeforeAnythingIsSent(t *testing.T) {
+	d, url := newDesk(t, "")
+	for name, path := range map[string]string{
+		"a file that is there":    write(t, "old.journal", "mine"),
+		"a directory that is not": filepath.Join(t.TempDir(), "none", "new.journal"),
+	} {
+		code, stdout, stderr := execute(t, "run", url, "--journal", path)
+		require.Equal(t, ExitUsage, code, name)
+		require.Empty(t, stdout, name)
+		require.Equal(t, 1, strings.Count(stderr, "journal cannot be written"), stderr)
+	}
+	require.Zero(t, d.asked())
+}
+
+func TestAllProfilesIncludeTheChecksOfTheRFCs(t *testing.T) {
+	_, all, _ := execute(t, "list", "--profile", "all")
+	_, listed, _ := execute(t, "list", "--profile", "rfc,okta")
+	for _, id := range []string{"filter.eq", "okta."} {
+		require.Contains(t, all, id)
+		require.Contains(t, listed, id)
+	}
+}
+
 func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 	d, url := newDesk(t, "")
 	for name, tt := range map[string]struct {

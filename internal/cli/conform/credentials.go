@@ -1,0 +1,86 @@
+package conform
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// A source is where a setting comes from; the greater one outweighs.
+type source int
+
+const (
+	unset source = iota
+	fromFile
+	fromEnvironment
+	fromCommandLine
+)
+
+// kinds are the kinds of credentials with the flags that make up each.
+var kinds = [][]string{
+	{"token"},
+	{"basic"},
+	{"oauth-token-url", "oauth-client-id", "oauth-client-secret", "oauth-scope"},
+	{"header"},
+}
+
+// credentials is the connection of the command that has one.
+func (c *connection) credentials() *connection { return c }
+
+// preferCredentials leaves of several kinds of credentials those of the weightiest source: whoever passes a password on the
+// command line means it, whatever token the environment has. Two kinds from one source stay, and are refused later.
+func preferCredentials(parsed *kong.Context) {
+	node := parsed.Selected()
+	if node == nil {
+		return
+	}
+	command, ok := node.Target.Addr().Interface().(interface{ credentials() *connection })
+	if !ok {
+		return
+	}
+	c := command.credentials()
+	flags := map[string]*kong.Flag{}
+	for _, flag := range node.Flags {
+		flags[flag.Name] = flag
+	}
+	sources := make([]source, len(kinds))
+	for i, kind := range kinds {
+		for _, name := range kind {
+			if flags[name] != nil && (name != "header" || slices.ContainsFunc(c.Header, authorizes)) {
+				sources[i] = max(sources[i], sourceOf(parsed, flags[name]))
+			}
+		}
+	}
+	best := slices.Max(sources)
+	for i, kind := range kinds {
+		if sources[i] == best || sources[i] == unset {
+			continue
+		}
+		if kind[0] == "header" {
+			c.Header = slices.DeleteFunc(c.Header, authorizes)
+			continue
+		}
+		for _, name := range kind {
+			flags[name].Target.SetZero()
+		}
+	}
+}
+
+func authorizes(header string) bool {
+	name, _, _ := strings.Cut(header, ":")
+	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
+}
+
+func sourceOf(parsed *kong.Context, flag *kong.Flag) source {
+	switch {
+	case flag.Target.IsZero():
+		return unset
+	case slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag == flag }):
+		return fromCommandLine
+	case slices.ContainsFunc(flag.Tag.Envs, func(name string) bool { return os.Getenv(name) != "" }):
+		return fromEnvironment
+	}
+	return fromFile
+}
