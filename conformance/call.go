@@ -188,6 +188,7 @@ func (s *session) keep(req Request, res *Response) {
 	s.veil.cover(res.exchange, req.Path, res.Body)
 	s.veil.veilExchange(res.exchange)
 	s.show(req, res)
+	s.observeWrite(req, res)
 	s.watch(req, res)
 	if s.opts.Record {
 		s.traffic = append(s.traffic, Sent{Check: s.checking, Exchange: res.exchange})

@@ -78,6 +78,7 @@ func (s *session) missing(n Need) string {
 		if s.opts.ReadOnly {
 			return "the run is read-only"
 		}
+		return s.denied
 	case NeedCredentials:
 		if !s.target.hasCredentials() {
 			return "no token and no Authorization header is configured"

@@ -1,10 +1,12 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -407,6 +409,53 @@ func TestARunThatCouldCreateNothingIsNotClean(t *testing.T) {
 	require.Equal(t, conformance.Skip, r.Checks[0].Outcome)
 	require.Contains(t, r.Checks[0].Reason, "403")
 	require.Equal(t, conformance.Untested, r.Verdict)
+}
+
+func TestCredentialsThatMayNotWriteAreNoFaultOfTheTarget(t *testing.T) {
+	blames := one("x.blames", writes, func(ctx context.Context, t *conformance.T) {
+		t.Expect("status", 201, t.Post(ctx, "/Users", t.User("ann", nil)).Status)
+	})
+	reads := one("x.reads", nil, func(ctx context.Context, t *conformance.T) {
+		t.Expect("status", 200, t.Get(ctx, "/Users").Status)
+	})
+	for name, tt := range map[string]struct {
+		status  int
+		settle  time.Duration
+		only    string // the userName that is refused; all of them when empty
+		verdict conformance.Verdict
+		outcome conformance.Outcome
+	}{
+		"every write is forbidden":                   {403, 0, "", conformance.Untested, conformance.Skip},
+		"forbidden, with a measure of the lag":       {403, time.Second, "", conformance.Untested, conformance.Skip},
+		"answered with 401":                          {401, 0, "", conformance.Untested, conformance.Skip},
+		"every write is malformed":                   {400, 0, "", conformance.Findings, conformance.Fail},
+		"only what the check creates is forbidden":   {403, 0, "-ann@", conformance.Findings, conformance.Fail},
+		"nothing is forbidden, and nothing is asked": {0, 0, "", conformance.Clean, conformance.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, target := newShelf(t)
+			s.refuse = func(r *http.Request) int {
+				if r.Method == http.MethodGet {
+					return 0
+				}
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				if r.Method == http.MethodPost && strings.Contains(string(body), tt.only) {
+					return tt.status
+				}
+				return 0
+			}
+			r := runChecks(t, target, conformance.Options{Settle: tt.settle, Checks: []conformance.Check{blames, reads, blames}})
+			require.Equal(t, tt.verdict, r.Verdict)
+			require.Equal(t, []conformance.Outcome{tt.outcome, conformance.Pass, tt.outcome}, []conformance.Outcome{r.Checks[0].Outcome, r.Checks[1].Outcome, r.Checks[2].Outcome})
+			if tt.verdict == conformance.Untested {
+				require.Contains(t, r.Reason, "may not create users")
+				require.Equal(t, r.Reason, r.Checks[2].Reason)
+				require.LessOrEqual(t, r.Count(conformance.Skip), 2)
+			}
+			require.Equal(t, []string{"somebody@example.com"}, s.names())
+		})
+	}
 }
 
 func TestAPlanWritesNothingAndCountsRequests(t *testing.T) {

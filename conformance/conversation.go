@@ -49,8 +49,9 @@ func (s *session) hold(ctx context.Context, number int, p Profile, c Conversatio
 			t.blamed[step.Keep] = step.ID
 		}
 	}
-	if *interrupted == "" && !s.opts.ReadOnly {
+	if *interrupted == "" && !s.opts.ReadOnly && s.denied == "" {
 		t.populate(ctx)
+		s.probePermission(ctx)
 	}
 	results := make([]CheckResult, 0, len(c.Steps))
 	for i, step := range c.Steps {

@@ -133,6 +133,7 @@ func refuses(status int) bool {
 func (s *session) own(ledger *[]*Created, p prospect, id string, resource any) {
 	c := &Created{ID: id, Collection: p.collection, Sent: p.sent, Resource: object(resource), entry: p.entry, name: p.name}
 	s.owned[c.Path()] = true
+	s.wrote = true
 	s.note(s.journal.created(p.entry, c.Collection, c.ID))
 	*ledger = append(*ledger, c)
 }

@@ -64,21 +64,10 @@ const lagSteps = 20
 // measureLag creates an object and looks until it can be read and found by its name. A target that shows it at once has no
 // lag, and neither has one that never shows it: then the checks say what is wrong.
 func (s *session) measureLag(ctx context.Context) {
-	where := "/Users"
-	if !s.caps.Users {
-		where = "/Groups"
-	}
 	if s.opts.Settle <= 0 || s.opts.ReadOnly || !s.caps.Users && !s.caps.Groups {
 		return
 	}
-	check := Check{ID: "discovery.lag"}
-	var ledger []*Created
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: s.run + "-lag-", ledger: &ledger, outcome: Pass}
-	t.run(func() {
-		body := t.User("probe", nil)
-		if where == "/Groups" {
-			body = t.Group("probe", nil)
-		}
+	s.scratch(ctx, "lag", func(t *T, where string, body Doc) {
 		created := t.Create(ctx, where, body)
 		start := s.opts.Now()
 		for step := range lagSteps + 1 {
@@ -93,9 +82,6 @@ func (s *session) measureLag(ctx context.Context) {
 			}
 		}
 	})
-	cleanup, done := s.cleanupContext(ctx)
-	defer done()
-	s.remove(cleanup, ledger)
 }
 
 // visible tells whether an object can be read and, unless the target declines to filter, is found by its name.

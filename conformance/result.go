@@ -131,6 +131,7 @@ type Result struct {
 	Journal string
 
 	interrupted string // why the run stopped before its end
+	denied      string // why nothing could be written, as far as the credentials are to blame
 }
 
 // Count returns how many checks ended with the given outcome.

@@ -121,6 +121,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
 		s.measureLag(deadline)
+		s.probePermission(deadline)
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
@@ -161,6 +162,9 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	plan := s.plan()
 	for i, p := range plan.Checks[:len(s.opts.Checks)] {
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
+		if r.Reason == "" {
+			r.Reason = s.unmet(p.Check) // the credentials may have turned out to be too weak meanwhile
+		}
 		if p.Check.Watch != nil {
 			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
 				s.material(ctx, p.Check)
@@ -168,7 +172,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			result.Checks = append(result.Checks, r) // filled in at the end of the run
 			continue
 		}
-		if p.Skip == "" {
+		if r.Reason == "" {
 			if interrupted == "" {
 				interrupted = s.interruption(ctx)
 			}
@@ -176,6 +180,9 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 				r.Reason = "not run: " + interrupted
 			} else {
 				r = s.runCheck(ctx, i, p.Check)
+				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
+					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.denied, Requests: r.Requests, Duration: r.Duration}
+				}
 			}
 		}
 		result.Checks = append(result.Checks, r)
@@ -260,7 +267,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 // material builds the fixture of a check that watches, so that there is something to look at. What does not work in it is not
 // the check's question, and in a read-only run it is left out.
 func (s *session) material(ctx context.Context, check Check) {
-	if check.Fixture == nil || s.opts.ReadOnly || !s.caps.Users {
+	if check.Fixture == nil || s.opts.ReadOnly || s.denied != "" || !s.caps.Users {
 		return
 	}
 	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
@@ -268,7 +275,7 @@ func (s *session) material(ctx context.Context, check Check) {
 
 // conclude draws the verdict. A run in which nothing was proved is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
-	result.interrupted = interrupted
+	result.interrupted, result.denied = interrupted, s.denied
 	result.Conclude()
 	s.caution(result)
 }
@@ -302,11 +309,16 @@ func (r *Result) Conclude() {
 	switch {
 	case weighty > 0:
 		r.Verdict = Findings
+		if r.denied != "" {
+			r.Reason = r.denied + "; nothing that writes was tested"
+		}
 		if r.interrupted != "" {
 			r.Reason = r.interrupted + ": the run is incomplete"
 		}
 	case r.interrupted != "":
 		r.Verdict, r.Reason = Untested, r.interrupted+": the run is incomplete and proves nothing"
+	case r.denied != "":
+		r.Verdict, r.Reason = Untested, r.denied
 	case errored > 0:
 		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
 	case passed == 0:

@@ -40,6 +40,10 @@ type session struct {
 	shown      map[string]bool // the attributes that answers have had: "/Users/nickname"
 	leftovers  []Leftover
 	owned      map[string]bool // the paths of what the run has created and not removed
+	refused    bool            // a write with the run's own credentials answered 401 or 403
+	wrote      bool            // something was created
+	probed     bool            // whether a plain object can be created has been asked
+	denied     string          // why nothing is written any more: the credentials may not
 	broken     error           // the journal cannot be written: no further writes
 }
 
