@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,7 @@ var namesOf = map[string]string{"/Users": "userName", "/Groups": "displayName", 
 // with what the journal says at that moment: before the suite has seen the answer, which is when a kill is worst.
 type witness struct {
 	handler http.Handler
+	mu      sync.Mutex      // one request at a time, although some go out together
 	before  map[string]bool // the ids of what was there from the start
 	path    string
 	lines   *bufio.Reader
@@ -43,6 +45,8 @@ type journalEntry struct {
 }
 
 func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	res, err := inProcess{w.handler}.RoundTrip(r)
 	if r.Method != http.MethodGet && r.Method != http.MethodDelete && !strings.HasSuffix(r.URL.Path, "/.search") && (res.StatusCode < 400 || res.StatusCode >= 500) {
 		w.compare(r)
