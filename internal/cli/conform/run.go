@@ -48,7 +48,7 @@ func (c *runCommand) Run(in *invocation) error {
 		return err
 	}
 	opts.Checks, opts.Profiles, opts.AllowWrites, opts.Timeout, opts.RequestTimeout, opts.Journal = selected, chosen, c.YesWrite, c.Timeout, c.RequestTimeout, c.journal()
-	files, err := c.open()
+	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
 	}
