@@ -152,6 +152,12 @@ type callError struct {
 	budget bool // the run's own limit, not the network
 }
 
+// Why a call got no answer although the target may be well.
+var (
+	errTooLarge      = errors.New("the answer is too large")
+	errNoCredentials = errors.New("no credentials")
+)
+
 func (e *callError) Error() string { return e.name + ": " + e.reason }
 func (e *callError) Unwrap() error { return e.cause }
 
@@ -239,7 +245,7 @@ func (s *session) exchange(ctx context.Context, req Request) (*Response, error) 
 		return nil, &callError{name: name, reason: "the answer broke off: " + s.explain(err), cause: err}
 	}
 	if len(body) > MaxBody {
-		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20)}
+		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20), cause: errTooLarge}
 	}
 	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange}, nil
 }
@@ -282,7 +288,7 @@ func (s *session) newRequest(ctx context.Context, req Request) (*http.Request, e
 		if s.target.Authorize != nil {
 			authorization, err := s.target.Authorize(ctx)
 			if err != nil {
-				return nil, fmt.Errorf("no credentials: %w", err)
+				return nil, fmt.Errorf("%w: %w", errNoCredentials, err)
 			}
 			s.secrets.credentials(authorization)
 			r.Header.Set("Authorization", authorization)

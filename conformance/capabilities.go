@@ -3,8 +3,12 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -216,8 +220,37 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	return ""
 }
 
+// unreachable says why the first question got no answer, and what to do.
 func unreachable(err error) string {
+	call, _ := errors.AsType[*callError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case call != nil && call.budget:
+		return "the target could not be explored: " + err.Error() + "; allow more requests"
+	case errors.Is(err, errTooLarge):
+		return "the target cannot be tested: " + err.Error() + "; this is hardly the answer of a SCIM endpoint"
+	case errors.Is(err, errNoCredentials):
+		return "the credentials cannot be had: " + err.Error()
+	case unknown:
+		return "the target's certificate is not trusted: " + err.Error() + "; pass --ca-file with the certificate of its authority"
+	case certificate:
+		return "the target's certificate is not valid: " + err.Error()
+	}
 	return "the target cannot be reached: " + err.Error() + "; check that it runs and that the base URL is right"
+}
+
+// movedTo is the base URL of the address that a request below the base URL is redirected to, "" when it is none.
+func movedTo(location, path string) string {
+	u, err := url.Parse(location)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	base, found := strings.CutSuffix(strings.TrimRight(u.Path, "/"), path)
+	if !found {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + base
 }
 
 // judge returns a sentence when an answer is nothing that a SCIM service provider says, "" when it is usable.
@@ -226,7 +259,11 @@ func judge(res *Response) string {
 	html := strings.Contains(res.MediaType(), "html") || bytes.HasPrefix(bytes.TrimSpace(res.Body), []byte("<"))
 	switch {
 	case res.Status >= 300 && res.Status < 400:
-		return fmt.Sprintf("%s redirects to %s: run again with the address where the SCIM endpoint really is", res.Name, show(res.Header.Get("Location")))
+		location, where := res.Header.Get("Location"), "where the SCIM endpoint really is"
+		if _, path, _ := strings.Cut(res.Name, " "); movedTo(location, path) != "" {
+			where = movedTo(location, path)
+		}
+		return fmt.Sprintf("%s redirects to %s: run again with the base URL %s", res.Name, show(location), where)
 	case html:
 		return fmt.Sprintf("%s answers %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name, statusText(res.Status))
 	case res.Status == http.StatusNotFound:

@@ -160,8 +160,14 @@ func (c Check) named(name string) bool {
 	})
 }
 
-// suggestion points to the ids that share most words with a mistyped name.
+// suggestion points to what is called so in lower case, to the section with this number, or else to the id that shares most
+// words with a mistyped name.
 func suggestion(name string, checks []Check) string {
+	for _, form := range []string{strings.ToLower(name), "RFC7644-" + name, "RFC7643-" + name} {
+		if slices.ContainsFunc(checks, func(c Check) bool { return c.named(form) }) {
+			return fmt.Sprintf("; did you mean %q?", form)
+		}
+	}
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '-' || r == '_' })
 	score := func(c Check) int {
 		hits := 0

@@ -188,7 +188,7 @@ func TestScenariosThatMeanLessThanTheySayAreRefused(t *testing.T) {
 	}
 	doc, err := os.ReadFile("../../docs/conformance.md")
 	require.NoError(t, err)
-	_, example, found := strings.Cut(string(doc), "```yaml\n")
+	_, example, found := strings.Cut(string(doc), "<!-- file: scenario -->\n```yaml\n")
 	require.True(t, found)
 	example, _, _ = strings.Cut(example, "```")
 	_, err = clientgrade.Parse([]byte(example))

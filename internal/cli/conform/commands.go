@@ -111,8 +111,11 @@ func (c *explainCommand) Run(in *invocation) error {
 		if i > 0 {
 			fmt.Fprintln(in.stdout)
 		}
-		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n\nWho depends on it\n  %s\n\nHow to mend it\n  %s\n\nClauses\n", check.ID, check.Level, check.Title, check.Why,
-			cmp.Or(strings.Join(report.Clients(check), ", "), "no client is known to"), check.Fix)
+		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n", check.ID, check.Level, check.Title, check.Why)
+		if clients := report.Clients(check); len(clients) > 0 {
+			fmt.Fprintf(in.stdout, "\nWho depends on it\n  %s\n", strings.Join(clients, ", "))
+		}
+		fmt.Fprintf(in.stdout, "\nHow to mend it\n  %s\n\nClauses\n", check.Fix)
 		for _, id := range check.Requirements {
 			if r, ok := requirements.Lookup(id); ok {
 				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Level, r.Text)
@@ -124,6 +127,9 @@ func (c *explainCommand) Run(in *invocation) error {
 		}
 		if len(check.Requirements) == 0 {
 			fmt.Fprintln(in.stdout, "  none: it is what a client does")
+		}
+		if check.Requests == 0 { // it looks at what others send
+			continue
 		}
 		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", cmp.Or(strings.Join(needs, ", "), "nothing"), plural(check.Requests, "request"))
 	}

@@ -59,7 +59,7 @@ func TestHostileTargetsCannotBeTested(t *testing.T) {
 		"answers a deep array":  {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"), "without a JSON object"},
 		"redirects": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
-		}, "https://elsewhere.example.com/"},
+		}, "run again with the base URL https://elsewhere.example.com."},
 		"redirects in a circle": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 		}, "redirects"},
@@ -284,11 +284,32 @@ func TestACAFileIsTrusted(t *testing.T) {
 	defer server.Close()
 	code, stdout, _ := execute(t, "run", server.URL, "--only", "discovery.limits")
 	require.Equal(t, ExitUntested, code)
-	require.Contains(t, stdout, "certificate")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "certificate is not trusted")
+	require.Contains(t, stdout, "--ca-file")
+	require.NotContains(t, stdout, "base URL is right")
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
 	code, stdout, _ = execute(t, "run", server.URL, "--only", "discovery.limits", "--ca-file", file)
 	require.Equal(t, ExitClean, code, stdout)
+}
+
+func TestWhatIsNoMatterOfReachingIsCalledByItsName(t *testing.T) {
+	_, url := newDesk(t, "")
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	big := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { endless(w) }))
+	defer big.Close()
+	for says, args := range map[string][]string{
+		"allow more requests":           {url, "--max-requests", "3"},
+		"The target cannot be tested":   {big.URL},
+		"The credentials cannot be had": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret", "secret-of-the-client"},
+	} {
+		code, stdout, stderr := execute(t, append([]string{"run"}, args...)...)
+		require.Equal(t, ExitUntested, code, stderr)
+		text := strings.Join(strings.Fields(stdout), " ")
+		require.Contains(t, text, says)
+		require.NotContains(t, text, "cannot be reached")
+	}
 }
 
 func TestPlanListsWhatWouldRunAndSendsNoWrites(t *testing.T) {

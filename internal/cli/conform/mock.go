@@ -65,7 +65,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	if token == "" {
 		token = "mock-" + strings.ToLower(rand.Text())
 	}
-	files, err := c.open()
+	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
 	}

@@ -265,6 +265,34 @@ func TestAllProfilesIncludeTheChecksOfTheRFCs(t *testing.T) {
 	}
 }
 
+func TestADashIsStandardOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, url := newDesk(t, "")
+	code, stdout, stderr := runOne(t, url, "--output", "shields=-", "--format", "none")
+	require.Equal(t, ExitClean, code, stderr)
+	require.Contains(t, stdout, `"message":"1 passed"`)
+	require.NoFileExists(t, "-")
+}
+
+func TestSuggestionsLeadToAreasAndSections(t *testing.T) {
+	for name, says := range map[string]string{"3.4.2": `did you mean "RFC7644-3.4.2"?`, "Filter": `did you mean "filter"?`} {
+		code, _, stderr := execute(t, "list", "--only", name)
+		require.Equal(t, ExitUsage, code)
+		require.Contains(t, stderr, says)
+	}
+}
+
+func TestAnExplanationHasOnlyLinesThatSaySomething(t *testing.T) {
+	code, stdout, stderr := execute(t, "explain", "cope.links-on-conflict")
+	require.Equal(t, ExitClean, code, stderr)
+	require.Contains(t, stdout, "How to mend it")
+	for _, line := range []string{"no client is known", "Needs", "0 requests"} {
+		require.NotContains(t, stdout, line)
+	}
+	_, stdout, _ = execute(t, "explain", "filter.eq")
+	require.Contains(t, stdout, "Sends about")
+}
+
 func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 	d, url := newDesk(t, "")
 	for name, tt := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 
 // outputs are the reports that go into files.
 type outputs struct {
-	Output lines  `short:"o" help:"Write a report to a file; may be repeated. Forms: ${forms}." placeholder:"FORM=FILE"`
+	Output lines  `short:"o" help:"Write a report to a file; may be repeated; - is standard output. Forms: ${forms}." placeholder:"FORM=FILE"`
 	JSON   string `help:"The same as --output json=FILE." type:"path" placeholder:"FILE"`
 }
 
@@ -48,11 +48,17 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 // An outputFile is a report that has its place.
 type outputFile struct {
 	form report.Writer
-	file *os.File
+	file io.WriteCloser
 }
 
+// standardOutput stays open when a report is closed.
+type standardOutput struct{ io.Writer }
+
+func (standardOutput) Close() error { return nil }
+
 // open makes the files before the run: nobody wants to learn afterwards that a report has no place.
-func (o outputs) open() (files []outputFile, err error) {
+// The path - stands for stdout.
+func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	type place struct{ flag, form, path string }
 	var places []place
 	if o.JSON != "" {
@@ -74,6 +80,10 @@ func (o outputs) open() (files []outputFile, err error) {
 		form, known := report.WriterNamed(p.form)
 		if !known {
 			return files, usage("--output: no form is called %q; forms are %s", p.form, forms())
+		}
+		if p.path == "-" {
+			files = append(files, outputFile{form, standardOutput{stdout}})
+			continue
 		}
 		file, err := os.Create(p.path)
 		if err != nil {

@@ -65,7 +65,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	transport.DisableCompression = true
-	files, err := c.open()
+	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c *judgeCommand) Run(in *invocation) error {
 	if err != nil {
 		return usage("%s: %v", c.Recording, err)
 	}
-	files, err := c.open()
+	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -48,7 +49,7 @@ func (c *runCommand) Run(in *invocation) error {
 		return err
 	}
 	opts.Checks, opts.Profiles, opts.AllowWrites, opts.Timeout, opts.RequestTimeout, opts.Journal = selected, chosen, c.YesWrite, c.Timeout, c.RequestTimeout, c.journal()
-	files, err := c.open()
+	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,8 @@ func verdictCode(v conformance.Verdict) error {
 	}
 }
 
-// journal chooses a file name. The name need not be unguessable: the file is created by the run, and only if it is new.
+// journal chooses a file name. The name need not be unguessable, for the file is created by the run, and only if it is new; its
+// last word keeps runs of one process apart.
 func (c *runCommand) journal() string {
 	switch {
 	case c.ReadOnly:
@@ -101,7 +103,7 @@ func (c *runCommand) journal() string {
 	case c.Journal != "":
 		return c.Journal
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("scim-conformance-%s-%d.journal", time.Now().Format("20060102-150405"), os.Getpid()))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("scim-conformance-%s-%d-%s.journal", time.Now().Format("20060102-150405"), os.Getpid(), strings.ToLower(rand.Text()[:6])))
 }
 
 // cleanup is the command line that removes what a journal lists, to be pasted into a shell. It names the variables that
