@@ -45,7 +45,9 @@ type Options struct {
 	// alone. Defaults to example.com.
 	UserDomain string
 	// Attributes are what creating an object takes on this target beyond what the suite sends, by the name of the resource
-	// type ("User", "Group"). A check that sends one of these attributes itself has its way.
+	// type ("User", "Group"). A check that sends one of these attributes itself has its way; one that finds something about
+	// them is skipped, because it counts on objects without. What tells the objects of the suite apart, such as userName,
+	// cannot be given.
 	Attributes map[string]Doc
 	// ResourceTypes are the names of the resource types to test. Defaults to all that the target serves.
 	ResourceTypes []string
