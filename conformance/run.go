@@ -343,7 +343,11 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
 	}
 	if !s.caps.Users {
-		result.Cautions = append(result.Cautions, "the target serves no users: most of the suite did not apply")
+		why := "the target serves no users"
+		if len(s.opts.ResourceTypes) > 0 {
+			why = "the run was limited to other resource types than User"
+		}
+		result.Cautions = append(result.Cautions, why+": most of the suite did not apply")
 	}
 	if s.lag > 0 {
 		result.Cautions = append(result.Cautions, fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it", s.lag.Round(time.Millisecond)))
