@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -77,6 +78,8 @@ const (
 	defaultUserDomain     = "example.com"
 	defaultOracleRounds   = 1
 
+	// maxNamed is how many checks a caution names.
+	maxNamed = 10
 	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
 	maxUnanswered = 3
 	// cleanupShare is the part of the timeout that is kept for cleaning up, at most maxCleanup.
@@ -180,7 +183,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			} else {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
-					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.denied, Requests: r.Requests, Duration: r.Duration}
+					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.denied, Requests: r.Requests, Duration: r.Duration, outside: true}
 				}
 			}
 		}
@@ -259,7 +262,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	s.remove(cleanup, ledger)
 	return CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
-		Requests: s.requests - before, Duration: s.opts.Now().Sub(start),
+		Requests: s.requests - before, Duration: s.opts.Now().Sub(start), outside: t.outside,
 	}
 }
 
@@ -355,14 +358,18 @@ func (s *session) caution(result *Result) {
 	if s.throttled > 0 {
 		result.Cautions = append(result.Cautions, fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
 	}
-	blocked := 0
+	var blocked []string
 	for _, c := range result.Checks {
-		if c.ran() && c.Outcome == Skip {
-			blocked++
+		if c.ran() && c.Outcome == Skip && !c.outside {
+			blocked = append(blocked, c.Check.ID)
 		}
 	}
-	if blocked > 0 {
-		result.Cautions = append(result.Cautions, fmt.Sprintf("%s that would apply did not get as far as the question", plural(blocked, "check")))
+	if n := len(blocked); n > 0 {
+		names := strings.Join(blocked[:min(n, maxNamed)], ", ")
+		if n > maxNamed {
+			names += ", …"
+		}
+		result.Cautions = append(result.Cautions, fmt.Sprintf("%s that would apply did not get as far as the question: %s", plural(n, "check"), names))
 	}
 }
 

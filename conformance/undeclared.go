@@ -115,10 +115,10 @@ func (t *T) excuse() {
 		return
 	}
 	if name := t.session.undeclared(t.asked); name != "" {
-		t.outcome, t.findings = Skip, nil
+		t.outcome, t.findings, t.outside = Skip, nil, true
 		t.reason = fmt.Sprintf("the check uses %s, which the target's /Schemas do not list", name)
 	} else if name := t.session.given(t.asked, t.findings); name != "" {
-		t.outcome, t.findings = Skip, nil
+		t.outcome, t.findings, t.outside = Skip, nil, true
 		t.reason = fmt.Sprintf("the check is about %s, which all objects have now because of the attributes that were given", name)
 	}
 }
