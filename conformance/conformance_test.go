@@ -458,6 +458,20 @@ func TestCredentialsThatMayNotWriteAreNoFaultOfTheTarget(t *testing.T) {
 	}
 }
 
+func TestOnlyChecksThatWereKeptFromTheirQuestionAreCautionedAbout(t *testing.T) {
+	_, target := newShelf(t)
+	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+		one("x.kept-away", nil, func(ctx context.Context, t *conformance.T) { t.Read(ctx, "/Users/absent") }),
+		one("x.does-not-apply", nil, func(ctx context.Context, t *conformance.T) {
+			t.Get(ctx, "/Users")
+			t.NotApplicable("there is none")
+		}),
+		one("x.passes", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") }),
+	}})
+	require.Equal(t, 2, r.Count(conformance.Skip))
+	require.Contains(t, r.Cautions, "1 check that would apply did not get as far as the question: x.kept-away")
+}
+
 func TestAPlanWritesNothingAndCountsRequests(t *testing.T) {
 	s, target := newShelf(t)
 	fixture := &conformance.Fixture{Name: "f", Requests: 7}

@@ -66,6 +66,8 @@ type CheckResult struct {
 	Notes    []string
 	Requests int
 	Duration time.Duration
+
+	outside bool // it sent something, and was skipped because it does not apply
 }
 
 // Waived tells whether there are findings that fail or warn, and all of them are waived.

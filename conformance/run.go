@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,7 +46,9 @@ type Options struct {
 	// alone. Defaults to example.com.
 	UserDomain string
 	// Attributes are what creating an object takes on this target beyond what the suite sends, by the name of the resource
-	// type ("User", "Group"). A check that sends one of these attributes itself has its way.
+	// type ("User", "Group"). A check that sends one of these attributes itself has its way; one that finds something about
+	// them is skipped, because it counts on objects without. What tells the objects of the suite apart, such as userName,
+	// cannot be given.
 	Attributes map[string]Doc
 	// ResourceTypes are the names of the resource types to test. Defaults to all that the target serves.
 	ResourceTypes []string
@@ -75,6 +78,8 @@ const (
 	defaultUserDomain     = "example.com"
 	defaultOracleRounds   = 1
 
+	// maxNamed is how many checks a caution names.
+	maxNamed = 10
 	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
 	maxUnanswered = 3
 	// cleanupShare is the part of the timeout that is kept for cleaning up, at most maxCleanup.
@@ -181,7 +186,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			} else {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
-					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.denied, Requests: r.Requests, Duration: r.Duration}
+					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.denied, Requests: r.Requests, Duration: r.Duration, outside: true}
 				}
 			}
 		}
@@ -260,7 +265,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	s.remove(cleanup, ledger)
 	return CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
-		Requests: s.requests - before, Duration: s.opts.Now().Sub(start),
+		Requests: s.requests - before, Duration: s.opts.Now().Sub(start), outside: t.outside,
 	}
 }
 
@@ -344,7 +349,11 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
 	}
 	if !s.caps.Users {
-		result.Cautions = append(result.Cautions, "the target serves no users: most of the suite did not apply")
+		why := "the target serves no users"
+		if len(s.opts.ResourceTypes) > 0 {
+			why = "the run was limited to other resource types than User"
+		}
+		result.Cautions = append(result.Cautions, why+": most of the suite did not apply")
 	}
 	if s.lag > 0 {
 		result.Cautions = append(result.Cautions, fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it", s.lag.Round(time.Millisecond)))
@@ -352,14 +361,18 @@ func (s *session) caution(result *Result) {
 	if s.throttled > 0 {
 		result.Cautions = append(result.Cautions, fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
 	}
-	blocked := 0
+	var blocked []string
 	for _, c := range result.Checks {
-		if c.ran() && c.Outcome == Skip {
-			blocked++
+		if c.ran() && c.Outcome == Skip && !c.outside {
+			blocked = append(blocked, c.Check.ID)
 		}
 	}
-	if blocked > 0 {
-		result.Cautions = append(result.Cautions, fmt.Sprintf("%s that would apply did not get as far as the question", plural(blocked, "check")))
+	if n := len(blocked); n > 0 {
+		names := strings.Join(blocked[:min(n, maxNamed)], ", ")
+		if n > maxNamed {
+			names += ", …"
+		}
+		result.Cautions = append(result.Cautions, fmt.Sprintf("%s that would apply did not get as far as the question: %s", plural(n, "check"), names))
 	}
 }
 

@@ -57,6 +57,9 @@ func newSession(target Target, opts Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkAttributes(opts.Attributes); err != nil {
+		return nil, err
+	}
 	if !opts.ReadOnly && !opts.AllowWrites && !isLoopback(base.Hostname()) {
 		return nil, &ConsentError{Host: base.Host}
 	}

@@ -35,14 +35,18 @@ type T struct {
 	asked    []Request
 	outcome  Outcome
 	reason   string
+	outside  bool // the check was skipped because it does not apply
 	findings []Finding
 	notes    []string
 }
 
 // The ways a check ends early. They travel as panics up to run, which is the only place that recovers.
 type (
-	stopped  struct{}
-	skipped  struct{ reason string }
+	stopped struct{}
+	skipped struct {
+		reason  string
+		outside bool
+	}
 	noAnswer struct{ err error }
 )
 
@@ -53,7 +57,7 @@ func (t *T) run(fn func()) {
 		case nil, stopped:
 		case skipped:
 			if t.outcome == Pass {
-				t.outcome, t.reason = Skip, v.reason
+				t.outcome, t.reason, t.outside = Skip, v.reason, v.outside
 			}
 		case noAnswer:
 			t.outcome, t.reason = graver(t.outcome, Error), v.err.Error()
@@ -276,7 +280,11 @@ func (t *T) Inform(what, want string, got any) { t.find(Info, what, want, got) }
 func (t *T) Note(format string, args ...any) { t.notes = append(t.notes, fmt.Sprintf(format, args...)) }
 
 // Skip ends the check because it does not apply or could not get as far as its question. Findings made before stand.
-func (t *T) Skip(reason string) { panic(skipped{reason}) }
+func (t *T) Skip(reason string) { panic(skipped{reason: reason}) }
+
+// NotApplicable is Skip for a target that has shown, as it may, that it has nothing of what the check is about: the report does
+// not say of it that something stood in the way.
+func (t *T) NotApplicable(reason string) { panic(skipped{reason, true}) }
 
 // SkipIf skips when the condition holds.
 func (t *T) SkipIf(condition bool, reason string) {

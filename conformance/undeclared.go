@@ -107,14 +107,18 @@ func named(req Request) []string {
 	return names
 }
 
-// excuse turns what a check found with an attribute that the target does not have into a skip. A server error is never excused.
+// excuse turns what a check found with an attribute that the target does not have, or that every object was given, into a
+// skip. A server error is never excused.
 func (t *T) excuse() {
 	broke := slices.ContainsFunc(t.findings, func(f Finding) bool { return f.Exchange != nil && f.Exchange.Status >= http.StatusInternalServerError })
 	if !slices.Contains([]Outcome{Fail, Warn, Info}, t.outcome) || broke {
 		return
 	}
 	if name := t.session.undeclared(t.asked); name != "" {
-		t.outcome, t.findings = Skip, nil
+		t.outcome, t.findings, t.outside = Skip, nil, true
 		t.reason = fmt.Sprintf("the check uses %s, which the target's /Schemas do not list", name)
+	} else if name := t.session.given(t.asked, t.findings); name != "" {
+		t.outcome, t.findings, t.outside = Skip, nil, true
+		t.reason = fmt.Sprintf("the check is about %s, which all objects have now because of the attributes that were given", name)
 	}
 }

@@ -70,7 +70,7 @@ func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, v
 			return td, a, ids
 		}
 	}
-	t.Skip("no attribute that the target describes " + trait)
+	t.Skip("no attribute that the target describes beyond those of RFC 7643 " + trait)
 	return typeDef{}, attrDef{}, nil
 }
 

@@ -262,7 +262,7 @@ func traits(t *T, what string, has func(td typeDef, a attrDef) bool, use func(td
 			}
 		}
 	}
-	t.SkipIf(!found, "no attribute that the target describes "+what)
+	t.SkipIf(!found, "no attribute that the target describes beyond those of RFC 7643 "+what)
 }
 
 // blocked notes that an attribute could not be tried.

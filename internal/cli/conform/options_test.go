@@ -318,6 +318,7 @@ func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 		"a form without a place":               {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
 		"attributes that are not there":        {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
 		"attributes of an unknown type":        {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
+		"attributes with a user name":          {[]string{"--attributes", write(t, "a.yaml", "User: {username: fixed}")}, "the attribute username of User cannot be given"},
 		"attributes that are none":             {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
 		"waivers that are not there":           {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
 		"waivers of an unknown check":          {[]string{"--waivers", write(t, "w.yaml", "waivers: [{check: a.b, reason: c}]")}, "no check has this id"},
