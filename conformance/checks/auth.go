@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -43,7 +44,7 @@ var auth = []check{
 				{Method: "DELETE", Path: "/Users/" + t.AbsentID()},
 				{Method: "GET", Path: "/Groups"},
 			} {
-				if request.Path == "/Groups" && !t.Capabilities.Groups || request.Method == "PATCH" && !hasPatch(t) {
+				if request.Path == "/Groups" && !t.Capabilities.Groups || request.Method == http.MethodPatch && !hasPatch(t) {
 					continue
 				}
 				request.Credentials = conformance.WithoutCredentials()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net/url"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func writings(t *T, collection string) []conformance.Request {
 		{Method: "PATCH", Path: collection + "/" + t.AbsentID(), Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
 		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
 	}
-	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == "PATCH" && !hasPatch(t) })
+	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })
 }
 
 // hasPatch tells whether there is a PATCH to protect: a target that says it has none may answer 405 or 501 to everybody.
