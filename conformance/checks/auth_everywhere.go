@@ -3,8 +3,8 @@ package checks
 import (
 	"context"
 	"crypto/tls"
-	"net/url"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
