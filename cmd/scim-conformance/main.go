@@ -12,7 +12,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := conform.Run(ctx, "scim-conformance", os.Args[1:], os.Stdout, os.Stderr)
+	code := conform.Run(ctx, "scim-conformance", os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
 	stop()
 	os.Exit(code)
 }

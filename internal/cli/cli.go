@@ -50,15 +50,16 @@ type commands struct {
 type invocation struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
 	log            *slog.Logger
 }
 
-// Run runs the command that args name and returns the exit code. It ends when ctx does.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run runs the command that args name and returns the exit code. It ends when ctx does. lookupEnv is os.LookupEnv.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
 	args = frame.Arguments(args)
 	// The conformance commands parse their own arguments: their flags belong to them, in any order.
 	if args[0] == "conform" {
-		return conform.Run(ctx, program+" conform", args[1:], stdout, stderr)
+		return conform.Run(ctx, program+" conform", args[1:], stdout, stderr, lookupEnv)
 	}
 	var cmds commands
 	var exit *int // set when kong answers by itself, as for --help
@@ -77,7 +78,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, log: newLogger(stderr, cmds.LogLevel)})
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel)})
 	var usage *usageError
 	switch {
 	case errors.As(err, &usage):
@@ -109,7 +110,7 @@ type conformCommand struct {
 
 // Run is reached only through a global flag before the word conform.
 func (c *conformCommand) Run(in *invocation) error {
-	if code := conform.Run(in.ctx, program+" conform", c.Args, in.stdout, in.stderr); code != ExitOK {
+	if code := conform.Run(in.ctx, program+" conform", c.Args, in.stdout, in.stderr, in.lookupEnv); code != ExitOK {
 		return fmt.Errorf("conform ended with exit code %d", code)
 	}
 	return nil

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = cli.Run(ctx, args, &out, &err)
+	code = cli.Run(ctx, args, &out, &err, os.LookupEnv)
 	return code, out.String(), err.String()
 }
 
@@ -113,7 +113,7 @@ func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() str
 	ctx, cancel := context.WithCancel(t.Context())
 	var stdout, stderr bytes.Buffer
 	exit := make(chan int, 1)
-	go func() { exit <- cli.Run(ctx, append(args, "--ready-file", file), &stdout, &stderr) }()
+	go func() { exit <- cli.Run(ctx, append(args, "--ready-file", file), &stdout, &stderr, os.LookupEnv) }()
 	require.Eventually(t, func() bool {
 		data, err := os.ReadFile(file)
 		return err == nil && json.Unmarshal(data, &ready) == nil

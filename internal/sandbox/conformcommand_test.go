@@ -133,12 +133,12 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 			require.Contains(t, out.String(), "remove what it created with")
 			require.Greater(t, len(contents(t, reference)), len(before), "something was left behind")
 
-			code := conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, &out, &out)
+			code := conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, &out, &out, os.LookupEnv)
 			require.Equal(t, conform.ExitClean, code, out.String())
 			// The difference alone is shown: some objects are too large for the other ways of telling it.
 			require.Empty(t, cmp.Diff(before, contents(t, reference)), "exactly what it held before: %s", out.String())
 			require.NoFileExists(t, journal)
-			code = conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, io.Discard, io.Discard)
+			code = conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, io.Discard, io.Discard, os.LookupEnv)
 			require.Equal(t, conform.ExitUsage, code, "there is nothing left to clean up")
 		})
 	}
@@ -196,7 +196,7 @@ func TestNoReportTellsASecretOrAPerson(t *testing.T) {
 		args = append(args, "--output", form+"="+filepath.Join(dir, form))
 	}
 	var stdout, stderr bytes.Buffer
-	code := conform.Run(t.Context(), "scim-conformance", args, &stdout, &stderr)
+	code := conform.Run(t.Context(), "scim-conformance", args, &stdout, &stderr, os.LookupEnv)
 	require.Equal(t, conform.ExitFindings, code, stderr.String())
 	require.NotEmpty(t, passwords, "the suite has sent passwords, and got them back")
 

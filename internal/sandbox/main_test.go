@@ -32,7 +32,7 @@ const (
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
 		stop()
 		os.Exit(code)
 	}

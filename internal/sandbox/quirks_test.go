@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,12 +47,12 @@ func TestQuirksAreChangedAtTheControlPortOfARunningSandbox(t *testing.T) {
 
 func TestQuirksAreListedAndCheckedOnTheCommandLine(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Equal(t, cli.ExitOK, cli.Run(t.Context(), []string{"serve", "scim", "--list-quirks"}, &out, &errs), errs.String())
+	require.Equal(t, cli.ExitOK, cli.Run(t.Context(), []string{"serve", "scim", "--list-quirks"}, &out, &errs, os.LookupEnv), errs.String())
 	require.Contains(t, out.String(), "patch-members[=N]")
 	for _, command := range [][]string{{"serve", "scim"}, {"sandbox"}} {
 		errs.Reset()
 		args := append(command, "--listen", "127.0.0.1:0", "--quirk", "drop,p=0.5,seed=2", "--quirk", "nonsense")
-		require.Equal(t, cli.ExitUsage, cli.Run(t.Context(), args, &out, &errs))
+		require.Equal(t, cli.ExitUsage, cli.Run(t.Context(), args, &out, &errs, os.LookupEnv))
 		require.Contains(t, errs.String(), `no quirk "nonsense"`, "a comma does not part settings")
 	}
 }

@@ -66,18 +66,18 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run runs the command that args name and returns the exit code. Program is what a user types before the arguments. When ctx
-// ends, a run stops, cleans up and reports how far it came.
-func Run(ctx context.Context, program string, args []string, stdout, stderr io.Writer) int {
+// ends, a run stops, cleans up and reports how far it came. lookupEnv is os.LookupEnv.
+func Run(ctx context.Context, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
 	args = frame.Arguments(args)
 	var cmds commands
-	parsed, done, err := parse(&cmds, program, args, stdout, stderr)
+	parsed, done, err := parse(&cmds, program, args, stdout, stderr, lookupEnv)
 	if err == nil && done == nil && cmds.Config != "" {
 		// Only now is it known where the settings are: they become the defaults of a second reading.
 		path := cmds.Config
 		var s settings
 		if s, err = readSettings(path); err == nil {
 			cmds = commands{}
-			parsed, done, err = parse(&cmds, program, args, stdout, stderr, s.apply(path))
+			parsed, done, err = parse(&cmds, program, args, stdout, stderr, lookupEnv, s.apply(path))
 		}
 	}
 	if done != nil {
@@ -87,7 +87,7 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	preferCredentials(parsed)
+	preferCredentials(parsed, lookupEnv)
 	err = parsed.Run(&invocation{ctx: ctx, program: program, stdin: os.Stdin, stdout: stdout, stderr: stderr})
 	var code exitCode
 	var usage *conformance.UsageError
@@ -106,9 +106,9 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 }
 
 // parse reads the arguments. Done is the exit code when that already answered them, as --help does.
-func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, more ...kong.Option) (parsed *kong.Context, done *int, err error) {
+func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool), more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
-		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(),
+		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
 		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
 			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "mocks": mockNames()},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
@@ -127,12 +127,12 @@ func parse(cmds *commands, program string, args []string, stdout, stderr io.Writ
 
 // withoutEmptyVariables lets an empty variable say nothing: CI systems set one for a secret that is not there, and it must not
 // outweigh the configuration file.
-func withoutEmptyVariables() kong.Option {
+func withoutEmptyVariables(lookupEnv func(string) (string, bool)) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 			if flag, ok := node.(*kong.Flag); ok {
 				flag.Tag.Envs = slices.DeleteFunc(slices.Clone(flag.Tag.Envs), func(name string) bool {
-					value, set := os.LookupEnv(name)
+					value, set := lookupEnv(name)
 					return set && value == ""
 				})
 				flag.Envs = flag.Tag.Envs

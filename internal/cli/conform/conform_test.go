@@ -24,7 +24,7 @@ import (
 func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code = Run(t.Context(), "scim-conformance", args, &out, &errOut)
+	code = Run(t.Context(), "scim-conformance", args, &out, &errOut, os.LookupEnv)
 	require.NotContains(t, out.String()+errOut.String(), "goroutine ", "a panic must not reach the user")
 	return code, out.String(), errOut.String()
 }
@@ -348,5 +348,5 @@ func TestAnInterruptedRunIsNotClean(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errOut bytes.Buffer
-	require.Equal(t, ExitUntested, Run(ctx, "scim-conformance", []string{"run", server.URL}, &out, &errOut), out.String())
+	require.Equal(t, ExitUntested, Run(ctx, "scim-conformance", []string{"run", server.URL}, &out, &errOut, os.LookupEnv), out.String())
 }

@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"os"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ func (c *connection) credentials() *connection { return c }
 
 // preferCredentials leaves of several kinds of credentials those of the weightiest source: whoever passes a password on the
 // command line means it, whatever token the environment has. Two kinds from one source stay, and are refused later.
-func preferCredentials(parsed *kong.Context) {
+func preferCredentials(parsed *kong.Context, lookupEnv func(string) (string, bool)) {
 	node := parsed.Selected()
 	if node == nil {
 		return
@@ -49,7 +48,7 @@ func preferCredentials(parsed *kong.Context) {
 	for i, kind := range kinds {
 		for _, name := range kind {
 			if flags[name] != nil && (name != "header" || slices.ContainsFunc(c.Header, authorizes)) {
-				sources[i] = max(sources[i], sourceOf(parsed, flags[name]))
+				sources[i] = max(sources[i], sourceOf(parsed, flags[name], lookupEnv))
 			}
 		}
 	}
@@ -73,13 +72,13 @@ func authorizes(header string) bool {
 	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
-func sourceOf(parsed *kong.Context, flag *kong.Flag) source {
+func sourceOf(parsed *kong.Context, flag *kong.Flag, lookupEnv func(string) (string, bool)) source {
 	switch {
 	case flag.Target.IsZero():
 		return unset
 	case slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag == flag }):
 		return fromCommandLine
-	case slices.ContainsFunc(flag.Tag.Envs, func(name string) bool { return os.Getenv(name) != "" }):
+	case slices.ContainsFunc(flag.Tag.Envs, func(name string) bool { _, set := lookupEnv(name); return set }):
 		return fromEnvironment
 	}
 	return fromFile

@@ -67,7 +67,7 @@ func session(t *testing.T, args ...string) (address string, stop func() (code in
 	ctx, cancel := context.WithCancel(t.Context())
 	out, errOut := newWatchedOutput(), newWatchedOutput()
 	done := make(chan int, 1)
-	go func() { done <- Run(ctx, "scim-conformance", args, out, errOut) }()
+	go func() { done <- Run(ctx, "scim-conformance", args, out, errOut, os.LookupEnv) }()
 	t.Cleanup(cancel)
 	address = errOut.waitFor(t, `(http://127\.0\.0\.1:\d+)`)
 	return address, func() (int, string) {
@@ -129,7 +129,7 @@ func TestTheProxyStopsByItself(t *testing.T) {
 	defer server.Close()
 	ctx, out, errOut := t.Context(), newWatchedOutput(), newWatchedOutput()
 	done := make(chan int, 1)
-	go func() { done <- Run(ctx, "scim-conformance", []string{"proxy", server.URL, "--max", "1"}, out, errOut) }()
+	go func() { done <- Run(ctx, "scim-conformance", []string{"proxy", server.URL, "--max", "1"}, out, errOut, os.LookupEnv) }()
 	address := errOut.waitFor(t, `(http://127\.0\.0\.1:\d+)`)
 	request(t, "GET", address+"/Users/1", "", http.Header{"User-Agent": {"idp/1"}, "Authorization": {"Bearer t0ken-of-the-idp"}})
 	require.Equal(t, ExitClean, <-done, out.String())
