@@ -129,7 +129,9 @@ func TestTheProxyStopsByItself(t *testing.T) {
 	defer server.Close()
 	ctx, out, errOut := t.Context(), newWatchedOutput(), newWatchedOutput()
 	done := make(chan int, 1)
-	go func() { done <- Run(ctx, "scim-conformance", []string{"proxy", server.URL, "--max", "1"}, out, errOut, os.LookupEnv) }()
+	go func() {
+		done <- Run(ctx, "scim-conformance", []string{"proxy", server.URL, "--max", "1"}, out, errOut, os.LookupEnv)
+	}()
 	address := errOut.waitFor(t, `(http://127\.0\.0\.1:\d+)`)
 	request(t, "GET", address+"/Users/1", "", http.Header{"User-Agent": {"idp/1"}, "Authorization": {"Bearer t0ken-of-the-idp"}})
 	require.Equal(t, ExitClean, <-done, out.String())
