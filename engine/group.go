@@ -19,23 +19,12 @@ func (r *run) group(ctx context.Context) error {
 	if err := r.begin(ctx, want.Want, want.DisplayName); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	t := r.target
-	if !t.PushGroups {
+	if !r.target.PushGroups {
 		r.outcome = r.keep(cannot(plan.Skipped, "group push is switched off for this target"))
 		return nil
 	}
-	in := plan.GroupInput{
-		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
-		Style: r.known.style(t.Style), OnMissing: t.OnMissing, DeleteRemote: want.DeleteRemote,
-		Batch: r.known.batch(t.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()),
-		Full: r.row.Full > r.row.Synced, Members: func() ([]plan.Member, error) { return r.accounts(ctx) },
-	}
-	if want.RemoteID != "" {
-		in.OnMissing = Fail // somebody chose that group: another one is not a replacement
-		if want.RemoteID != in.RemoteID {
-			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", plan.Linked, true
-		}
-	}
+	in := r.groupInput(want)
+	in.Members = func() ([]plan.Member, error) { return r.accounts(ctx) }
 	if in.Want == Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
 			return err
@@ -49,6 +38,22 @@ func (r *run) group(ctx context.Context) error {
 	r.exchange(ctx, plan.Group(in))
 	r.finish.Forget = in.Want == Absent && r.outcome.Class == plan.Done
 	return nil
+}
+
+// groupInput is what the sequence of a group starts from. It reads and writes nothing, and leaves the members open.
+func (r *run) groupInput(want GroupState) plan.GroupInput {
+	in := plan.GroupInput{
+		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
+		Style: r.known.style(r.target.Style), OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
+		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.row.Full > r.row.Synced,
+	}
+	if want.RemoteID != "" {
+		in.OnMissing = Fail // somebody chose that group: another one is not a replacement
+		if want.RemoteID != in.RemoteID {
+			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", plan.Linked, true
+		}
+	}
+	return in
 }
 
 // members brings the member rows up to date with the directory and fills in what the sequence needs of them.

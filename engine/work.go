@@ -295,46 +295,53 @@ func (r *run) user(ctx context.Context) error {
 	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	t := r.target
-	if r.row.Anew {
-		t.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
-	}
-	if t.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
+	if r.target.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
 		if ok, err := r.guarded(ctx, RemoveUser); !ok {
 			return err
 		}
 	}
-	password := want.Password
-	if password == "" {
-		password = placeholder()
+	if want.Password == "" {
+		want.Password = placeholder()
 	}
-	remoteID, origin := r.row.RemoteID, r.row.Origin
-	if want.RemoteID != "" {
-		t.OnMissing = Fail // somebody chose that account: another one is not a replacement
-		if want.RemoteID != remoteID {
-			remoteID, origin = want.RemoteID, plan.Linked
-			switch owner, err := r.owner(ctx, remoteID); {
-			case err != nil:
-				return err
-			case owner != "":
-				r.outcome = r.keep(cannot(plan.Held, "the account %s belongs to the user %s already", remoteID, owner))
-				return nil
-			}
+	in := r.userInput(want)
+	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
+	if in.RemoteID != r.row.RemoteID {
+		switch owner, err := in.Owner(in.RemoteID); {
+		case err != nil:
+			return err
+		case owner != "":
+			r.outcome = r.keep(cannot(plan.Held, "the account %s belongs to the user %s already", in.RemoteID, owner))
+			return nil
 		}
 	}
-	r.exchange(ctx, plan.User(plan.UserInput{
-		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: password,
-		RemoteID: remoteID, Origin: origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
-		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
-		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
-		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
-		Owner: func(id string) (string, error) { return r.owner(ctx, id) },
-	}), password)
+	r.exchange(ctx, plan.User(in), want.Password)
 	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed
 	if !lost && (r.outcome.Class != plan.Done || want.Want != Active) {
 		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
 	}
 	return nil
+}
+
+// userInput is what the sequence of a user starts from. It reads and writes nothing, and leaves the Owner open.
+func (r *run) userInput(want UserState) plan.UserInput {
+	t := r.target
+	in := plan.UserInput{
+		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: want.Password,
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
+		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
+		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
+	}
+	if r.row.Anew {
+		in.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
+	}
+	if want.RemoteID != "" {
+		in.OnMissing = Fail // somebody chose that account: another one is not a replacement
+		if want.RemoteID != in.RemoteID {
+			in.RemoteID, in.Origin = want.RemoteID, plan.Linked
+		}
+	}
+	return in
 }
 
 // owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
