@@ -155,7 +155,7 @@ func (g *group) remote() Step {
 
 func (g *group) delete() Step {
 	g.out.Operation = OpDelete
-	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID)}, func(r Response) Step {
+	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID), Op: OpDelete}, func(r Response) Step {
 		if !ok(r) && (r.Err != nil || r.Status != http.StatusNotFound) {
 			return g.fail(fail(r).in("delete"))
 		}
@@ -243,7 +243,7 @@ func (g *group) create() Step {
 		scim.Member{Name: "displayName", Value: g.in.DisplayName},
 		scim.Member{Name: "members", Value: memberValues(first)},
 	)
-	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}}
+	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}, Op: OpCreate}
 	return g.send(req, func(r Response) Step {
 		switch {
 		case conflict(r):

@@ -78,6 +78,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 		}
 		r := step.Request
 		fmt.Fprintf(&b, "%s %s\n", r.Method, r.Path)
+		require.Equal(t, r.Method == "GET", r.Op == "", "every write says what it changes")
 		if r.IfMatch != "" {
 			fmt.Fprintf(&b, "If-Match: %s\n", r.IfMatch)
 		}

@@ -80,7 +80,7 @@ func (g *group) batches() Step {
 	}
 	g.did(OpMembers)
 	req := Request{
-		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c,
+		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c, Op: OpMembers,
 	}
 	return g.send(req, func(r Response) Step { return g.patched(c, r) })
 }
@@ -246,7 +246,7 @@ func (g *group) pushByPut() Step {
 		g.did(OpMembers)
 		put := Request{
 			Method: http.MethodPut, Path: resourcePath(groups, g.out.RemoteID), IfMatch: r.ETag, Body: &want.Object,
-			Members: &Change{Rename: true, Replace: true, Add: all},
+			Members: &Change{Rename: true, Replace: true, Add: all}, Op: OpMembers,
 		}
 		return g.send(put, func(answer Response) Step { return g.replaced(all, r.ETag, answer) })
 	})

@@ -96,6 +96,7 @@ type Request struct {
 	IfMatch string       // entity tag, empty for none
 	Body    *scim.Object // nil for none
 	Members *Change      // what it does to the members of a group, nil for nothing
+	Op      Operation    // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
 }
 
 // Change is what one request does to a group.

@@ -268,7 +268,7 @@ func (u *user) externalID() string {
 func (u *user) create() Step {
 	u.out.Operation = OpCreate
 	u.out.Origin = Unconfirmed
-	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody()}, func(r Response) Step {
+	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: OpCreate}, func(r Response) Step {
 		switch {
 		case conflict(r):
 			u.out.Origin = "" // the target says it did not create anything

@@ -59,7 +59,7 @@ func (u *user) write(c *change) Step {
 	if len(operations) == 0 {
 		return c.then(Response{Status: u.out.Status}, c.have)
 	}
-	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...)}
+	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does()}
 	return u.send(req, func(r Response) Step { return u.answered(c, w, r) })
 }
 
@@ -80,7 +80,7 @@ func (u *user) writeByPut(c *change) Step {
 
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
-	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object}
+	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does()}
 	return u.send(req, func(r Response) Step { return u.answered(c, byPut, r) })
 }
 
@@ -198,6 +198,14 @@ func (u *user) exhausted(c *change) Step {
 // activates says which of the two a change of active is.
 func (c *change) activates() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath && a.value == true })
+}
+
+// does says what a request for the change changes.
+func (c *change) does() Operation {
+	if c.activates() {
+		return OpReactivate
+	}
+	return c.op
 }
 
 // patchOperations words assignments as PATCH operations, one each.
