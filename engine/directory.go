@@ -133,6 +133,10 @@ type UserState struct {
 	// Resource has the mapped attributes, externalId among them, without id, meta, active, groups and password. May be nil
 	// unless Want is Active.
 	Resource *scim.Resource
+	// OnCreate has attributes that are only sent when the account is created, such as a preset locale; afterwards they belong to the
+	// target: they are neither compared nor cleared. What Resource says, be it null, counts more. It is made like Resource, and
+	// mapping.Result.OnCreate fits. May be nil.
+	OnCreate *scim.Resource
 	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.
 	RemoteID string
 	// Password is sent when the user is created. Defaults to a random placeholder.

@@ -66,6 +66,7 @@ type State struct {
 
 	Status   Status
 	Want     Want      // what was last worked towards, empty before the first time
+	Halted   bool      // held because LastOperation is halted: Engine.Resume makes it due
 	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
 	Anew     bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
 	NextAt   time.Time // when it is due; zero when nothing is due
@@ -129,6 +130,8 @@ type Finish struct {
 	Operation plan.Operation
 	HTTP      int
 	Error     string
+	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
+	Halted bool
 
 	RemoteID   string
 	RemoteName string
@@ -230,6 +233,7 @@ type MemberAnswer struct {
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
+	HaltStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

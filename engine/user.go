@@ -27,6 +27,9 @@ func (r *run) user(ctx context.Context) error {
 		want.Password = placeholder()
 	}
 	in := r.userInput(want)
+	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
+		return err
+	}
 	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
@@ -38,7 +41,7 @@ func (r *run) user(ctx context.Context) error {
 		}
 	}
 	r.exchange(ctx, plan.User(in), want.Password)
-	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed
+	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed && !r.outcome.Halted
 	if !lost && (r.outcome.Class != plan.Done || want.Want != Active) {
 		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
 	}
@@ -49,7 +52,7 @@ func (r *run) user(ctx context.Context) error {
 func (r *run) userInput(want UserState) plan.UserInput {
 	t := r.target
 	in := plan.UserInput{
-		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: want.Password,
+		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate, Password: want.Password,
 		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,

@@ -302,6 +302,9 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		answer := plan.Response{Err: lane.ErrLeaseLost}
 		if err := r.w.pace.Wait(ctx); err != nil {
 			answer.Err = err
+		} else if why := r.stop(ctx, *step.Request); why != nil {
+			step = s.Stop(*why)
+			continue
 		} else if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
 			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
@@ -332,7 +335,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Unsure, f.Unkept = o.Unsure, o.Unkept
+	f.Unsure, f.Unkept, f.Halted = o.Unsure, o.Unkept, o.Halted
 	failures := r.row.Attempts + 1
 	switch {
 	case interrupted:
@@ -344,6 +347,8 @@ func (r *run) conclude(interrupted bool) {
 		f.Status = StatusClean
 	case o.Class == plan.Skipped:
 		f.Status = StatusSkipped
+	case o.Halted:
+		f.Status, f.Attempts = StatusHeld, r.row.Attempts
 	case o.Class == plan.Held:
 		f.Status, f.Attempts = StatusHeld, failures
 	case o.Class == plan.Rejected:

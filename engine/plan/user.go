@@ -15,8 +15,11 @@ type UserInput struct {
 	Want     Want
 	UserName string         // compared in the lookup
 	Resource *scim.Resource // the mapped attributes, without id, meta, active, groups and password
-	Password string         // sent at create only
-	RemoteID string         // empty when not known
+	// OnCreate has attributes that are only sent when the account is created. Nobody compares them later. What Resource says, be it
+	// null, counts more. May be nil.
+	OnCreate *scim.Resource
+	Password string // sent at create only
+	RemoteID string // empty when not known
 	Origin   Origin
 	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
 	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
@@ -31,6 +34,10 @@ type UserInput struct {
 	Traits                     Traits            // what is known about the target
 	Unkept                     map[string]Unkept // what the target did not keep of earlier sequences, by path
 	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
+
+	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
+	// that RemoteID names, are not meant.
+	HaltedLinks string
 
 	// Owner returns another user that has the account with that id and is to keep it, "" when there is none. Defaults to nobody.
 	Owner func(id string) (string, error)
@@ -68,7 +75,7 @@ func User(in UserInput) *Sequence {
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
 	}
-	s := &Sequence{}
+	s := &Sequence{sofar: u.sofar}
 	u.s = s
 	s.step = u.begin()
 	return s
@@ -95,9 +102,15 @@ func (u *user) send(req Request, then func(Response) Step) Step {
 }
 
 func (u *user) end(class Class, message string) Step {
-	u.out.Class, u.out.Message, u.out.Unkept = class, message, u.unkept.paths
-	out := u.out
+	u.out.Class, u.out.Message = class, message
+	out := u.sofar()
 	return Step{Outcome: &out}
+}
+
+func (u *user) sofar() Outcome {
+	out := u.out
+	out.Unkept = u.unkept.paths
+	return out
 }
 
 func (u *user) fail(f *failure) Step {
@@ -235,6 +248,9 @@ func (u *user) adopt(hit *scim.Resource) Step {
 		return u.end(Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
 	}
 	switch ours := u.ours(hit); {
+	case !ours && u.in.HaltedLinks != "":
+		u.out.Operation, u.out.Halted = OpLink, true
+		return u.end(Held, u.in.HaltedLinks)
 	case !ours && u.in.OnExisting == LinkAsk:
 		return u.end(Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
 	case !ours && u.in.OnExisting == LinkNever:
@@ -266,9 +282,8 @@ func (u *user) externalID() string {
 }
 
 func (u *user) create() Step {
-	u.out.Operation = OpCreate
-	u.out.Origin = Unconfirmed
 	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: OpCreate}, func(r Response) Step {
+		u.out.Operation, u.out.Origin = OpCreate, Unconfirmed
 		switch {
 		case conflict(r):
 			u.out.Origin = "" // the target says it did not create anything
@@ -303,9 +318,15 @@ func (u *user) create() Step {
 	})
 }
 
-// createBody is the mapped resource with active, an empty list of groups and the password.
+// createBody is the mapped resource with what only counts now, active, an empty list of groups and the password.
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
+	if once := u.in.OnCreate; once != nil {
+		for _, urn := range once.Schemas() {
+			body.AddSchema(urn)
+		}
+		complete(&body.Object, &once.Object)
+	}
 	if u.in.Password != "" {
 		body.Set("password", u.in.Password)
 	}

@@ -59,7 +59,7 @@ func (u *user) write(c *change) Step {
 	if len(operations) == 0 {
 		return c.then(Response{Status: u.out.Status}, c.have)
 	}
-	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does()}
+	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does(), Also: c.besides()}
 	return u.send(req, func(r Response) Step { return u.answered(c, w, r) })
 }
 
@@ -80,7 +80,7 @@ func (u *user) writeByPut(c *change) Step {
 
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
-	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does()}
+	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides()}
 	return u.send(req, func(r Response) Step { return u.answered(c, byPut, r) })
 }
 
@@ -206,6 +206,14 @@ func (c *change) does() Operation {
 		return OpReactivate
 	}
 	return c.op
+}
+
+// besides says what else it changes: a PUT may reactivate and update.
+func (c *change) besides() Operation {
+	if c.activates() && len(c.set) > 1 {
+		return OpUpdate
+	}
+	return ""
 }
 
 // patchOperations words assignments as PATCH operations, one each.

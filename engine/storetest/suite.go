@@ -46,6 +46,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"states are paged and filtered":                        testStates,
 		"what a target is known to do is kept":                 testLearn,
 		"removals are counted, held back and approved":         testRemovals,
+		"what is halted is held until it is resumed":           testHalts,
+		"a halt that ends leaves nobody behind":                testHaltRace,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
