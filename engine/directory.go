@@ -113,6 +113,7 @@ type Target struct {
 	UpdateUsers     bool // bring the mapped attributes of existing users up to date
 	DeactivateUsers bool // deactivate, and reactivate, users
 	PushGroups      bool
+	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
 
 	UserNameAttribute string        // compared in the lookup. Defaults to userName
 	OnMissing         Missing       // Defaults to Recreate
@@ -141,6 +142,10 @@ type UserState struct {
 	RemoteID string
 	// Password is sent when the user is created. Defaults to a random placeholder.
 	Password string
+	// PasswordVersion names the Password: any text that is another one for another password and does not tell it, such as a counter or
+	// an instant. With Target.SyncPasswords the password is set whenever the account is not known to have this version; empty: never.
+	// The version is stored, the password is not.
+	PasswordVersion string
 }
 
 // GroupState is what a group should look like at a target.

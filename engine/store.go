@@ -78,6 +78,8 @@ type State struct {
 
 	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
 	Unkept map[string]plan.Unkept
+	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
+	PasswordVersion string
 
 	LastOperation plan.Operation
 	LastStatus    int    // HTTP status that decided, 0 for none
@@ -137,6 +139,8 @@ type Finish struct {
 	RemoteName string
 	Origin     plan.Origin
 	Unkept     map[string]plan.Unkept // users only
+	// PasswordVersion is kept for a user with a RemoteID.
+	PasswordVersion string
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.

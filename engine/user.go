@@ -24,7 +24,7 @@ func (r *run) user(ctx context.Context) error {
 		}
 	}
 	if want.Password == "" {
-		want.Password = placeholder()
+		want.Password, want.PasswordVersion = placeholder(), ""
 	}
 	in := r.userInput(want)
 	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
@@ -52,7 +52,9 @@ func (r *run) user(ctx context.Context) error {
 func (r *run) userInput(want UserState) plan.UserInput {
 	t := r.target
 	in := plan.UserInput{
-		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate, Password: want.Password,
+		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate,
+		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
+
 		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
@@ -64,7 +66,7 @@ func (r *run) userInput(want UserState) plan.UserInput {
 	if want.RemoteID != "" {
 		in.OnMissing = Fail // somebody chose that account: another one is not a replacement
 		if want.RemoteID != in.RemoteID {
-			in.RemoteID, in.Origin = want.RemoteID, plan.Linked
+			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, plan.Linked, ""
 		}
 	}
 	return in

@@ -252,6 +252,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.Unkept
+	o.PasswordVersion = r.row.PasswordVersion
 	return o
 }
 
@@ -335,7 +336,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Unsure, f.Unkept, f.Halted = o.Unsure, o.Unkept, o.Halted
+	f.Unsure, f.Unkept, f.Halted, f.PasswordVersion = o.Unsure, o.Unkept, o.Halted, o.PasswordVersion
 	failures := r.row.Attempts + 1
 	switch {
 	case interrupted:

@@ -61,6 +61,10 @@ func chapters() []chapter {
 	once := func(in *plan.UserInput) {
 		in.OnCreate = resource(`{"schemas":["` + enterprise + `"],"locale":"de-CH","name":{"givenName":"Not this","middleName":"B"},"` + enterprise + `":{"costCenter":"1"}}`)
 	}
+	password := func(in *plan.UserInput) {
+		known(in)
+		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
+	}
 	pushed := func(in *plan.GroupInput) { in.RemoteID, in.RemoteName, in.Origin = "g1", "Tea", plan.Created }
 	const (
 		found   = `200 {"totalResults":1,"startIndex":1,"itemsPerPage":1,"Resources":[` + same + `]}`
@@ -105,6 +109,21 @@ func chapters() []chapter {
 			{name: "reactivate and update", when: "the same, and the account has other values", user: known,
 				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
 				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
+		}},
+		{"Users: password", []exchange{
+			{name: "password", when: "the account is not known to have this UserState.PasswordVersion, and Target.SyncPasswords is set", user: password,
+				answers: []string{`200 ` + same, `204`}, wizard: []string{`200 ` + same, `200 ` + same}},
+			{name: "password, and an update", when: "the same, and a mapped attribute changed", user: password,
+				answers: []string{`200 ` + other, `200 ` + same, `204`}, wizard: []string{`200 ` + other, `200 ` + same}},
+			{name: "password, and a reactivation", when: "the same, and the account is inactive", user: password,
+				answers: []string{`200 ` + off, `200 ` + same, `204`}, wizard: []string{`200 ` + off, `200 ` + same}},
+			{name: "password at a create", when: "the create sends it", user: func(in *plan.UserInput) { in.SyncPassword, in.PasswordVersion = true, "2" }, answers: []string{none, created}},
+			{name: "password of a linked account", when: "assigned, and the lookup finds an account", user: func(in *plan.UserInput) { in.SyncPassword, in.PasswordVersion = true, "2" },
+				answers: []string{found, `200 ` + same, `204`}, wizard: []string{found, `200 ` + same, `200 ` + same}},
+			{name: "password that is known", when: "the account has this version", user: func(in *plan.UserInput) { password(in); in.HasPassword = "2" }, answers: []string{`200 ` + same}},
+			{name: "password that is not synced", when: "Target.SyncPasswords is not set", user: func(in *plan.UserInput) { password(in); in.SyncPassword = false }, answers: []string{`200 ` + same}},
+			{name: "password alone", when: "the app neither updates nor deactivates users", user: func(in *plan.UserInput) { password(in); in.Update, in.Deactivate = false, false },
+				answers: []string{`200 ` + other, `204`}, wizard: []string{`200 ` + other, `200 ` + other}},
 		}},
 		{"Groups", []exchange{
 			{name: "group create", when: "pushed, and the lookup finds none", group: func(in *plan.GroupInput) { in.Members = allOf("a") }, answers: []string{none, `201 ` + group}},

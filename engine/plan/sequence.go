@@ -138,6 +138,8 @@ type Outcome struct {
 	Learned Traits
 	// Unkept are the attributes of a user that were sent and not seen at the target, by path.
 	Unkept map[string]Unkept
+	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
+	PasswordVersion string
 
 	// Groups only. Batch is how many members one request may carry by what the target accepted or refused; 0 when that says
 	// nothing new.

@@ -18,7 +18,12 @@ type UserInput struct {
 	// OnCreate has attributes that are only sent when the account is created. Nobody compares them later. What Resource says, be it
 	// null, counts more. May be nil.
 	OnCreate *scim.Resource
-	Password string // sent at create only
+	Password string // sent when the account is created
+	// PasswordVersion names the Password, and HasPassword is the version that the account with RemoteID is known to have; empty for none.
+	// With SyncPassword a Password of another version is also set at an account that exists.
+	PasswordVersion, HasPassword string
+	SyncPassword                 bool
+
 	RemoteID string // empty when not known
 	Origin   Origin
 	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
@@ -46,7 +51,7 @@ type UserInput struct {
 // User returns the sequence that brings a user to its desired state.
 //
 //	active, no id:    lookup; none: POST; one: link, then as below; several: held
-//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs
+//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs; PATCH the password (Catalog)
 //	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard)
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
 //	keep:             nothing
@@ -68,7 +73,7 @@ func User(in UserInput) *Sequence {
 		in.Rounds = DefaultRounds
 	}
 	u := &user{
-		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName},
+		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
 		traits: in.Traits.with(), unkept: ledger{map[string]Unkept{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
@@ -110,6 +115,9 @@ func (u *user) end(class Class, message string) Step {
 func (u *user) sofar() Outcome {
 	out := u.out
 	out.Unkept = u.unkept.paths
+	if out.RemoteID == "" {
+		out.PasswordVersion = "" // it was that of an account
+	}
 	return out
 }
 
@@ -259,7 +267,7 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	u.link(hit)
 	u.out.Operation = OpLink
 	_, told := hit.Get("active")
-	if !u.in.Update && (!u.in.Deactivate || told && active(hit)) {
+	if !u.in.Update && (!u.in.Deactivate || told && active(hit)) && !u.passwordDue() {
 		return u.end(Done, "")
 	}
 	return u.refresh()
@@ -267,6 +275,9 @@ func (u *user) adopt(hit *scim.Resource) Step {
 
 // link takes over the id.
 func (u *user) link(hit *scim.Resource) {
+	if hit.ID() != u.in.RemoteID {
+		u.out.PasswordVersion = ""
+	}
 	u.out.RemoteID = hit.ID()
 	u.out.Origin = Linked
 	if u.ours(hit) {
@@ -310,6 +321,7 @@ func (u *user) create() Step {
 			return u.fail(rejected(r, "create: the answer has no id"))
 		}
 		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), Created, r.Status
+		u.out.PasswordVersion = u.in.PasswordVersion
 		if created.Text("userName") != "" { // otherwise it does not show the account
 			lacking := missing(overlay(created, u.desired()), created)
 			u.unkept.sent(lacking, lacking, false)
@@ -371,7 +383,7 @@ func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bo
 
 // refresh reads the account and writes what differs.
 func (u *user) refresh() Step {
-	if !u.in.Update && !u.in.Deactivate {
+	if !u.in.Update && !u.in.Deactivate && !u.passwordDue() {
 		return u.end(Skipped, "updating users is switched off for this target")
 	}
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
@@ -449,14 +461,23 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	return u.update(have, etag, set)
 }
 
-// update writes what differs, if anything does.
+// update writes what differs, if anything does, and the password. Where changes are put, the password goes with them.
 func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
+	along := u.passwordDue() && u.traits.puts(u.in.Style)
+	if along {
+		set = append(set, u.newPassword())
+	}
 	if len(set) == 0 {
-		return u.end(Done, "")
+		return u.setPassword()
 	}
 	return u.write(&change{
 		what: "update", op: OpUpdate, set: set, have: have, etag: etag, ways: u.traits.ways(Wizard), again: u.refresh,
-		then: func(Response, *scim.Resource) Step { return u.end(Done, "") },
+		then: func(Response, *scim.Resource) Step {
+			if along {
+				u.out.PasswordVersion = u.in.PasswordVersion
+			}
+			return u.setPassword()
+		},
 	})
 }
 

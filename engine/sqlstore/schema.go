@@ -106,6 +106,8 @@ CREATE TABLE halt (
 	PRIMARY KEY (app_id, op)
 );
 ALTER TABLE sync_state ADD COLUMN halted BIGINT NOT NULL DEFAULT 0; -- 1: held, because last_op is halted
+`, `
+ALTER TABLE sync_state ADD COLUMN password_version TEXT NOT NULL DEFAULT ''; -- that the account is known to have
 `}
 
 // typed puts the dialect's types into the steps.

@@ -48,6 +48,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"removals are counted, held back and approved":         testRemovals,
 		"what is halted is held until it is resumed":           testHalts,
 		"a halt that ends leaves nobody behind":                testHaltRace,
+		"the version of a password belongs to an account":      testPasswords,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
