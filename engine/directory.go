@@ -113,6 +113,7 @@ type Target struct {
 	UpdateUsers     bool // bring the mapped attributes of existing users up to date
 	DeactivateUsers bool // deactivate, and reactivate, users
 	PushGroups      bool
+	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
 
 	UserNameAttribute string        // compared in the lookup. Defaults to userName
 	OnMissing         Missing       // Defaults to Recreate
@@ -133,10 +134,18 @@ type UserState struct {
 	// Resource has the mapped attributes, externalId among them, without id, meta, active, groups and password. May be nil
 	// unless Want is Active.
 	Resource *scim.Resource
+	// OnCreate has attributes that are only sent when the account is created, such as a preset locale; afterwards they belong to the
+	// target: they are neither compared nor cleared. What Resource says, be it null, counts more. It is made like Resource, and
+	// mapping.Result.OnCreate fits. May be nil.
+	OnCreate *scim.Resource
 	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.
 	RemoteID string
 	// Password is sent when the user is created. Defaults to a random placeholder.
 	Password string
+	// PasswordVersion names the Password: any text that is another one for another password and does not tell it, such as a counter or
+	// an instant. With Target.SyncPasswords the password is set whenever the account is not known to have this version; empty: never.
+	// The version is stored, the password is not.
+	PasswordVersion string
 }
 
 // GroupState is what a group should look like at a target.

@@ -24,6 +24,9 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	in := r.groupInput(want)
+	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
+		return err
+	}
 	in.Members = func() ([]plan.Member, error) { return r.accounts(ctx) }
 	if in.Want == Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -138,6 +139,82 @@ func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
 				} {
 					for _, secret := range append(c.forms, token[:8], password[:8]) {
 						require.NotContains(t, text, secret, place)
+					}
+				}
+			})
+		}
+	}
+}
+
+// everything is what stands in the engine's tables.
+func (w *world) everything() string {
+	w.t.Helper()
+	var out strings.Builder
+	for _, table := range []string{"sync_state", "sync_attempt", "app_lane", "member_state", "removal", "halt"} {
+		rows, err := w.db.Reader().Query(w.t.Context(), "SELECT * FROM "+table)
+		require.NoError(w.t, err)
+		columns, err := rows.Columns()
+		require.NoError(w.t, err)
+		for rows.Next() {
+			values, into := make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			require.NoError(w.t, rows.Scan(into...))
+			for i, v := range values {
+				if b, ok := v.([]byte); ok {
+					v = string(b)
+				}
+				fmt.Fprintf(&out, "%s.%s=%v\n", table, columns[i], v)
+			}
+		}
+		require.NoError(w.t, rows.Err())
+		rows.Close()
+	}
+	return out.String()
+}
+
+func TestAPasswordThatIsSyncedIsToldToNobodyButTheTarget(t *testing.T) {
+	const password = `pa"ss\wo<rd>/ü of ann` + "\t2"
+	forms := []string{password, `pa\"ss`, `ss\\wo`, "wo<rd>", `wo\u003crd`, "wo%3Crd", "ü of ann"}
+	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+		for how, echo := range echoes {
+			t.Run(string(style)+" "+how, func(t *testing.T) {
+				log := &lockedBuffer{}
+				w := newWorld(t, sqldbtest.SQLite(t), engine.Options{
+					BreakerAfter: 1, RetryInitial: time.Hour, RetryMax: time.Hour,
+					Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				})
+				sent := make(chan string, 10)
+				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPatch || r.Method == http.MethodPut {
+						body, _ := io.ReadAll(r.Body)
+						sent <- string(body)
+						echo(rw, password)
+						return
+					}
+					w.fake.ServeHTTP(rw, r)
+				}))
+				t.Cleanup(server.Close)
+				w.target.BaseURL, w.target.Style, w.target.SyncPasswords = server.URL, style, true
+				w.dir.SetTarget(app, w.target)
+				w.set("u-1", user("u-1", "ann"))
+				w.wait()
+				u := user("u-1", "ann")
+				u.Password, u.PasswordVersion = password, "7"
+				w.set("u-1", u)
+				require.Contains(t, <-sent, `ü of ann`, "the target is told")
+				w.poll("a result", func() bool { return len(w.told()) > 1 })
+				w.stop(w.engine)
+				require.NotEmpty(t, w.state(engine.User, "u-1").LastError)
+				require.Empty(t, w.state(engine.User, "u-1").PasswordVersion, "it was no success")
+				stored := w.everything()
+				require.Contains(t, stored, "sync_attempt.method=P")
+				for place, text := range map[string]string{
+					"store": stored, "results": fmt.Sprintf("%+v", w.told()), "log": log.String(),
+				} {
+					for _, form := range forms {
+						require.NotContains(t, text, form, place)
 					}
 				}
 			})

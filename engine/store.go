@@ -66,6 +66,7 @@ type State struct {
 
 	Status   Status
 	Want     Want      // what was last worked towards, empty before the first time
+	Halted   bool      // held because LastOperation is halted: Engine.Resume makes it due
 	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
 	Anew     bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
 	NextAt   time.Time // when it is due; zero when nothing is due
@@ -77,6 +78,8 @@ type State struct {
 
 	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
 	Unkept map[string]plan.Unkept
+	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
+	PasswordVersion string
 
 	LastOperation plan.Operation
 	LastStatus    int    // HTTP status that decided, 0 for none
@@ -129,11 +132,15 @@ type Finish struct {
 	Operation plan.Operation
 	HTTP      int
 	Error     string
+	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
+	Halted bool
 
 	RemoteID   string
 	RemoteName string
 	Origin     plan.Origin
 	Unkept     map[string]plan.Unkept // users only
+	// PasswordVersion is kept for a user with a RemoteID.
+	PasswordVersion string
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.
@@ -230,6 +237,7 @@ type MemberAnswer struct {
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
+	HaltStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -253,6 +252,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.Unkept
+	o.PasswordVersion = r.row.PasswordVersion
 	return o
 }
 
@@ -286,106 +286,6 @@ func (r *run) directoryFailed(err error) {
 	r.outcome = r.keep(cannot(plan.Transient, "the directory cannot tell the desired state: %v", err))
 }
 
-func (r *run) user(ctx context.Context) error {
-	want, err := r.w.e.o.Directory.User(ctx, r.row.App, r.row.ID)
-	if err != nil {
-		r.directoryFailed(err)
-		return nil
-	}
-	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
-		return err
-	}
-	if r.target.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
-		if ok, err := r.guarded(ctx, RemoveUser); !ok {
-			return err
-		}
-	}
-	if want.Password == "" {
-		want.Password = placeholder()
-	}
-	in := r.userInput(want)
-	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
-	if in.RemoteID != r.row.RemoteID {
-		switch owner, err := in.Owner(in.RemoteID); {
-		case err != nil:
-			return err
-		case owner != "":
-			r.outcome = r.keep(cannot(plan.Held, "the account %s belongs to the user %s already", in.RemoteID, owner))
-			return nil
-		}
-	}
-	r.exchange(ctx, plan.User(in), want.Password)
-	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed
-	if !lost && (r.outcome.Class != plan.Done || want.Want != Active) {
-		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
-	}
-	return nil
-}
-
-// userInput is what the sequence of a user starts from. It reads and writes nothing, and leaves the Owner open.
-func (r *run) userInput(want UserState) plan.UserInput {
-	t := r.target
-	in := plan.UserInput{
-		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, Password: want.Password,
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
-		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
-		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
-		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
-	}
-	if r.row.Anew {
-		in.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
-	}
-	if want.RemoteID != "" {
-		in.OnMissing = Fail // somebody chose that account: another one is not a replacement
-		if want.RemoteID != in.RemoteID {
-			in.RemoteID, in.Origin = want.RemoteID, plan.Linked
-		}
-	}
-	return in
-}
-
-// owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
-// more may be waiting in a back-off, and that it loses the account is then stored.
-func (r *run) owner(ctx context.Context, id string) (string, error) {
-	rows, err := r.w.e.o.Store.States(ctx, StateQuery{App: r.row.App, Kind: User, RemoteID: id})
-	if err != nil {
-		return "", err
-	}
-	for _, other := range rows {
-		if other.ID == r.row.ID {
-			continue
-		}
-		u, err := r.w.e.o.Directory.User(ctx, other.App, other.ID)
-		switch {
-		case err != nil:
-			return "", err
-		case u.Want == Active, u.Want == Keep:
-			return other.ID, nil
-		case u.Want == other.Want:
-			continue
-		}
-		if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: User, ID: other.ID, Want: u.Want}}); err != nil {
-			return "", err
-		}
-	}
-	return "", nil
-}
-
-// earlierName is the name that an account may have, or was created under by a sequence whose end is not known.
-func (r *run) earlierName(now string) string {
-	if r.row.Tried && now != "" && now != r.row.RemoteName {
-		return r.row.RemoteName
-	}
-	return ""
-}
-
-// placeholder is the password of an account whose user will never type one: 32 characters that are safe in a URL.
-func placeholder() string {
-	var b [24]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
 // exchange runs a sequence to its end.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) {
 	client := r.client.Record(func(x wirelog.Exchange) {
@@ -403,6 +303,9 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		answer := plan.Response{Err: lane.ErrLeaseLost}
 		if err := r.w.pace.Wait(ctx); err != nil {
 			answer.Err = err
+		} else if why := r.stop(ctx, *step.Request); why != nil {
+			step = s.Stop(*why)
+			continue
 		} else if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
 			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
@@ -433,7 +336,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Unsure, f.Unkept = o.Unsure, o.Unkept
+	f.Unsure, f.Unkept, f.Halted, f.PasswordVersion = o.Unsure, o.Unkept, o.Halted, o.PasswordVersion
 	failures := r.row.Attempts + 1
 	switch {
 	case interrupted:
@@ -445,6 +348,8 @@ func (r *run) conclude(interrupted bool) {
 		f.Status = StatusClean
 	case o.Class == plan.Skipped:
 		f.Status = StatusSkipped
+	case o.Halted:
+		f.Status, f.Attempts = StatusHeld, r.row.Attempts
 	case o.Class == plan.Held:
 		f.Status, f.Attempts = StatusHeld, failures
 	case o.Class == plan.Rejected:

@@ -24,6 +24,10 @@ type GroupInput struct {
 	Batch        int    // Defaults to DefaultBatch
 	Traits       Traits // what is known about the target
 
+	// HaltedLinks says why no group that exists may be linked at the moment; empty when it may. A group that we created, and the one that
+	// RemoteID names, are not meant.
+	HaltedLinks string
+
 	// Full says that the target's member list is to be replaced by Members. It is implied by everything but deltas to a
 	// group with a known id.
 	Full bool
@@ -56,7 +60,7 @@ func Group(in GroupInput) *Sequence {
 		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
 		traits: in.Traits.with(), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
 	}
-	s := &Sequence{}
+	s := &Sequence{sofar: func() Outcome { return g.out }}
 	g.s = s
 	s.step = g.begin()
 	return s
@@ -222,6 +226,10 @@ func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 
 // adopt links a found group. What it contains is replaced: the source is the truth about a pushed group.
 func (g *group) adopt(hit *scim.Resource) Step {
+	if g.in.HaltedLinks != "" && g.in.Origin != Unconfirmed {
+		g.out.Operation, g.out.Halted = OpLink, true
+		return g.end(Held, g.in.HaltedLinks)
+	}
 	g.out.RemoteID, g.out.Name, g.out.Operation = hit.ID(), hit.Text("displayName"), OpLink
 	g.out.Origin = Linked
 	if g.in.Origin == Unconfirmed {
@@ -236,7 +244,6 @@ func (g *group) create() Step {
 	if f != nil {
 		return g.fail(f)
 	}
-	g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
 	first, rest := split(all, g.batch)
 	body := scim.NewObject(
 		scim.Member{Name: "schemas", Value: []string{scim.GroupSchema}},
@@ -244,7 +251,11 @@ func (g *group) create() Step {
 		scim.Member{Name: "members", Value: memberValues(first)},
 	)
 	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}, Op: OpCreate}
+	if len(first) > 0 {
+		req.Also = OpMembers
+	}
 	return g.send(req, func(r Response) Step {
+		g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
 		switch {
 		case conflict(r):
 			g.out.Origin = ""
@@ -274,6 +285,9 @@ func (g *group) create() Step {
 			first, rest = nil, all // it hides its members, or has dropped them
 		}
 		g.acked = &Change{Rename: true, Replace: true, Add: first}
+		if len(rest) > 0 && g.traits.puts(g.in.Style) {
+			return g.pushByPut()
+		}
 		g.full, g.replace, g.add, g.remove = false, false, rest, nil
 		return g.batches()
 	})

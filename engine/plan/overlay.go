@@ -108,6 +108,21 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 	return append(out, assignment{chain, want})
 }
 
+// complete adds what an object lacks and another one has. Complex values are merged, lists are not.
+func complete(o, more *scim.Object) {
+	for name, v := range more.All() {
+		have, present := o.Get(name)
+		if !present {
+			o.Set(name, scim.CloneValue(v))
+			continue
+		}
+		inner, ok := have.(*scim.Object)
+		if extra, complex := v.(*scim.Object); ok && complex {
+			complete(inner, extra)
+		}
+	}
+}
+
 // unassigned says whether a value is the same as none (RFC 7643 section 2.5).
 func unassigned(v any) bool {
 	list, ok := v.([]any)

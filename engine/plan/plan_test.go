@@ -107,6 +107,9 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 			fmt.Fprintf(&b, " unkept=%s/%d", path, n)
 		}
 	}
+	if o.PasswordVersion != "" {
+		fmt.Fprintf(&b, " password=%s", o.PasswordVersion)
+	}
 	if o.Batch != 0 {
 		fmt.Fprintf(&b, " batch=%d", o.Batch)
 	}
@@ -160,6 +163,10 @@ func TestUser(t *testing.T) {
 	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
 		return func(in *plan.UserInput) { f(in); in.Style = plan.Wizard }
+	}
+	password := func(in *plan.UserInput) {
+		known(in)
+		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
 	}
 	fresh := func(*plan.UserInput) {}
 	with := func(f func(*plan.UserInput), traits ...plan.Trait) func(*plan.UserInput) {
@@ -287,6 +294,16 @@ func TestUser(t *testing.T) {
 		{"an attribute is dropped once more", dropped(2), []string{`200 ` + nameless, `200 ` + nameless}},
 		{"a dropped attribute is left alone", dropped(3), []string{`200 ` + nameless}},
 		{"a dropped attribute with a new value", func(in *plan.UserInput) { dropped(3)(in); in.Resource.Complex("name").Set("givenName", "Anna") }, []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
+		{"password where PATCH needs a path", password, []string{`200 ` + same, `400 {"scimType":"invalidPath"}`, `204`}},
+		{"password where there is no PATCH", password, []string{`200 ` + same, `501`, `200 ` + same, `200 ` + same}},
+		{"password where PATCH is known not to be there", with(password, plan.NoPatch), []string{`200 ` + same, `200 ` + same}},
+		{"password where there is no PUT", wizard(password), []string{`200 ` + same, `405`, `204`}},
+		{"password that is refused", password, []string{`200 ` + differs, `200 ` + same, `400 {"detail":"too short"}`, `400`, `200 ` + same, `400 {"detail":"too short"}`}},
+		{"password whose answer is lost", password, []string{`200 ` + same, "lost"}},
+		{"password by PUT after 412", with(password, plan.NoPatch), []string{`200 ` + same, `412`, `200 ` + same, `204`}},
+		{"password with an update without effect", wizard(password), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
+		{"password of an account that is gone", password, []string{`404`, none, none, `201 {"id":"r2"}`}},
+		{"password with an empty answer for the first time", wary(password), []string{`200 ` + same, `204`}},
 		{"lookup without filters", fresh, []string{`400 {"scimType":"invalidFilter"}`, `200 {"totalResults":3,"Resources":[{"id":"r1","userName":"bob"},{"id":"r2"}]}`,
 			`200 {"totalResults":3,"Resources":[{"id":"r3","userName":"Ann"}]}`, `200 ` + strings.Replace(same, "r1", "r3", 1)}},
 		{"lookup where filters are known not to work", with(fresh, plan.NoUserFilter), []string{none, `201 {"id":"r1"}`}},

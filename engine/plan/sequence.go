@@ -97,6 +97,7 @@ type Request struct {
 	Body    *scim.Object // nil for none
 	Members *Change      // what it does to the members of a group, nil for nothing
 	Op      Operation    // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
+	Also    Operation    // what it changes besides, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
 }
 
 // Change is what one request does to a group.
@@ -130,10 +131,15 @@ type Outcome struct {
 	// RetryAfter is the header of a Throttled outcome as it came, empty for none.
 	RetryAfter string
 
+	// Halted says that it is Held because Operation is halted: nobody has to decide about this principal.
+	Halted bool
+
 	// Learned are the traits that the sequence found the target to have (true), or not to have any more (false).
 	Learned Traits
 	// Unkept are the attributes of a user that were sent and not seen at the target, by path.
 	Unkept map[string]Unkept
+	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
+	PasswordVersion string
 
 	// Groups only. Batch is how many members one request may carry by what the target accepted or refused; 0 when that says
 	// nothing new.
@@ -165,8 +171,9 @@ type Step struct {
 
 // Sequence is a running sequence. It is used by one goroutine at a time.
 type Sequence struct {
-	next func(Response) Step
-	step Step
+	next  func(Response) Step
+	step  Step
+	sofar func() Outcome // what was learned and done up to the pending step
 }
 
 // Step returns the pending step. After an Outcome it stays the same.
@@ -178,6 +185,18 @@ func (s *Sequence) Feed(r Response) Step {
 		return s.step
 	}
 	s.step = s.next(honest(r))
+	return s.step
+}
+
+// Stop ends the sequence instead of its pending request, which was not sent: the outcome has the class, the operation and the message
+// of why, and what was learned and done before. It does nothing after an Outcome.
+func (s *Sequence) Stop(why Outcome) Step {
+	if s.step.Request == nil {
+		return s.step
+	}
+	out := s.sofar()
+	out.Class, out.Operation, out.Message, out.Halted = why.Class, why.Operation, why.Message, why.Halted
+	s.step = Step{Outcome: &out}
 	return s.step
 }
 

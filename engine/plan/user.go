@@ -15,8 +15,16 @@ type UserInput struct {
 	Want     Want
 	UserName string         // compared in the lookup
 	Resource *scim.Resource // the mapped attributes, without id, meta, active, groups and password
-	Password string         // sent at create only
-	RemoteID string         // empty when not known
+	// OnCreate has attributes that are only sent when the account is created. Nobody compares them later. What Resource says, be it
+	// null, counts more. May be nil.
+	OnCreate *scim.Resource
+	Password string // sent when the account is created
+	// PasswordVersion names the Password, and HasPassword is the version that the account with RemoteID is known to have; empty for none.
+	// With SyncPassword a Password of another version is also set at an account that exists.
+	PasswordVersion, HasPassword string
+	SyncPassword                 bool
+
+	RemoteID string // empty when not known
 	Origin   Origin
 	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
 	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
@@ -32,6 +40,10 @@ type UserInput struct {
 	Unkept                     map[string]Unkept // what the target did not keep of earlier sequences, by path
 	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
+	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
+	// that RemoteID names, are not meant.
+	HaltedLinks string
+
 	// Owner returns another user that has the account with that id and is to keep it, "" when there is none. Defaults to nobody.
 	Owner func(id string) (string, error)
 }
@@ -39,7 +51,7 @@ type UserInput struct {
 // User returns the sequence that brings a user to its desired state.
 //
 //	active, no id:    lookup; none: POST; one: link, then as below; several: held
-//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs
+//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs; PATCH the password (Catalog)
 //	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard)
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
 //	keep:             nothing
@@ -61,14 +73,14 @@ func User(in UserInput) *Sequence {
 		in.Rounds = DefaultRounds
 	}
 	u := &user{
-		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName},
+		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
 		traits: in.Traits.with(), unkept: ledger{map[string]Unkept{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
 	}
-	s := &Sequence{}
+	s := &Sequence{sofar: u.sofar}
 	u.s = s
 	s.step = u.begin()
 	return s
@@ -95,9 +107,18 @@ func (u *user) send(req Request, then func(Response) Step) Step {
 }
 
 func (u *user) end(class Class, message string) Step {
-	u.out.Class, u.out.Message, u.out.Unkept = class, message, u.unkept.paths
-	out := u.out
+	u.out.Class, u.out.Message = class, message
+	out := u.sofar()
 	return Step{Outcome: &out}
+}
+
+func (u *user) sofar() Outcome {
+	out := u.out
+	out.Unkept = u.unkept.paths
+	if out.RemoteID == "" {
+		out.PasswordVersion = "" // it was that of an account
+	}
+	return out
 }
 
 func (u *user) fail(f *failure) Step {
@@ -235,6 +256,9 @@ func (u *user) adopt(hit *scim.Resource) Step {
 		return u.end(Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
 	}
 	switch ours := u.ours(hit); {
+	case !ours && u.in.HaltedLinks != "":
+		u.out.Operation, u.out.Halted = OpLink, true
+		return u.end(Held, u.in.HaltedLinks)
 	case !ours && u.in.OnExisting == LinkAsk:
 		return u.end(Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
 	case !ours && u.in.OnExisting == LinkNever:
@@ -243,7 +267,7 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	u.link(hit)
 	u.out.Operation = OpLink
 	_, told := hit.Get("active")
-	if !u.in.Update && (!u.in.Deactivate || told && active(hit)) {
+	if !u.in.Update && (!u.in.Deactivate || told && active(hit)) && !u.passwordDue() {
 		return u.end(Done, "")
 	}
 	return u.refresh()
@@ -251,6 +275,9 @@ func (u *user) adopt(hit *scim.Resource) Step {
 
 // link takes over the id.
 func (u *user) link(hit *scim.Resource) {
+	if hit.ID() != u.in.RemoteID {
+		u.out.PasswordVersion = ""
+	}
 	u.out.RemoteID = hit.ID()
 	u.out.Origin = Linked
 	if u.ours(hit) {
@@ -266,9 +293,8 @@ func (u *user) externalID() string {
 }
 
 func (u *user) create() Step {
-	u.out.Operation = OpCreate
-	u.out.Origin = Unconfirmed
 	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: OpCreate}, func(r Response) Step {
+		u.out.Operation, u.out.Origin = OpCreate, Unconfirmed
 		switch {
 		case conflict(r):
 			u.out.Origin = "" // the target says it did not create anything
@@ -295,6 +321,7 @@ func (u *user) create() Step {
 			return u.fail(rejected(r, "create: the answer has no id"))
 		}
 		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), Created, r.Status
+		u.out.PasswordVersion = u.in.PasswordVersion
 		if created.Text("userName") != "" { // otherwise it does not show the account
 			lacking := missing(overlay(created, u.desired()), created)
 			u.unkept.sent(lacking, lacking, false)
@@ -303,9 +330,15 @@ func (u *user) create() Step {
 	})
 }
 
-// createBody is the mapped resource with active, an empty list of groups and the password.
+// createBody is the mapped resource with what only counts now, active, an empty list of groups and the password.
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
+	if once := u.in.OnCreate; once != nil {
+		for _, urn := range once.Schemas() {
+			body.AddSchema(urn)
+		}
+		complete(&body.Object, &once.Object)
+	}
 	if u.in.Password != "" {
 		body.Set("password", u.in.Password)
 	}
@@ -350,7 +383,7 @@ func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bo
 
 // refresh reads the account and writes what differs.
 func (u *user) refresh() Step {
-	if !u.in.Update && !u.in.Deactivate {
+	if !u.in.Update && !u.in.Deactivate && !u.passwordDue() {
 		return u.end(Skipped, "updating users is switched off for this target")
 	}
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
@@ -428,14 +461,23 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	return u.update(have, etag, set)
 }
 
-// update writes what differs, if anything does.
+// update writes what differs, if anything does, and the password. Where changes are put, the password goes with them.
 func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
+	along := u.passwordDue() && u.traits.puts(u.in.Style)
+	if along {
+		set = append(set, u.newPassword())
+	}
 	if len(set) == 0 {
-		return u.end(Done, "")
+		return u.setPassword()
 	}
 	return u.write(&change{
 		what: "update", op: OpUpdate, set: set, have: have, etag: etag, ways: u.traits.ways(Wizard), again: u.refresh,
-		then: func(Response, *scim.Resource) Step { return u.end(Done, "") },
+		then: func(Response, *scim.Resource) Step {
+			if along {
+				u.out.PasswordVersion = u.in.PasswordVersion
+			}
+			return u.setPassword()
+		},
 	})
 }
 

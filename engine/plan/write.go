@@ -44,6 +44,16 @@ func (c *change) must() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath })
 }
 
+// visible counts the assignments whose effect can be seen: nobody is shown a password.
+func (c *change) visible() (n int) {
+	for _, a := range c.set {
+		if a.path() != passwordPath {
+			n++
+		}
+	}
+	return n
+}
+
 // write tries the next way.
 func (u *user) write(c *change) Step {
 	u.did(c.op)
@@ -59,7 +69,7 @@ func (u *user) write(c *change) Step {
 	if len(operations) == 0 {
 		return c.then(Response{Status: u.out.Status}, c.have)
 	}
-	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does()}
+	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does(), Also: c.besides()}
 	return u.send(req, func(r Response) Step { return u.answered(c, w, r) })
 }
 
@@ -80,7 +90,7 @@ func (u *user) writeByPut(c *change) Step {
 
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
-	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does()}
+	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides()}
 	return u.send(req, func(r Response) Step { return u.answered(c, byPut, r) })
 }
 
@@ -97,6 +107,9 @@ func (u *user) answered(c *change, w way, r Response) Step {
 		}
 		return u.write(c)
 	case !ok(r):
+		if unsure(r) && c.visible() < len(c.set) {
+			u.out.PasswordVersion = "" // it may have the new one
+		}
 		return u.fail(fail(r).in(c.what))
 	}
 	u.out.Status = r.Status
@@ -110,6 +123,9 @@ func (u *user) verify(c *change, w way, r Response) Step {
 		trust = PutTrusted
 	}
 	shown := c.shown(r)
+	if c.visible() == 0 {
+		return u.effective(c, w, r, shown)
+	}
 	switch doubt := shown == nil || c.etag != "" && version(r) == c.etag; {
 	case shown != nil && (!doubt || u.traits[trust]):
 		return u.judge(c, w, r, shown, false)
@@ -149,7 +165,7 @@ func (c *change) shown(r Response) *scim.Resource {
 // judge compares what was sent with what the account is seen to have. When nothing of it is there, another method may do it.
 func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
-	void := len(lacking) == len(c.set)
+	void := len(lacking) == c.visible()
 	if c.must() {
 		void = slices.ContainsFunc(lacking, func(a assignment) bool { return a.path() == activePath })
 	}
@@ -206,6 +222,14 @@ func (c *change) does() Operation {
 		return OpReactivate
 	}
 	return c.op
+}
+
+// besides says what else it changes: a PUT may reactivate and update.
+func (c *change) besides() Operation {
+	if c.activates() && len(c.set) > 1 {
+		return OpUpdate
+	}
+	return ""
 }
 
 // patchOperations words assignments as PATCH operations, one each.

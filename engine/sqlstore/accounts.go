@@ -80,7 +80,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		*f = f.Taken()
 	default:
 		for _, h := range others {
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0
+			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0, password_version = ''
 				WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, app, h.user)
 			if err != nil {
 				return nil, err

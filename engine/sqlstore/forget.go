@@ -13,6 +13,7 @@ var forget = []string{
 	`DELETE FROM sync_state WHERE app_id = ?`,
 	`DELETE FROM member_state WHERE app_id = ?`,
 	`DELETE FROM removal WHERE app_id = ?`,
+	`DELETE FROM halt WHERE app_id = ?`,
 	`DELETE FROM sync_attempt WHERE app_id = ?`,
 	`DELETE FROM app_lane WHERE app_id = ?`,
 }

@@ -97,6 +97,17 @@ CREATE TABLE removal (
 CREATE INDEX removal_at ON removal (app_id, at);
 CREATE INDEX sync_state_leaving ON sync_state (app_id, want) WHERE next_at IS NOT NULL AND want IN ('inactive', 'absent');
 CREATE INDEX sync_state_held ON sync_state (app_id, last_op) WHERE status = 'held';
+`, `
+CREATE TABLE halt (
+	app_id KEY NOT NULL,            -- empty for all apps
+	op     KEY NOT NULL,
+	reason TEXT NOT NULL,
+	since  BIGINT NOT NULL,
+	PRIMARY KEY (app_id, op)
+);
+ALTER TABLE sync_state ADD COLUMN halted BIGINT NOT NULL DEFAULT 0; -- 1: held, because last_op is halted
+`, `
+ALTER TABLE sync_state ADD COLUMN password_version TEXT NOT NULL DEFAULT ''; -- that the account is known to have
 `}
 
 // typed puts the dialect's types into the steps.

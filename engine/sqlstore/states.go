@@ -14,16 +14,17 @@ import (
 )
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept`
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
-	var tried, anew, next, updated int64
+	var tried, anew, next, updated, halted int64
 	var unkept string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept)
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion)
 	if err != nil {
 		return err
 	}
+	s.Halted = halted == 1 && s.Status == engine.StatusHeld
 	s.Tried, s.Anew, s.NextAt, s.UpdatedAt = tried == 1, anew == 1, at(next), at(updated)
 	return read(unkept, &s.Unkept)
 }
@@ -84,6 +85,9 @@ const keptExchanges = 100
 func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (status engine.Status, err error) {
 	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		f := f // as it was: the transaction may be tried again
+		if err := stillHalted(ctx, tx, l.App, &f); err != nil {
+			return err
+		}
 		moves, err := moved(ctx, tx, l.App, &f)
 		if err != nil {
 			return err
@@ -125,7 +129,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
 		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
-		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?
+		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?, halted = ?,
+		password_version = CASE WHEN ? = '' THEN '' ELSE ? END
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure),
@@ -133,7 +138,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept,
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted), text(f.RemoteID), text(f.PasswordVersion),
 		app, string(f.Kind), f.ID)
 	return status, err
 }

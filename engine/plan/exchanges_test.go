@@ -1,0 +1,252 @@
+package plan_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// exchange is one sequence as both styles have it, against a target that does everything right. What happens when it does not is the
+// matter of TestUser and TestGroup.
+type exchange struct {
+	name string // what the sequence brings about
+	when string // what leads to it
+	user func(*plan.UserInput)
+	// group is set instead of user for a pushed group.
+	group   func(*plan.GroupInput)
+	answers []string
+	wizard  []string // where the other style needs other answers
+}
+
+// chapter is a part of docs/exchanges.md.
+type chapter struct {
+	title     string
+	exchanges []exchange
+}
+
+const enterprise = scim.EnterpriseUserSchema
+
+func members(ids ...string) (out []plan.Member) {
+	for _, id := range ids {
+		out = append(out, plan.Member{User: "u-" + id, ID: id, Display: "name-" + id})
+	}
+	return out
+}
+
+func allOf(ids ...string) func() ([]plan.Member, error) {
+	return func() ([]plan.Member, error) { return members(ids...), nil }
+}
+
+func resource(text string) *scim.Resource {
+	r, err := scim.DecodeResource([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func chapters() []chapter {
+	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", plan.Created, true }
+	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
+	fresh := func(*plan.UserInput) {}
+	once := func(in *plan.UserInput) {
+		in.OnCreate = resource(`{"schemas":["` + enterprise + `"],"locale":"de-CH","name":{"givenName":"Not this","middleName":"B"},"` + enterprise + `":{"costCenter":"1"}}`)
+	}
+	password := func(in *plan.UserInput) {
+		known(in)
+		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
+	}
+	pushed := func(in *plan.GroupInput) { in.RemoteID, in.RemoteName, in.Origin = "g1", "Tea", plan.Created }
+	const (
+		found   = `200 {"totalResults":1,"startIndex":1,"itemsPerPage":1,"Resources":[` + same + `]}`
+		created = `201 ` + same
+		group   = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`
+	)
+	inactiveFound := strings.Replace(found, `"active":true`, `"active":false`, 1)
+	off := strings.Replace(same, `"active":true`, `"active":false`, 1)
+	other := strings.Replace(same, `"givenName":"Ann"`, `"givenName":"Anna"`, 1)
+	return []chapter{
+		{"Users: lookup and create", []exchange{
+			{name: "create, an empty list", when: "assigned, and no account is known; the lookup answers with an empty list", user: fresh, answers: []string{none, created}},
+			{name: "create, a 404", when: "the same, and the lookup is answered with 404", user: fresh, answers: []string{`404 {"detail":"nobody"}`, created}},
+			{name: "create with attributes that are only sent then", when: "the same, and UserState.OnCreate has some", user: once, answers: []string{none, created}},
+			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh, answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}},
+			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh, answers: []string{none, `201`}},
+			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account", user: func(in *plan.UserInput) { in.Known, in.Origin = true, plan.Unconfirmed }, answers: []string{none, none, created}},
+		}},
+		{"Users: link", []exchange{
+			{name: "link an active account", when: "assigned, and the lookup finds an account that is as it should be", user: fresh, answers: []string{found, `200 ` + same}},
+			{name: "link an active account that differs", when: "the same, and the account has other values", user: fresh, answers: []string{strings.Replace(found, "Ann", "Anna", 1), `200 ` + other, `200 ` + same}},
+			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh, answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
+			{name: "link without rights to update", when: "the same, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
+		}},
+		{"Users: update", []exchange{
+			{name: "update", when: "a mapped attribute changed", user: known, answers: []string{`200 etag=W/"7" ` + other, `200 ` + same}},
+			{name: "update, nothing changed", when: "the account has all of it already", user: known, answers: []string{`200 ` + same}},
+			{name: "update leaves alone what was only sent at create", when: "the account has lost or changed what UserState.OnCreate has", user: func(in *plan.UserInput) { known(in); once(in) },
+				answers: []string{`200 ` + strings.Replace(other, `"nick"`, `"locale":"fr","nick"`, 1), `200 ` + same}},
+			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known, answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
+			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, answers: []string{`404`}},
+			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
+		}},
+		{"Users: deactivate and reactivate", []exchange{
+			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
+			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{`404`}},
+			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) { in.Want = plan.Absent }},
+			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) { in.Want, in.Known, in.Origin = plan.Absent, true, plan.Unconfirmed },
+				answers: []string{found, `204`}, wizard: []string{found, `200 ` + same, `200 ` + off}},
+			{name: "suspended", when: "the directory says Keep", user: func(in *plan.UserInput) { known(in); in.Want = plan.Keep }},
+			{name: "reactivate", when: "assigned again, and the account is inactive", user: known, answers: []string{`200 ` + off, `200 ` + same}},
+			{name: "reactivate and update", when: "the same, and the account has other values", user: known,
+				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
+				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
+		}},
+		{"Users: password", []exchange{
+			{name: "password", when: "the account is not known to have this UserState.PasswordVersion, and Target.SyncPasswords is set", user: password,
+				answers: []string{`200 ` + same, `204`}, wizard: []string{`200 ` + same, `200 ` + same}},
+			{name: "password, and an update", when: "the same, and a mapped attribute changed", user: password,
+				answers: []string{`200 ` + other, `200 ` + same, `204`}, wizard: []string{`200 ` + other, `200 ` + same}},
+			{name: "password, and a reactivation", when: "the same, and the account is inactive", user: password,
+				answers: []string{`200 ` + off, `200 ` + same, `204`}, wizard: []string{`200 ` + off, `200 ` + same}},
+			{name: "password at a create", when: "the create sends it", user: func(in *plan.UserInput) { in.SyncPassword, in.PasswordVersion = true, "2" }, answers: []string{none, created}},
+			{name: "password of a linked account", when: "assigned, and the lookup finds an account", user: func(in *plan.UserInput) { in.SyncPassword, in.PasswordVersion = true, "2" },
+				answers: []string{found, `200 ` + same, `204`}, wizard: []string{found, `200 ` + same, `200 ` + same}},
+			{name: "password that is known", when: "the account has this version", user: func(in *plan.UserInput) { password(in); in.HasPassword = "2" }, answers: []string{`200 ` + same}},
+			{name: "password that is not synced", when: "Target.SyncPasswords is not set", user: func(in *plan.UserInput) { password(in); in.SyncPassword = false }, answers: []string{`200 ` + same}},
+			{name: "password alone", when: "the app neither updates nor deactivates users", user: func(in *plan.UserInput) { password(in); in.Update, in.Deactivate = false, false },
+				answers: []string{`200 ` + other, `204`}, wizard: []string{`200 ` + other, `200 ` + other}},
+		}},
+		{"Groups", []exchange{
+			{name: "group create", when: "pushed, and the lookup finds none", group: func(in *plan.GroupInput) { in.Members = allOf("a") }, answers: []string{none, `201 ` + group}},
+			{name: "group create in batches", when: "the same, with more members than fit in one request", group: func(in *plan.GroupInput) { in.Batch, in.Members = 2, allOf("a", "b", "c") },
+				answers: []string{none, `201 {"id":"g1"}`, `204`}, wizard: []string{none, `201 {"id":"g1"}`, `200 ` + group, `204`}},
+			{name: "group link", when: "pushed, and the lookup finds one", group: func(in *plan.GroupInput) { in.Members = allOf("a", "b") },
+				answers: []string{`200 {"Resources":[` + group + `]}`, `204`}, wizard: []string{`200 {"Resources":[` + group + `]}`, `200 etag=W/"1" ` + group, `204`}},
+			{name: "group delta", when: "members joined and left", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Add, in.Remove, in.Members = members("b"), members("a"), allOf("b")
+			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group rename", when: "it has another name", group: func(in *plan.GroupInput) { pushed(in); in.DisplayName, in.Members = "Coffee", allOf("a") },
+				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group rename with a delta", when: "both", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.DisplayName, in.Add, in.Members = "Coffee", members("b"), allOf("a", "b")
+			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group replace", when: "what the target holds is not known, or the whole membership was marked", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "b") },
+				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group nothing changed", when: "marked without a change", group: func(in *plan.GroupInput) { pushed(in); in.Members = allOf("a") }, wizard: []string{`200 ` + group}},
+			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Inactive }},
+			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "c") },
+				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
+				answers: []string{`404`, none, `201 {"id":"g2"}`}},
+			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`204`}},
+			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`404`}},
+			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Absent }},
+		}},
+	}
+}
+
+func (x exchange) run(t *testing.T, style plan.Style) string {
+	t.Helper()
+	answers := x.answers
+	if style == plan.Wizard && x.wizard != nil {
+		answers = x.wizard
+	}
+	if x.group != nil {
+		in := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Style: style}
+		x.group(&in)
+		return transcript(t, plan.Group(in), script(t, answers...))
+	}
+	in := ann(t)
+	in.Style = style
+	x.user(&in)
+	return transcript(t, plan.User(in), script(t, answers...))
+}
+
+// TestExchanges is the list of all sequences: what is sent when, for both styles, request by request.
+func TestExchanges(t *testing.T) {
+	for _, c := range chapters() {
+		for _, x := range c.exchanges {
+			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
+				t.Run(string(style)+"/"+x.name, func(t *testing.T) { golden(t, x.run(t, style)) })
+			}
+		}
+	}
+}
+
+const exchangesHead = `# Which requests are sent when
+
+Every sequence of the engine against a target that does everything right, for both styles: ` + "`catalog`" + ` (PATCH for activation, deactivation, password and group
+membership, PUT for the rest) and ` + "`wizard`" + ` (PUT for all). The style ` + "`auto`" + ` is one of them, see ` + "`engine.Auto`" + `. Each row links to the file with the
+whole exchange, which the engine is tested against; this page is made from those files by ` + "`go test ./engine/plan -run TestExchangeIndex -update`" + `.
+
+Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
+`
+
+// TestExchangeIndex makes docs/exchanges.md of the golden files.
+func TestExchangeIndex(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(exchangesHead)
+	for _, c := range chapters() {
+		fmt.Fprintf(&b, "\n## %s\n\n| Sequence | When | Style | Requests | Outcome |\n|---|---|---|---|---|\n", c.title)
+		for _, x := range c.exchanges {
+			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
+				file := fmt.Sprintf("testdata/TestExchanges/%s/%s.txt", style, strings.ReplaceAll(x.name, " ", "_"))
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				requests, outcome := summary(t, string(text))
+				fmt.Fprintf(&b, "| %s | %s | [%s](../engine/plan/%s) | %s | %s |\n", x.name, x.when, style, file, requests, outcome)
+			}
+		}
+	}
+	index := filepath.Join("..", "..", "docs", "exchanges.md")
+	if *update {
+		require.NoError(t, os.WriteFile(index, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(index)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("docs/exchanges.md is not what the golden files say (-want +got)\n%s", diff)
+	}
+}
+
+var (
+	requestLine = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (\S+)$`)
+	answerLine  = regexp.MustCompile(`^  -> (\d+)$`)
+	outcomeLine = regexp.MustCompile(`^= (\S+) (\S+) `)
+)
+
+// summary is a golden file in one line: the requests with the status of their answers, and the outcome.
+func summary(t *testing.T, text string) (requests, outcome string) {
+	t.Helper()
+	var steps []string
+	step := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if m := requestLine.FindStringSubmatch(line); m != nil {
+			path := strings.NewReplacer("%20", " ", "%22", `"`, "&startIndex=1&count=100", "").Replace(m[2])
+			step = "`" + m[1] + " " + path
+		} else if m := answerLine.FindStringSubmatch(line); m != nil {
+			steps = append(steps, step+"` "+m[1])
+		} else if m := outcomeLine.FindStringSubmatch(line); m != nil {
+			outcome = m[1] + " " + m[2]
+		} else if _, operations, ok := strings.Cut(line, `"Operations":[`); ok {
+			step += " " + strings.TrimSuffix(operations, "]}")
+		}
+	}
+	require.NotEmpty(t, outcome, "the last line tells the outcome")
+	if len(steps) == 0 {
+		return "none", outcome
+	}
+	return strings.Join(steps, "<br>"), outcome
+}

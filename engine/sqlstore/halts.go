@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Halt implements engine.HaltStore.
+func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, reason string, now time.Time) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		for _, op := range slices.Sorted(slices.Values(ops)) {
+			_, err := tx.Exec(ctx, `INSERT INTO halt (app_id, op, reason, since) VALUES (?, ?, ?, ?)
+				ON CONFLICT (app_id, op) DO UPDATE SET reason = excluded.reason`, app, string(op), text(reason), ms(now))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: halt %v of %q: %w", ops, app, err)
+	}
+	return nil
+}
+
+// Halts implements engine.HaltStore.
+func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM halt WHERE ? = '' OR app_id = '' OR app_id = ? ORDER BY app_id, op`, app, app)
+	halts, err := collect(rows, err, func(r *sql.Rows, h *engine.Halt) error {
+		var since int64
+		err := r.Scan(&h.App, &h.Operation, &h.Reason, &since)
+		h.Since = at(since)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: what is halted of %q: %w", app, err)
+	}
+	return halts, nil
+}
+
+// stillHalted lets a principal come due again whose halt has ended while it was being held. The rows of the halt are shared before any
+// other is written: either Resume waits and then finds the principal, or it is over and its halt is not found here.
+func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) error {
+	if !f.Halted {
+		return nil
+	}
+	query := `SELECT 1 FROM halt WHERE app_id IN ('', ?) AND op = ? LIMIT 1`
+	if tx.Dialect() == Postgres {
+		query += ` FOR SHARE`
+	}
+	var one int64
+	err := tx.QueryRow(ctx, query, app, string(f.Operation)).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		f.Status, f.NextAt, f.Halted, err = engine.StatusDirty, f.At, false, nil
+	}
+	return err
+}
+
+// Resume implements engine.HaltStore.
+func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, now time.Time) error {
+	ops = slices.Sorted(slices.Values(ops))
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		for _, op := range ops {
+			if _, err := tx.Exec(ctx, `DELETE FROM halt WHERE app_id = ? AND op = ?`, app, string(op)); err != nil {
+				return err
+			}
+		}
+		return releaseHalted(ctx, tx, app, ops, now)
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: resume %v of %q: %w", ops, app, err)
+	}
+	return nil
+}
+
+// releaseHalted makes the principals and lanes due that are held by one of the operations.
+func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
+	where, args := ` WHERE status = 'held' AND halted = 1 AND last_op IN (?`+strings.Repeat(", ?", len(ops)-1)+`)`, []any{}
+	for _, op := range ops {
+		args = append(args, string(op))
+	}
+	if app != "" {
+		where += ` AND app_id = ?`
+		args = append(args, app)
+	}
+	if tx.Dialect() == Postgres { // where an UPDATE takes its rows in any order
+		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state`+where+` ORDER BY kind DESC, app_id, principal_id FOR UPDATE`, args...)
+		if err != nil {
+			return err
+		}
+	}
+	rows, err := tx.Query(ctx, `SELECT DISTINCT app_id FROM sync_state`+where+` ORDER BY app_id`, args...)
+	apps, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE sync_state SET next_at = ?, status = 'dirty', halted = 0`+where, append([]any{ms(now)}, args...)...); err != nil {
+		return err
+	}
+	for _, id := range apps {
+		if _, err := tx.Exec(ctx, touch, id, ms(now), ms(now), 0, 0, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
