@@ -38,6 +38,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a mark waits for the hold, a retry and a kick end it": testHold,
 		"begin remembers that an account may exist":            testBegin,
 		"members are asked, walked and pushed":                 testMembers,
+		"the progress of a push is kept":                       testProgress,
+		"rows of members that say nothing do not stay":         testMemberRows,
 		"a user that gains an id makes its groups due":         testWaiting,
 		"a user that loses its id has left all groups":         testLostUser,
 		"a group does not miss the id of a member":             testMemberRace,
