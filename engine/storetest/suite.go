@@ -44,6 +44,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a user that loses its id has left all groups":         testLostUser,
 		"a group does not miss the id of a member":             testMemberRace,
 		"an account belongs to one user":                       testAccounts,
+		"all that fit are marked as one by one":                testMarkAll,
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
 		"what a target is known to do is kept":                 testLearn,
