@@ -38,7 +38,9 @@ func (r *run) group(ctx context.Context) error {
 			return err
 		}
 	}
-	r.exchange(ctx, plan.Group(in))
+	if err := r.exchange(ctx, plan.Group(in)); err != nil {
+		return err
+	}
 	r.finish.Forget = in.Want == Absent && r.outcome.Class == plan.Done
 	return nil
 }
@@ -48,7 +50,7 @@ func (r *run) groupInput(want GroupState) plan.GroupInput {
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
 		Style: r.known.style(r.target.Style), OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
-		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.row.Full > r.row.Synced,
+		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.full(),
 	}
 	if want.RemoteID != "" {
 		in.OnMissing = Fail // somebody chose that group: another one is not a replacement
@@ -69,6 +71,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
+	whole := in.Full || in.RemoteID == "" // the sequence asks for all members: they need not be in memory twice
 	return r.each(ctx, MembersPending, func(page []Member) error {
 		for _, m := range page {
 			switch {
@@ -76,6 +79,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
 				r.waiting = true // the user's sequence makes the group due when it has an id
+			case whole:
 			default:
 				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}

@@ -92,7 +92,7 @@ type Member struct {
 	User   string
 	Want   bool // belongs to the group
 	Pushed bool // is in the target's group, as PushedID
-	// PushedID is the id the user had at the target when it was pushed.
+	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
 	PushedID string
 	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
 	RemoteID   string
@@ -142,9 +142,11 @@ type Finish struct {
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
 
-	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
+	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
+	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.
 	Replaced bool
+	Whole    bool
 	Unsure   bool
 	Forget   bool
 	Added    []RemoteMember
@@ -220,7 +222,7 @@ type MemberSet int
 const (
 	MembersAsked   MemberSet = iota // the directory is to be asked (Asked > 0)
 	MembersWanted                   // Want
-	MembersPending                  // Want and Pushed differ
+	MembersPending                  // Want and Pushed differ, or whether it is in the target's group is not known
 )
 
 // MemberAnswer is what the directory said about one member.
@@ -238,6 +240,8 @@ type MemberAnswer struct {
 type Store interface {
 	lane.Leases
 	HaltStore
+	PushStore
+	MarkStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

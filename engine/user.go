@@ -40,7 +40,9 @@ func (r *run) user(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.exchange(ctx, plan.User(in), want.Password)
+	if err := r.exchange(ctx, plan.User(in), want.Password); err != nil {
+		return err
+	}
 	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed && !r.outcome.Halted
 	if !lost && (r.outcome.Class != plan.Done || want.Want != Active) {
 		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one

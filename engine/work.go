@@ -203,6 +203,7 @@ type run struct {
 	steps   []Step
 	outcome plan.Outcome
 	waiting bool // a group lacks members that are not provisioned yet
+	noted   int  // how many requests of a push may be sent before its progress is stored
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -286,8 +287,8 @@ func (r *run) directoryFailed(err error) {
 	r.outcome = r.keep(cannot(plan.Transient, "the directory cannot tell the desired state: %v", err))
 }
 
-// exchange runs a sequence to its end.
-func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) {
+// exchange runs a sequence to its end. An error is the store's.
+func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
 	client := r.client.Record(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, Attempt{
 			Run: r.id, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
@@ -301,6 +302,9 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 			break
 		}
 		answer := plan.Response{Err: lane.ErrLeaseLost}
+		if err := r.progress(ctx, step); err != nil && ctx.Err() == nil {
+			return err
+		}
 		if err := r.w.pace.Wait(ctx); err != nil {
 			answer.Err = err
 		} else if why := r.stop(ctx, *step.Request); why != nil {
@@ -314,19 +318,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = *step.Outcome
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
-}
-
-// acknowledge notes what the target said to have changed of a group.
-func (r *run) acknowledge(c *plan.Change) {
-	if c == nil {
-		return
-	}
-	f := &r.finish
-	if c.Replace {
-		f.Replaced, f.Added, f.Removed = true, nil, nil
-	}
-	f.Added = append(f.Added, c.Add...)
-	f.Removed = append(f.Removed, c.Remove...)
+	return nil
 }
 
 // conclude turns the outcome into what is stored.
@@ -336,7 +328,9 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Unsure, f.Unkept, f.Halted, f.PasswordVersion = o.Unsure, o.Unkept, o.Halted, o.PasswordVersion
+	f.Halted, f.PasswordVersion, f.Unkept = o.Halted, o.PasswordVersion, o.Unkept
+	// What a sequence that was cut off was about to send was noted before, member by member.
+	f.Unsure = o.Full || o.Unsure && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
 	case interrupted:

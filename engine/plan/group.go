@@ -51,7 +51,8 @@ type GroupInput struct {
 // instead of PATCH and the reverse. An answer that shows the group without what was sent counts as a success without effect,
 // and is followed by the other method. After a PATCH without an answer body nothing is read back: a group may be large.
 //
-// After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known.
+// After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known. So it
+// does after a crash: Step.Push tells what is to be kept before a request is sent.
 func Group(in GroupInput) *Sequence {
 	if in.Batch <= 0 {
 		in.Batch = DefaultBatch
@@ -89,11 +90,16 @@ type group struct {
 
 func (g *group) send(req Request, then func(Response) Step) Step {
 	g.s.next = then
-	return Step{Request: &req, Acked: g.takeAcked()}
+	step := Step{Request: &req, Acked: g.takeAcked()}
+	if req.Op == OpMembers {
+		step.Push = &Push{RemoteID: g.out.RemoteID, Name: g.out.Name, Origin: g.out.Origin, Add: g.add, Remove: g.remove, Batch: g.batch}
+	}
+	return step
 }
 
 func (g *group) end(class Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
+	g.out.Full = class != Done && g.full
 	out := g.out
 	return Step{Outcome: &out, Acked: g.takeAcked()}
 }

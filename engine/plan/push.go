@@ -63,7 +63,7 @@ func (g *group) replaceByDeltas(all []Member) Step {
 				g.remove = append(g.remove, Member{ID: id})
 			}
 		}
-		g.acked = &Change{Replace: true, Add: kept}
+		g.acked = &Change{Replace: true, Read: true, Add: kept}
 		return g.batches()
 	})
 }
@@ -125,7 +125,10 @@ func (g *group) patched(c Change, r Response) Step {
 		return g.otherwise(c, r)
 	case !ok(r):
 		if unsure(r) {
-			g.out.Unsure, g.out.Name = true, "" // deltas and a comparison of names would start from what the target may not have any more
+			g.out.Unsure = true // deltas would start from what the target may not have any more
+			if c.Rename {
+				g.out.Name = "" // and so would a comparison of names
+			}
 			if n := len(c.Add) + len(c.Remove); slow(r) && n > 1 {
 				g.halve(n)
 			}

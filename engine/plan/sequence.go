@@ -104,6 +104,7 @@ type Request struct {
 type Change struct {
 	Rename  bool // the group gets its new name
 	Replace bool // the members become those in Add
+	Read    bool // with Replace, when acknowledged: that was read and not sent, and there are members that were not asked for
 	Add     []Member
 	Remove  []Member
 }
@@ -146,6 +147,8 @@ type Outcome struct {
 	Batch int
 	// Unsure says that the target holds other members than were pushed, and which is not known.
 	Unsure bool
+	// Full says that the whole list was to be sent, and was not acknowledged.
+	Full bool
 }
 
 // learn notes traits, both for the rest of the sequence and for those that follow.
@@ -167,6 +170,26 @@ type Step struct {
 	Outcome *Outcome
 	// Acked is what the answer that led here acknowledged about the members of a group, nil for nothing.
 	Acked *Change
+	// Push goes with a request that changes the members of a known group, and is nil otherwise.
+	Push *Push
+}
+
+// Push is how far the push of a group has come when a request is about to change its members.
+type Push struct {
+	RemoteID string
+	Name     string // displayName the target has, as far as known
+	Origin   Origin
+	// Add and Remove are what is left to be sent, with the members of the request at the beginning. They must not be changed.
+	Add, Remove []Member
+	Batch       int // how many members one request carries, at most
+}
+
+// Next returns the members that so many requests will be about, at most.
+func (p Push) Next(requests int) (add, remove []Member) {
+	n := requests * p.Batch
+	remove, _ = split(p.Remove, n)
+	add, _ = split(p.Add, n-len(remove))
+	return add, remove
 }
 
 // Sequence is a running sequence. It is used by one goroutine at a time.

@@ -20,11 +20,12 @@ var memberSets = map[engine.MemberSet]string{
 
 // Members implements engine.Store.
 func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error) {
+	// Subqueries instead of a join: without statistics PostgreSQL joins a page with all users.
+	const user = ` FROM sync_state u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
 	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
-			COALESCE(u.remote_id, ''), COALESCE(u.remote_name, '')
-		FROM member_state m LEFT JOIN sync_state u ON u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id
-		WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
-		ORDER BY m.principal_id LIMIT ?`, app, q.Group, q.After, limitOr(q.Limit))
+			COALESCE((SELECT u.remote_id`+user+`, COALESCE((SELECT u.remote_name`+user+`
+		FROM member_state m WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
+		ORDER BY m.principal_id `+sqldb.Limit, app, q.Group, q.After, limitOr(q.Limit))
 	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error {
 		var want, pushed int64
 		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)
@@ -70,6 +71,12 @@ func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, wal
 			if err != nil {
 				return err
 			}
+			if a.Want {
+				continue
+			}
+			if _, err := tx.Exec(ctx, dropMembers+` AND principal_id = ?`, l.App, group, a.User); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -80,6 +87,10 @@ func (s *Store) EndWalk(ctx context.Context, l lane.Lease, group string, walk in
 	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE member_state SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
 			l.App, group, walk)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, dropMembers, l.App, group)
 		return err
 	})
 }

@@ -123,7 +123,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 	// waits with the principal.
 	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET
 		synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END,
-		full_gen = CASE WHEN ? = 1 THEN desired_gen ELSE full_gen END,
+		full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END,
 		status   = CASE WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END,
 		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
@@ -133,7 +133,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		password_version = CASE WHEN ? = '' THEN '' ELSE ? END
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
-		bit(f.Unsure),
+		bit(f.Unsure), bit(f.Whole), f.Gen,
 		parked, f.Gen, string(f.Status),
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
@@ -149,37 +149,7 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 		_, err := tx.Exec(ctx, `DELETE FROM member_state WHERE app_id = ? AND group_id = ?`, app, f.ID)
 		return err
 	}
-	if f.Replaced {
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND group_id = ?`, app, f.ID)
-		if err != nil {
-			return err
-		}
-	}
-	for _, m := range byUser(f.Added) {
-		// Not when the user got another id meanwhile: what was pushed is then not its account any more.
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 1, pushed_id = ? WHERE app_id = ? AND group_id = ? AND principal_id = ?
-			AND EXISTS (SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id = ? AND remote_id = ?)`,
-			m.ID, app, f.ID, m.User, app, m.User, m.ID)
-		if err != nil {
-			return err
-		}
-	}
-	for _, m := range byUser(f.Removed) {
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND group_id = ? AND principal_id = ?`,
-			app, f.ID, m.User)
-		if err != nil {
-			return err
-		}
-	}
-	_, err := tx.Exec(ctx, `DELETE FROM member_state WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`, app, f.ID)
-	return err
-}
-
-// byUser puts members into the order in which rows are written.
-func byUser(members []engine.RemoteMember) []engine.RemoteMember {
-	return slices.SortedFunc(slices.Values(members), func(a, b engine.RemoteMember) int {
-		return lockOrder(principal{id: a.User}, principal{id: b.User})
-	})
+	return pushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
 }
 
 // States implements engine.Store.

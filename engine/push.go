@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// progressEvery is how many requests of a push are sent before it is stored how far it has come: a push that was killed repeats
+// that many at most.
+const progressEvery = 10
+
+// PushStore keeps how far the push of a large group has come, so that whoever takes over goes on from there.
+type PushStore interface {
+	// Progress stores what a push that goes on has brought about, and what it is about to send. It is durable before the next
+	// request: of the members in NextAdd and NextRemove nobody knows whether they are in the target's group, until a later
+	// Progress or Finish says so. They are pending until then, whatever is wanted. That the principal is due does not change.
+	Progress(ctx context.Context, l lane.Lease, p Progress) error
+}
+
+// Progress is how far the push of a group has come.
+type Progress struct {
+	ID  string // of the group
+	Gen int64  // as in Finish
+
+	RemoteID   string
+	RemoteName string // empty while a new name is on its way
+	Origin     plan.Origin
+
+	Replaced bool // as in Finish
+	Whole    bool // as in Finish
+	Added    []RemoteMember
+	Removed  []RemoteMember
+
+	NextAdd    []RemoteMember
+	NextRemove []RemoteMember
+	NextAll    bool // the whole list is about to be replaced: it is due until Whole says that it was
+
+	Exchanges []Attempt
+	At        time.Time
+}
+
+// acknowledge notes what the target said to have changed of a group.
+func (r *run) acknowledge(c *plan.Change) {
+	if c == nil {
+		return
+	}
+	f := &r.finish
+	if c.Replace {
+		f.Replaced, f.Added, f.Removed = true, nil, nil
+		f.Whole = !c.Read
+	}
+	f.Added = append(f.Added, c.Add...)
+	f.Removed = append(f.Removed, c.Remove...)
+}
+
+// progress stores, before a request that changes the members of a group, how far its push has come, unless what the request is
+// about was noted before.
+func (r *run) progress(ctx context.Context, s plan.Step) error {
+	if s.Push == nil {
+		return nil
+	}
+	change, f := s.Request.Members, &r.finish
+	p := Progress{
+		ID: r.row.ID, Gen: r.row.Desired, RemoteID: s.Push.RemoteID, RemoteName: s.Push.Name, Origin: s.Push.Origin,
+		Replaced: f.Replaced, Whole: f.Whole, Added: f.Added, Removed: f.Removed, Exchanges: f.Exchanges, At: r.w.e.o.Now(),
+	}
+	if change.Rename {
+		p.RemoteName = ""
+	}
+	switch {
+	case change.Replace:
+		r.noted = 0 // what follows are other members
+		known := p.RemoteName == r.row.RemoteName && r.full()
+		if known || r.row.RemoteID != p.RemoteID {
+			return nil // the next push would begin with the whole list, or with a lookup, anyway
+		}
+		p.NextAll = true
+	case r.noted > 0:
+		r.noted--
+		return nil
+	default:
+		p.NextAdd, p.NextRemove = s.Push.Next(progressEvery)
+		r.noted = progressEvery - 1
+	}
+	if err := r.w.e.o.Store.Progress(ctx, r.w.tenure.Lease, p); err != nil {
+		return err
+	}
+	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
+	r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
+	switch {
+	case p.NextAll:
+		r.row.Full = max(r.row.Full, p.Gen)
+	case p.Whole && r.row.Full <= p.Gen:
+		r.row.Full = 0
+	}
+	return nil
+}
+
+// full says whether the whole membership is due.
+func (r *run) full() bool { return r.row.Full > r.row.Synced }
