@@ -252,7 +252,7 @@ func (e *Engine) Test(ctx context.Context, t Target) error {
 }
 
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
-// is stored.
+// is stored; [Engine.ProbeApp] stores it.
 func (e *Engine) Probe(ctx context.Context, t Target, o probe.Options) (probe.Profile, error) {
 	client, err := e.client(t)
 	if err != nil {

@@ -230,6 +230,7 @@ type MemberAnswer struct {
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
+	ProfileStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.
@@ -266,7 +267,7 @@ type Store interface {
 	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
 	// more than once.
 	Learn(ctx context.Context, l lane.Lease, change func(*Learned)) (Learned, error)
-	// Unlearn forgets what is known about the target of an app. An unknown app is ignored.
+	// Unlearn forgets what is known about the target of an app, its profile too. An unknown app is ignored.
 	Unlearn(ctx context.Context, app string) error
 
 	// Members reads members of a pushed group.

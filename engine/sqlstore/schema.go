@@ -97,6 +97,8 @@ CREATE TABLE removal (
 CREATE INDEX removal_at ON removal (app_id, at);
 CREATE INDEX sync_state_leaving ON sync_state (app_id, want) WHERE next_at IS NOT NULL AND want IN ('inactive', 'absent');
 CREATE INDEX sync_state_held ON sync_state (app_id, last_op) WHERE status = 'held';
+`, `
+ALTER TABLE app_lane ADD COLUMN profile TEXT NOT NULL DEFAULT '';   -- JSON, what a probe found; empty for none
 `}
 
 // typed puts the dialect's types into the steps.

@@ -45,6 +45,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
 		"what a target is known to do is kept":                 testLearn,
+		"what a probe found is kept beside it":                 testProfile,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
