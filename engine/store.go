@@ -82,6 +82,7 @@ type State struct {
 	LastStatus    int    // HTTP status that decided, 0 for none
 	LastError     string // empty after a success
 	UpdatedAt     time.Time
+	DirtySince    time.Time // the first Mark whose change has not arrived; zero when nothing waits
 }
 
 // Member is what the engine knows about one user in one pushed group.
@@ -231,6 +232,7 @@ type MemberAnswer struct {
 type Store interface {
 	lane.Leases
 	ProfileStore
+	LagStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.
