@@ -46,6 +46,9 @@ type Options struct {
 	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
 	// plan.DefaultRounds.
 	KeepRounds int
+	// DeactivateWithin is how long a deactivation may take, counted from the first change of that user that has not arrived. Who
+	// is overdue is told to an Observer that is an OverdueObserver. Defaults to 5 min.
+	DeactivateWithin time.Duration
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
 	// Egress says which addresses targets may have. Defaults to all but link-local ones and metadata services.
@@ -66,6 +69,7 @@ const (
 	defaultBreaker     = 5
 	defaultRetry       = time.Second
 	defaultRetryMax    = 5 * time.Minute
+	defaultDeactivate  = 5 * time.Minute
 )
 
 func (o *Options) fill() {
@@ -86,6 +90,7 @@ func (o *Options) fill() {
 	o.RetryInitial = cmp.Or(o.RetryInitial, defaultRetry)
 	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
 	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
+	o.DeactivateWithin = cmp.Or(o.DeactivateWithin, defaultDeactivate)
 	o.KeepRounds = cmp.Or(o.KeepRounds, plan.DefaultRounds)
 }
 
@@ -110,7 +115,7 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 || o.Concurrency < 0 {
+	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 || o.Concurrency < 0 || o.DeactivateWithin < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
@@ -140,7 +145,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	go func() {
 		defer close(e.done)
 		defer cancel()
+		alarm, stop := context.WithCancel(work)
+		var watch sync.WaitGroup
+		watch.Go(func() { (&watcher{e: e}).run(alarm) })
 		e.dispatcher.Run(work, e.lane)
+		stop()
+		watch.Wait()
 		e.network.CloseIdleConnections()
 	}()
 	return nil
@@ -252,7 +262,7 @@ func (e *Engine) Test(ctx context.Context, t Target) error {
 }
 
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
-// is stored.
+// is stored; [Engine.ProbeApp] stores it.
 func (e *Engine) Probe(ctx context.Context, t Target, o probe.Options) (probe.Profile, error) {
 	client, err := e.client(t)
 	if err != nil {

@@ -22,6 +22,10 @@ type Learned struct {
 	BaseURL string `json:"baseUrl,omitempty"`
 	// Traits are the ways in which the target differs, and when each was found out. They are believed for TraitsFor.
 	Traits map[plan.Trait]time.Time `json:"traits,omitempty"`
+	// Probed are the traits that the probe of ProbedAt found the target to have (true) or not to have (false), without those that a
+	// sequence has found out about since. They are believed for TraitsFor too.
+	Probed   plan.Traits `json:"probed,omitempty"`
+	ProbedAt time.Time   `json:"probedAt,omitzero"`
 	// Config is what the ServiceProviderConfig says. It is read for targets of the style Auto, at most once a day.
 	Config *Config `json:"config,omitempty"`
 	// MemberBatch is how many members one request may carry; 0 for as many as Target.MemberBatch says. It is halved by each
@@ -47,6 +51,7 @@ func (l Learned) traits(now time.Time) plan.Traits {
 		out[plan.NoPatch] = l.Config.NoPatch
 		out[plan.NoUserFilter], out[plan.NoGroupFilter] = l.Config.NoFilter, l.Config.NoFilter
 	}
+	maps.Copy(out, l.probed(now))
 	for t, since := range l.Traits {
 		if now.Sub(since) < TraitsFor {
 			out[t] = true
@@ -66,9 +71,13 @@ func (l Learned) batch(wanted int) int {
 	return wanted
 }
 
-// style is what an app of the style Auto is sent.
-func (l Learned) style(s Style) Style {
-	if s == Auto && l.Config != nil && l.Config.NoPatch {
+// style is what an app of the style Auto is sent. What a probe has seen counts for more than what the target says of itself.
+func (l Learned) style(s Style, now time.Time) Style {
+	without, tried := l.probed(now)[plan.NoPatch]
+	if !tried {
+		without = l.Config != nil && l.Config.NoPatch
+	}
+	if s == Auto && without {
 		return Wizard
 	}
 	return s
@@ -86,6 +95,7 @@ func (w *work) learn(ctx context.Context, t Target, o plan.Outcome) error {
 	}
 	return w.note(ctx, func(l *Learned) {
 		for trait, holds := range o.Learned {
+			delete(l.Probed, trait)
 			if !holds {
 				delete(l.Traits, trait)
 				continue
@@ -119,7 +129,7 @@ func (w *work) note(ctx context.Context, change func(*Learned)) error {
 // learned is what is known now.
 func (w *work) learned() Learned {
 	l := *w.knowledge.Load()
-	l.Traits = maps.Clone(l.Traits)
+	l.Traits, l.Probed = maps.Clone(l.Traits), maps.Clone(l.Probed)
 	return l
 }
 

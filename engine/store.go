@@ -85,6 +85,7 @@ type State struct {
 	LastStatus    int    // HTTP status that decided, 0 for none
 	LastError     string // empty after a success
 	UpdatedAt     time.Time
+	DirtySince    time.Time // the first Mark whose change has not arrived; zero when nothing waits
 }
 
 // Member is what the engine knows about one user in one pushed group.
@@ -242,6 +243,8 @@ type Store interface {
 	HaltStore
 	PushStore
 	MarkStore
+	ProfileStore
+	LagStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.
@@ -278,7 +281,7 @@ type Store interface {
 	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
 	// more than once.
 	Learn(ctx context.Context, l lane.Lease, change func(*Learned)) (Learned, error)
-	// Unlearn forgets what is known about the target of an app. An unknown app is ignored.
+	// Unlearn forgets what is known about the target of an app, its profile too. An unknown app is ignored.
 	Unlearn(ctx context.Context, app string) error
 
 	// Members reads members of a pushed group.

@@ -200,7 +200,7 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 	if g.traits[NoGroupFilter] {
 		return readList(g.send, groups, attribute, name, hit)
 	}
-	return g.send(Request{Method: http.MethodGet, Path: lookupPath(groups, attribute, name)}, func(r Response) Step {
+	return g.send(Request{Method: http.MethodGet, Path: LookupPath(groups, attribute, name)}, func(r Response) Step {
 		if unfiltered(r) {
 			return readList(g.send, groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
 				if f == nil {

@@ -19,9 +19,9 @@ const (
 // PageSize is what every list request asks for.
 const PageSize = 100
 
-// lookupPath is the request that finds a resource by a unique attribute. The value is quoted as a JSON string (RFC 7644
+// LookupPath is the request that finds a resource by a unique attribute. The value is quoted as a JSON string (RFC 7644
 // section 3.4.2.2), then escaped for the URL.
-func lookupPath(endpoint, attribute, value string) string {
+func LookupPath(endpoint, attribute, value string) string {
 	filter := attribute + " eq " + string(scim.AppendValue(nil, value))
 	return endpoint + "?filter=" + escape(filter) + "&startIndex=1&count=" + strconv.Itoa(PageSize)
 }

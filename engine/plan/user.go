@@ -223,7 +223,7 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 	if u.traits[NoUserFilter] {
 		return readList(u.send, users, attribute, value, then)
 	}
-	return u.send(Request{Method: http.MethodGet, Path: lookupPath(users, attribute, value)}, func(r Response) Step {
+	return u.send(Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}, func(r Response) Step {
 		if unfiltered(r) && attribute == u.in.LookupAttribute {
 			return readList(u.send, users, attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
 				if f == nil {

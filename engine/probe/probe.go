@@ -251,12 +251,6 @@ func (p *prober) remove(ctx context.Context, f Feature, path string, otherwise f
 func userPath(id string) string  { return "/Users/" + url.PathEscape(id) }
 func groupPath(id string) string { return "/Groups/" + url.PathEscape(id) }
 
-// lookup is the request that the engine looks resources up with.
-func lookup(endpoint, attribute, value string) string {
-	filter := strings.ReplaceAll(url.QueryEscape(fmt.Sprintf("%s eq %q", attribute, value)), "+", "%20")
-	return fmt.Sprintf("%s?filter=%s&startIndex=1&count=%d", endpoint, filter, plan.PageSize)
-}
-
 func object(members ...any) *scim.Object {
 	o := scim.NewObject()
 	for i := 0; i+1 < len(members); i += 2 {

@@ -56,7 +56,7 @@ func isList(r plan.Response) bool {
 }
 
 func (p *prober) lookupMiss(ctx context.Context) {
-	r := p.send(ctx, http.MethodGet, lookup("/Users", "userName", "nobody-"+p.userName), nil)
+	r := p.send(ctx, http.MethodGet, plan.LookupPath("/Users", "userName", "nobody-"+p.userName), nil)
 	switch found := len(r.Body.Array("Resources")); {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		p.note(LookupMiss, Works, r, "the answer is 404 instead of an empty list")
@@ -91,7 +91,7 @@ func (p *prober) createUser(ctx context.Context) bool {
 
 // adopt finds a user whose id was not told, so that it can be removed.
 func (p *prober) adopt(ctx context.Context) {
-	r := p.send(context.WithoutCancel(ctx), http.MethodGet, lookup("/Users", "userName", p.userName), nil)
+	r := p.send(context.WithoutCancel(ctx), http.MethodGet, plan.LookupPath("/Users", "userName", p.userName), nil)
 	for _, hit := range r.Body.Array("Resources") {
 		if o, isObject := hit.(*scim.Object); isObject && strings.EqualFold(o.Text("userName"), p.userName) {
 			p.userID = o.Text("id")
@@ -101,7 +101,7 @@ func (p *prober) adopt(ctx context.Context) {
 
 // lookup wants exactly the object with the id.
 func (p *prober) lookup(ctx context.Context, f Feature, endpoint, attribute, value, id string) {
-	path := lookup(endpoint, attribute, value)
+	path := plan.LookupPath(endpoint, attribute, value)
 	only := func(body *scim.Object) bool {
 		hits := body.Array("Resources")
 		if len(hits) != 1 {

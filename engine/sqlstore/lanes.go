@@ -181,7 +181,7 @@ func (s *Store) Learn(ctx context.Context, l lane.Lease, change func(*engine.Lea
 // Unlearn implements engine.Store.
 func (s *Store) Unlearn(ctx context.Context, app string) error {
 	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE app_lane SET learned = '' WHERE app_id = ?`, app)
+		_, err := tx.Exec(ctx, `UPDATE app_lane SET learned = '', profile = '' WHERE app_id = ?`, app)
 		return err
 	})
 	if err != nil {

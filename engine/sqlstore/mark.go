@@ -14,17 +14,18 @@ import (
 )
 
 // raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
-// asked more often because more changes come.
+// asked more often because more changes come. Parameters: app, kind, id, full, now, now, now, retry, retry, retry.
 const raise = `
 INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
-VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, 0, ?, 0, '', '', '', '', 0, '', ?)
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
+VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, 0, ?, 0, '', '', '', '', 0, '', ?, ?)
 ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	desired_gen = sync_state.desired_gen + 1,
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN sync_state.desired_gen + 1 ELSE sync_state.full_gen END,
 	next_at  = CASE WHEN sync_state.status = 'retrying' AND ? = 0 THEN sync_state.next_at ELSE excluded.next_at END,
 	attempts = CASE WHEN sync_state.status = 'retrying' AND ? = 0 THEN sync_state.attempts ELSE 0 END,
 	status   = CASE WHEN sync_state.status = 'retrying' AND ? = 0 THEN sync_state.status ELSE 'dirty' END,
+	dirty_since = CASE WHEN sync_state.dirty_since > 0 THEN sync_state.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
 // ask notes that the directory is to be asked about a member.
@@ -82,7 +83,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 		m := merged[k]
 		lanes[k.app] = lanes[k.app] || m.Retry
 		retry := bit(m.Retry)
-		if _, err := t.Exec(ctx, raise, k.app, string(k.kind), k.id, bit(m.AllMembers), ms(now), ms(now), retry, retry, retry); err != nil {
+		if _, err := t.Exec(ctx, raise, k.app, string(k.kind), k.id, bit(m.AllMembers), ms(now), ms(now), ms(now), retry, retry, retry); err != nil {
 			return fmt.Errorf("sqlstore: mark %s %s of %s: %w", k.kind, k.id, k.app, err)
 		}
 	}

@@ -17,6 +17,7 @@ const raiseAll = `UPDATE sync_state SET
 	next_at  = CASE WHEN status = 'retrying' AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
 	attempts = CASE WHEN status = 'retrying' AND ? = 0 THEN attempts ELSE 0 END,
 	status   = CASE WHEN status = 'retrying' AND ? = 0 THEN status ELSE 'dirty' END,
+	dirty_since = CASE WHEN dirty_since > 0 THEN dirty_since ELSE CAST(? AS BIGINT) END,
 	updated_at = ?
 	WHERE `
 
@@ -59,7 +60,7 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 		}
 	}
 	retry := bit(m.Retry)
-	values := []any{bit(m.AllMembers && kind == engine.Group), retry, ms(now), retry, retry, ms(now)}
+	values := []any{bit(m.AllMembers && kind == engine.Group), retry, ms(now), retry, retry, ms(now), ms(now)}
 	result, err := t.Exec(ctx, raiseAll+where, append(values, args...)...)
 	if err != nil {
 		return 0, err

@@ -108,6 +108,17 @@ CREATE TABLE halt (
 ALTER TABLE sync_state ADD COLUMN halted BIGINT NOT NULL DEFAULT 0; -- 1: held, because last_op is halted
 `, `
 ALTER TABLE sync_state ADD COLUMN password_version TEXT NOT NULL DEFAULT ''; -- that the account is known to have
+`, `
+ALTER TABLE app_lane ADD COLUMN profile TEXT NOT NULL DEFAULT '';   -- JSON, what a probe found; empty for none
+`, `
+ALTER TABLE sync_state ADD COLUMN dirty_since BIGINT NOT NULL DEFAULT 0; -- the first mark that is not synchronised, 0 for none
+ALTER TABLE sync_state ADD COLUMN overdue_at  BIGINT NOT NULL DEFAULT 0; -- when it was told that a deactivation is overdue, 0 for not
+ALTER TABLE app_lane   ADD COLUMN success_at  BIGINT NOT NULL DEFAULT 0; -- when a sequence has last succeeded
+UPDATE sync_state SET dirty_since = updated_at WHERE next_at IS NOT NULL OR status IN ('failed', 'held');
+CREATE INDEX sync_state_since ON sync_state (app_id, dirty_since) WHERE dirty_since > 0;
+CREATE INDEX sync_state_late ON sync_state (app_id, dirty_since, principal_id)
+	WHERE kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1);
+CREATE INDEX sync_state_task ON sync_state (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held');
 `}
 
 // typed puts the dialect's types into the steps.

@@ -14,18 +14,18 @@ import (
 )
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version`
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, dirty_since`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
-	var tried, anew, next, updated, halted int64
+	var tried, anew, next, updated, halted, since int64
 	var unkept string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion)
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &since)
 	if err != nil {
 		return err
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
-	s.Tried, s.Anew, s.NextAt, s.UpdatedAt = tried == 1, anew == 1, at(next), at(updated)
+	s.Tried, s.Anew, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
 	return read(unkept, &s.Unkept)
 }
 
@@ -103,7 +103,10 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 		if err != nil {
 			return err
 		}
-		return keepExchanges(ctx, tx, l.App, f)
+		if err := keepExchanges(ctx, tx, l.App, f); err != nil {
+			return err
+		}
+		return succeeded(ctx, tx, l, f)
 	})
 	return status, err
 }
@@ -120,7 +123,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		unkept = text(string(b))
 	}
 	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
-	// waits with the principal.
+	// waits with the principal. It came when the row was last written.
 	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET
 		synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END,
 		full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END,
@@ -130,7 +133,9 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
 		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
 		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?, halted = ?,
-		password_version = CASE WHEN ? = '' THEN '' ELSE ? END
+		password_version = CASE WHEN ? = '' THEN '' ELSE ? END,
+		dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END,
+		overdue_at  = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure), bit(f.Whole), f.Gen,
@@ -138,7 +143,9 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted), text(f.RemoteID), text(f.PasswordVersion),
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted),
+		text(f.RemoteID), text(f.PasswordVersion),
+		synced, f.Gen, synced,
 		app, string(f.Kind), f.ID)
 	return status, err
 }

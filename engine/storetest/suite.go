@@ -48,6 +48,9 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"exchanges are kept and limited":                       testExchanges,
 		"states are paged and filtered":                        testStates,
 		"what a target is known to do is kept":                 testLearn,
+		"what a probe found is kept beside it":                 testProfile,
+		"a row knows since when it is dirty":                   testLag,
+		"who is overdue is told once":                          testOverdue,
 		"removals are counted, held back and approved":         testRemovals,
 		"what is halted is held until it is resumed":           testHalts,
 		"a halt that ends leaves nobody behind":                testHaltRace,
@@ -149,7 +152,7 @@ func (s *suite) finish(l lane.Lease, f engine.Finish) engine.Status {
 func testMark(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
 	require.ElementsMatch(t, []string{"user a", "user b"}, s.due())
-	want := engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Status: engine.StatusDirty, NextAt: s.now, UpdatedAt: s.now}
+	want := engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Status: engine.StatusDirty, NextAt: s.now, UpdatedAt: s.now, DirtySince: s.now}
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a")))
 	n, err := s.store.Pending(t.Context(), s.app)
 	require.NoError(t, err)

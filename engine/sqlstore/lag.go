@@ -1,0 +1,96 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// tasks is the condition of the index on what is wrong.
+const tasks = `status IN ('retrying', 'failed', 'held')`
+
+// Lags implements engine.Store.
+func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
+	where, args := conditions(map[string]string{"app_id": app})
+	count := func(status engine.Status) string {
+		return `(SELECT COUNT(*) FROM sync_state s WHERE s.app_id = l.app_id AND ` + tasks + ` AND status = '` + string(status) + `')`
+	}
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, hold, hold_until, hold_reason, hold_streak, success_at,
+			(SELECT COUNT(*) FROM sync_state s WHERE s.app_id = l.app_id AND s.next_at IS NOT NULL),
+			COALESCE((SELECT s.dirty_since FROM sync_state s WHERE s.app_id = l.app_id AND s.dirty_since > 0 AND s.next_at IS NOT NULL
+				ORDER BY s.dirty_since LIMIT 1), 0),
+			`+count(engine.StatusFailed)+`, `+count(engine.StatusHeld)+`, `+count(engine.StatusRetrying)+`
+		FROM app_lane l WHERE `+where+` ORDER BY app_id`, args...)
+	out, err := collect(rows, err, func(r *sql.Rows, l *engine.Lag) error {
+		var until, success, oldest int64
+		err := r.Scan(&l.App, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &success, &l.Due, &oldest, &l.Failed, &l.Held, &l.Retrying)
+		l.Hold.Until, l.LastSuccess, l.Oldest = at(until), at(success), at(oldest)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: lags: %w", err)
+	}
+	return out, nil
+}
+
+// late is the condition of the index on users that may have to be deactivated, and its bound.
+const late = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
+
+// LateApps implements engine.Store.
+func (s *Store) LateApps(ctx context.Context, before time.Time) ([]string, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id FROM app_lane l
+		WHERE EXISTS (SELECT 1 FROM sync_state s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
+	out, err := collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) })
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: late apps: %w", err)
+	}
+	return out, nil
+}
+
+// Late implements engine.Store.
+func (s *Store) Late(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error) {
+	where, args := `app_id = ? AND `+late, []any{app, ms(before)}
+	if after != nil {
+		where += ` AND (dirty_since, principal_id) > (?, ?)`
+		args = append(args, ms(after.DirtySince), after.ID)
+	}
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+where+
+		` ORDER BY dirty_since, principal_id LIMIT ?`, append(args, limitOr(limit))...)
+	out, err := collect(rows, err, scanState)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: late users of %s: %w", app, err)
+	}
+	return out, nil
+}
+
+// Overdue implements engine.Store.
+func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.Time) (first bool, err error) {
+	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		res, err := tx.Exec(ctx, `UPDATE sync_state SET overdue_at = ? WHERE app_id = ? AND principal_id = ? AND `+late,
+			ms(now), app, user, ms(before))
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		first = n == 1
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: overdue user %s of %s: %w", user, app, err)
+	}
+	return first, nil
+}
+
+// succeeded notes on the lane row when a sequence has last succeeded.
+func succeeded(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish) error {
+	if f.Status != engine.StatusClean && f.Status != engine.StatusWaiting {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `UPDATE app_lane SET success_at = ? WHERE app_id = ? AND epoch = ?`, ms(f.At), l.App, l.Epoch)
+	return err
+}

@@ -1,0 +1,64 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// profile stores a profile, on a new lane that nothing is due of if there is none. Parameters: app, now, profile.
+const profile = `
+INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, profile)
+VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)
+ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
+
+// SaveProfile implements engine.Store.
+func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c engine.Capabilities, change func(*engine.Learned)) error {
+	found, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
+	}
+	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		var before string
+		if err := tx.ExecReturning(ctx, []any{&before}, profile, app, ms(now), text(string(found))); err != nil {
+			return err
+		}
+		var learned engine.Learned
+		if err := read(before, &learned); err != nil {
+			return err
+		}
+		change(&learned)
+		after, err := json.Marshal(learned)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE app_lane SET learned = ? WHERE app_id = ?`, string(after), app)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
+	}
+	return nil
+}
+
+// Profile implements engine.Store.
+func (s *Store) Profile(ctx context.Context, app string) (c engine.Capabilities, err error) {
+	var stored string
+	err = s.db.Reader().QueryRow(ctx, `SELECT profile FROM app_lane WHERE app_id = ? AND profile <> ''`, app).Scan(&stored)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = engine.ErrNotFound
+	}
+	if err == nil {
+		err = read(stored, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("sqlstore: profile of %s: %w", app, err)
+	}
+	return c, nil
+}
