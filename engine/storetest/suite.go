@@ -47,6 +47,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what a target is known to do is kept":                 testLearn,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
+		"links are made as a whole or not at all":              testLinks,
+		"a link wakes what waited for it":                      testLinkStopped,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
 	} {
