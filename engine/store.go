@@ -230,6 +230,8 @@ type MemberAnswer struct {
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
+	AccountStore
+	ImportStore
 	LinkStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes

@@ -48,6 +48,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
 		"links are made as a whole or not at all":              testLinks,
+		"an import is claimed, fenced and resumed":             testImports,
+		"what an import has matched is linked":                 testImportConfirm,
 		"a link wakes what waited for it":                      testLinkStopped,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
