@@ -99,6 +99,7 @@ type Engine struct {
 	o          Options
 	backoff    lane.Backoff
 	dispatcher *lane.Dispatcher
+	imports    *lane.Dispatcher
 	network    *connect.Network
 	busy       busy
 	turns      *semaphore.Weighted // of the principals of all apps, in the order in which they come
@@ -126,6 +127,9 @@ func New(o Options) (*Engine, error) {
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
+	e.imports = lane.NewDispatcher(lane.Options{
+		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes, Now: o.Now, Logger: o.Logger,
+	})
 	return e, nil
 }
 
@@ -145,12 +149,13 @@ func (e *Engine) Start(ctx context.Context) error {
 	go func() {
 		defer close(e.done)
 		defer cancel()
+		var beside sync.WaitGroup
 		alarm, stop := context.WithCancel(work)
-		var watch sync.WaitGroup
-		watch.Go(func() { (&watcher{e: e}).run(alarm) })
+		beside.Go(func() { (&watcher{e: e}).run(alarm) })
+		beside.Go(func() { e.imports.Run(work, e.importing) })
 		e.dispatcher.Run(work, e.lane)
 		stop()
-		watch.Wait()
+		beside.Wait()
 		e.network.CloseIdleConnections()
 	}()
 	return nil
@@ -169,6 +174,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.dispatcher.Drain()
+	e.imports.Drain()
 	select {
 	case <-e.done:
 		return nil

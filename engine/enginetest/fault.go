@@ -23,6 +23,7 @@ type Fault struct {
 	Empty      bool            // do it, then answer with the right status and no body
 	Stale      bool            // show a single resource as it was before the last change
 	Twice      bool            // do it, then list every resource twice
+	Repeat     bool            // answer a request for a page with the first one
 }
 
 func (f *Fault) matches(r *http.Request, path string) bool {

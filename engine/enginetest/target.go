@@ -26,6 +26,8 @@ type Target struct {
 	Unique bool   // refuse a second user of the same userName, or group of the same displayName, with 409
 	// Ignores names attributes that are dropped from everything that is written.
 	Ignores []string
+	// PageLimit is how many resources a page has at most. Defaults to as many as are asked for.
+	PageLimit int
 	// Config is what ServiceProviderConfig answers; 404 when nil.
 	Config *scim.Object
 
@@ -127,6 +129,11 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := t.fault(r, path)
 	var a answer
 	if f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop {
+		if f.Repeat {
+			q := r.URL.Query()
+			q.Set("startIndex", "1")
+			r.URL.RawQuery = q.Encode()
+		}
 		a = t.handle(r, body, f.Stale)
 	}
 	t.mu.Unlock()
@@ -316,7 +323,22 @@ func (t *Target) search(r *http.Request, k *kind) answer {
 		}
 	}
 	list.TotalResults, list.ItemsPerPage = len(list.Resources), len(list.Resources)
+	if count, err := strconv.Atoi(r.URL.Query().Get("count")); err == nil {
+		start, _ := strconv.Atoi(r.URL.Query().Get("startIndex"))
+		t.page(&list, start, count)
+	}
 	return answer{status: http.StatusOK, body: list}
+}
+
+// page cuts a list as RFC 7644 section 3.4.2.4 says, by no more than the target's own limit.
+func (t *Target) page(list *scim.ListResponse, start, count int) {
+	if t.PageLimit > 0 {
+		count = min(count, t.PageLimit)
+	}
+	list.StartIndex = max(start, 1)
+	from := min(list.StartIndex-1, len(list.Resources))
+	list.Resources = list.Resources[from:min(from+max(count, 0), len(list.Resources))]
+	list.ItemsPerPage = len(list.Resources)
 }
 
 func (t *Target) resource(k *kind, status int, r *scim.Resource) answer {

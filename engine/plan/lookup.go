@@ -62,19 +62,19 @@ func listed(r Response) ([]*scim.Resource, *failure) {
 	case r.Err != nil || r.Status != http.StatusOK:
 		return nil, fail(r)
 	case r.Body == nil:
-		return nil, transient(r, "the answer to a lookup has no body")
+		return nil, transient(r, "the answer has no body")
 	}
 	list := &scim.Resource{Object: *r.Body}
 	_, hasResources := r.Body.Get("Resources")
 	_, hasTotal := r.Body.Get("totalResults")
 	if !list.HasSchema(scim.ListResponseMessage) && !hasResources && !hasTotal {
-		return nil, transient(r, "the answer to a lookup is not a ListResponse")
+		return nil, transient(r, "the answer is not a ListResponse")
 	}
 	var out []*scim.Resource
 	for _, v := range r.Body.Array("Resources") {
 		o, ok := v.(*scim.Object)
 		if !ok {
-			return nil, rejected(r, "the answer to a lookup lists something that is not a resource")
+			return nil, rejected(r, "the answer lists something that is not a resource")
 		}
 		out = append(out, &scim.Resource{Object: *o})
 	}

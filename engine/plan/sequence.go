@@ -50,11 +50,12 @@ const (
 // Origin says how the engine came to know a remote resource.
 type Origin string
 
-// The origins. Unconfirmed means that a create was sent and its answer was lost, so that a resource without a known id may
+// The origins. Imported means that somebody, or a rule of an import, said whose it is. Unconfirmed means that a create was sent and its answer was lost, so that a resource without a known id may
 // exist.
 const (
 	Created     Origin = "created"
 	Linked      Origin = "linked"
+	Imported    Origin = "imported"
 	Unconfirmed Origin = "unconfirmed"
 )
 

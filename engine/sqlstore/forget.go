@@ -15,6 +15,8 @@ var forget = []string{
 	`DELETE FROM removal WHERE app_id = ?`,
 	`DELETE FROM halt WHERE app_id = ?`,
 	`DELETE FROM sync_attempt WHERE app_id = ?`,
+	`DELETE FROM remote_object WHERE app_id = ?`,
+	`DELETE FROM import_run WHERE app_id = ?`,
 	`DELETE FROM app_lane WHERE app_id = ?`,
 }
 

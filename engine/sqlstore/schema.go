@@ -119,6 +119,50 @@ CREATE INDEX sync_state_since ON sync_state (app_id, dirty_since) WHERE dirty_si
 CREATE INDEX sync_state_late ON sync_state (app_id, dirty_since, principal_id)
 	WHERE kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1);
 CREATE INDEX sync_state_task ON sync_state (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held');
+`, `
+CREATE TABLE import_run (
+	id          SERIAL,
+	app_id      KEY NOT NULL,
+	kind        KEY NOT NULL,
+	request     TEXT NOT NULL,      -- JSON
+	state       KEY NOT NULL,
+	seen        BIGINT NOT NULL,    -- objects that were read
+	total       BIGINT NOT NULL,    -- that the target says there are
+	read_all    BIGINT NOT NULL,    -- 1: the whole list was read
+	known       BIGINT NOT NULL,    -- objects that earlier runs have seen and that were not gone at the beginning
+	lost        BIGINT NOT NULL,    -- principals whose account is not listed
+	attempts    BIGINT NOT NULL,
+	error       TEXT NOT NULL,
+	counts      TEXT NOT NULL,      -- JSON, by verdict, at the end of the run
+	begun       BIGINT NOT NULL,
+	ended       BIGINT NOT NULL,
+	epoch       BIGINT NOT NULL,
+	owner       KEY NOT NULL,       -- empty when nobody works on it
+	lease_until BIGINT NOT NULL,
+	next_at     BIGINT NOT NULL     -- when a running one is to be claimed
+);
+CREATE UNIQUE INDEX import_run_running ON import_run (app_id, kind) WHERE state = 'running';
+CREATE INDEX import_run_app ON import_run (app_id, kind, id);
+
+CREATE TABLE remote_object (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	remote_id    KEY NOT NULL,
+	user_name    TEXT NOT NULL,
+	external_id  TEXT NOT NULL,
+	email        TEXT NOT NULL,
+	display_name TEXT NOT NULL,
+	active       BIGINT NOT NULL,
+	hash         TEXT NOT NULL,
+	run_id       BIGINT NOT NULL,   -- that saw it last
+	verdict      KEY NOT NULL,
+	rule         TEXT NOT NULL,
+	principal_id KEY NOT NULL,      -- when linked or matched
+	candidates   TEXT NOT NULL,     -- JSON, empty for none
+	note         TEXT NOT NULL,
+	PRIMARY KEY (app_id, kind, remote_id)
+);
+CREATE INDEX remote_object_verdict ON remote_object (app_id, kind, verdict, remote_id);
 `}
 
 // typed puts the dialect's types into the steps.

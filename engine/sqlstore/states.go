@@ -186,3 +186,33 @@ func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	}
 	return n, nil
 }
+
+// statesAtOnce bounds the values of one query.
+const statesAtOnce = 500
+
+// StatesByID implements engine.AccountStore.
+func (s *Store) StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error) {
+	return s.statesBy(ctx, "principal_id", app, kind, ids)
+}
+
+// StatesByRemoteID implements engine.AccountStore.
+func (s *Store) StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error) {
+	return s.statesBy(ctx, "remote_id", app, kind, remoteIDs)
+}
+
+func (s *Store) statesBy(ctx context.Context, column, app string, kind engine.Kind, values []string) (out []engine.State, err error) {
+	for part := range slices.Chunk(values, statesAtOnce) {
+		args := []any{app, string(kind)}
+		for _, v := range part {
+			args = append(args, text(v))
+		}
+		rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state
+			WHERE app_id = ? AND kind = ? AND `+column+` <> '' AND `+column+` IN `+list(len(part)), args...)
+		found, err := collect(rows, err, scanState)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: states by %s: %w", column, err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}

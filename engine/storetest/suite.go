@@ -56,6 +56,10 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a halt that ends leaves nobody behind":                testHaltRace,
 		"the version of a password belongs to an account":      testPasswords,
 		"what a target does not keep is kept":                  testUnkept,
+		"links are made as a whole or not at all":              testLinks,
+		"an import is claimed, fenced and resumed":             testImports,
+		"what an import has matched is linked":                 testImportConfirm,
+		"a link wakes what waited for it":                      testLinkStopped,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
 	} {

@@ -1,0 +1,74 @@
+package reconcile_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine/reconcile"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func TestAnObjectIsWhatAResourceSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		want reconcile.Object
+	}{
+		"a user": {`{"id":"r1","userName":"ann@x","externalId":"e","emails":[{"value":"b@x"},{"value":"a@x","primary":true},{"value":""}],"name":{"givenName":"Ann","familyName":"Lee"}}`,
+			reconcile.Object{RemoteID: "r1", UserName: "ann@x", ExternalID: "e", Emails: []string{"a@x", "b@x"}, DisplayName: "Ann Lee"}},
+		"a formatted name": {`{"id":"r1","userName":"ann","name":{"formatted":"Dr. Ann"}}`,
+			reconcile.Object{RemoteID: "r1", UserName: "ann", DisplayName: "Dr. Ann"}},
+		"a group":                 {`{"id":"g1","displayName":"Tea"}`, reconcile.Object{RemoteID: "g1", UserName: "Tea", DisplayName: "Tea"}},
+		"nothing":                 {`{}`, reconcile.Object{}},
+		"emails of another shape": {`{"id":"r1","emails":["a@x"]}`, reconcile.Object{RemoteID: "r1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := scim.DecodeResource([]byte(c.body))
+			require.NoError(t, err)
+			require.Empty(t, cmp.Diff(c.want, reconcile.ObjectOf(r)))
+		})
+	}
+}
+
+func TestTheFirstRuleThatAgreesDecides(t *testing.T) {
+	all := []reconcile.Rule{reconcile.ByExternalID, reconcile.ByUserName, reconcile.ByEmail}
+	ann := reconcile.Candidate{ID: "ann", UserName: "ann@x.org", ExternalID: "E1", Emails: []string{"ann@x.org", "lee@x.org"}, DisplayName: "Ann Lee"}
+	bob := reconcile.Candidate{ID: "bob", UserName: "bob@x.org", ExternalID: "E2", Emails: []string{"bob@x.org"}, DisplayName: "Bob Ray"}
+	both := []reconcile.Candidate{bob, ann}
+	for name, c := range map[string]struct {
+		object  reconcile.Object
+		among   []reconcile.Candidate
+		rules   []reconcile.Rule
+		partial bool
+		want    reconcile.Match
+	}{
+		"by identifier although the name is another's": {reconcile.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, all, false,
+			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByExternalID, IDs: []string{"ann"}}},
+		"the precedence is the caller's": {reconcile.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, []reconcile.Rule{reconcile.ByUserName, reconcile.ByExternalID}, false,
+			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByUserName, IDs: []string{"bob"}}},
+		"a name in another letter case": {reconcile.Object{UserName: "ANN@X.org"}, both, all, false,
+			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByUserName, IDs: []string{"ann"}}},
+		"an identifier in another letter case is another one": {reconcile.Object{ExternalID: "e1"}, both, all, false,
+			reconcile.Match{Verdict: reconcile.Unmatched}},
+		"by a second address": {reconcile.Object{UserName: "al", Emails: []string{"x@y", "Lee@x.org"}}, both, all, false,
+			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByEmail, IDs: []string{"ann"}}},
+		"two with the same address": {reconcile.Object{Emails: []string{"bob@x.org", "ann@x.org"}}, both, all, false,
+			reconcile.Match{Verdict: reconcile.Ambiguous, Rule: reconcile.ByEmail, IDs: []string{"ann", "bob"}}},
+		"one that is offered twice": {reconcile.Object{UserName: "ann@x.org"}, []reconcile.Candidate{ann, ann}, all, false,
+			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByUserName, IDs: []string{"ann"}}},
+		"empty values agree with nothing": {reconcile.Object{}, []reconcile.Candidate{{ID: "x"}}, all, true,
+			reconcile.Match{Verdict: reconcile.Unmatched}},
+		"the part before the @": {reconcile.Object{UserName: "Ann@other.org"}, both, all, true,
+			reconcile.Match{Verdict: reconcile.Partial, IDs: []string{"ann"}}},
+		"the name shown to people": {reconcile.Object{UserName: "1234", DisplayName: "bob ray"}, both, all, true,
+			reconcile.Match{Verdict: reconcile.Partial, IDs: []string{"bob"}}},
+		"a resemblance is nothing unless asked for": {reconcile.Object{UserName: "Ann@other.org"}, both, all, false,
+			reconcile.Match{Verdict: reconcile.Unmatched}},
+		"nobody is offered": {reconcile.Object{UserName: "ann@x.org"}, nil, all, true, reconcile.Match{Verdict: reconcile.Unmatched}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, cmp.Diff(c.want, reconcile.Find(c.object, c.among, c.rules, c.partial)))
+		})
+	}
+}

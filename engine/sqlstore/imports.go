@@ -1,0 +1,461 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// keptImports is how many runs of an app and kind are kept.
+const keptImports = 20
+
+// underRun runs fn in a transaction that commits only if the lease on the run still holds. Rows are written in the order
+// principals, remote objects, run, and what then writes.
+func (s *Store) underRun(ctx context.Context, l lane.Lease, what string, fn func(tx *sqldb.Tx, run int64) error, then ...func(tx *sqldb.Tx) error) error {
+	run, err := strconv.ParseInt(l.App, 10, 64)
+	if err == nil {
+		err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+			if err := fn(tx, run); err != nil {
+				return err
+			}
+			err := held(tx.Exec(ctx, `UPDATE import_run SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
+			for _, fn := range then {
+				if err == nil {
+					err = fn(tx)
+				}
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: %s of import %s: %w", what, l.App, err)
+	}
+	return nil
+}
+
+// StartImport implements engine.ImportStore.
+func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (id int64, err error) {
+	request, err := json.Marshal(r)
+	if err != nil {
+		return 0, err
+	}
+	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		if err := tx.Lock(ctx, importLock(app)); err != nil {
+			return err
+		}
+		err := tx.ExecReturning(ctx, []any{&id}, `INSERT INTO import_run (app_id, kind, request, state, seen, total, read_all, known, lost,
+				attempts, error, counts, begun, ended, epoch, owner, lease_until, next_at)
+			VALUES (?, ?, ?, 'running', 0, ?, 0,
+				(SELECT COUNT(*) FROM remote_object WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
+				0, '', '', ?, 0, 0, '', 0, ?) RETURNING id`,
+			app, string(r.Kind), string(request), plan.UntoldTotal, app, string(r.Kind), ms(now), ms(now))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM import_run WHERE app_id = ? AND kind = ? AND id <= (SELECT id FROM import_run
+			WHERE app_id = ? AND kind = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`, app, string(r.Kind), app, string(r.Kind), keptImports)
+		return err
+	})
+	if errors.Is(err, sqldb.ErrUnique) {
+		return 0, engine.ErrImportRunning
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: start an import: %w", err)
+	}
+	return id, nil
+}
+
+// importLock keeps a run from beginning while an older one is confirmed.
+func importLock(app string) string { return "engine.import." + app }
+
+// newest is 1 for the newest run of its app and kind.
+const importColumns = `id, app_id, kind, request, state, seen, total, read_all, lost, attempts, error, counts, begun, ended,
+	CASE WHEN id = (SELECT MAX(id) FROM import_run AS n WHERE n.app_id = import_run.app_id AND n.kind = import_run.kind) THEN 1 ELSE 0 END`
+
+type importRow struct {
+	engine.ImportRun
+	newest bool
+}
+
+func scanImport(rows *sql.Rows, r *importRow) error {
+	var kind engine.Kind
+	var request, counts string
+	var whole, newest, begun, ended int64
+	err := rows.Scan(&r.ID, &r.App, &kind, &request, &r.State, &r.Seen, &r.Total, &whole, &r.Lost, &r.Attempts, &r.Error, &counts,
+		&begun, &ended, &newest)
+	if err != nil {
+		return err
+	}
+	r.Read, r.newest, r.Begun, r.Ended = whole == 1, newest == 1, at(begun), at(ended)
+	if err := json.Unmarshal([]byte(request), &r.Request); err != nil {
+		return err
+	}
+	return read(counts, &r.Counts)
+}
+
+// importRuns reads runs. What the newest of a kind has found may still change, and is counted.
+func (s *Store) importRuns(ctx context.Context, where string, args ...any) ([]engine.ImportRun, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE `+where+` ORDER BY id DESC`, args...)
+	found, err := collect(rows, err, scanImport)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]engine.ImportRun, len(found))
+	for i, r := range found {
+		if r.newest {
+			if r.Counts, err = countObjects(ctx, s.db.Reader(), r.ImportRun); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = r.ImportRun
+	}
+	return out, nil
+}
+
+func countObjects(ctx context.Context, q sqldb.Queryer, r engine.ImportRun) (map[engine.Verdict]int, error) {
+	rows, err := q.Query(ctx, `SELECT verdict, COUNT(*) FROM remote_object
+		WHERE app_id = ? AND kind = ? AND (run_id = ? OR verdict = 'gone') GROUP BY verdict`, r.App, string(r.Request.Kind), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	counts := map[engine.Verdict]int{}
+	for rows.Next() {
+		var v engine.Verdict
+		var n int
+		if err := rows.Scan(&v, &n); err != nil {
+			return nil, err
+		}
+		counts[v] = n
+	}
+	return counts, rows.Err()
+}
+
+// ImportRun implements engine.ImportStore.
+func (s *Store) ImportRun(ctx context.Context, id int64) (engine.ImportRun, error) {
+	found, err := s.importRuns(ctx, `id = ?`, id)
+	if err == nil && len(found) == 0 {
+		err = engine.ErrNotFound
+	}
+	if err != nil {
+		return engine.ImportRun{}, fmt.Errorf("sqlstore: import %d: %w", id, err)
+	}
+	return found[0], nil
+}
+
+// ImportRuns implements engine.ImportStore.
+func (s *Store) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun, error) {
+	found, err := s.importRuns(ctx, `app_id = ?`, app)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: imports of %s: %w", app, err)
+	}
+	return found, nil
+}
+
+const remoteRow = `(?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?)`
+
+// SaveImportPage implements engine.ImportStore.
+func (s *Store) SaveImportPage(ctx context.Context, l lane.Lease, p engine.ImportPage) error {
+	objects := slices.SortedFunc(slices.Values(p.Objects), func(a, b engine.RemoteObject) int {
+		return lockOrder(principal{id: a.RemoteID}, principal{id: b.RemoteID})
+	})
+	return s.underRun(ctx, l, "save a page", func(tx *sqldb.Tx, run int64) error {
+		for part := range slices.Chunk(objects, statesAtOnce) {
+			if err := saveObjects(ctx, tx, run, part); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `UPDATE import_run SET seen = ?, total = ?, read_all = ?, attempts = 0, error = '' WHERE id = ? AND epoch = ?`,
+			p.Seen, p.Total, bit(p.Last), run, l.Epoch)
+		return err
+	})
+}
+
+// saveObjects stores objects of one app and kind that the run has not seen yet.
+func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.RemoteObject) error {
+	known, args := []any{objects[0].App, string(objects[0].Kind), run}, []any{}
+	for _, o := range objects {
+		candidates := ""
+		if len(o.Candidates) > 0 {
+			b, err := json.Marshal(o.Candidates)
+			if err != nil {
+				return err
+			}
+			candidates = string(b)
+		}
+		known = append(known, text(o.RemoteID))
+		args = append(args, o.App, string(o.Kind), text(o.RemoteID), text(o.UserName), text(o.ExternalID), text(o.Email), text(o.DisplayName),
+			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, text(candidates), text(o.Note))
+	}
+	var repeated string
+	err := tx.QueryRow(ctx, `SELECT remote_id FROM remote_object WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
+		` LIMIT 1`, known...).Scan(&repeated)
+	if err == nil {
+		return fmt.Errorf("%s: %w", repeated, engine.ErrRepeated)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash,
+			run_id, verdict, rule, principal_id, candidates, note)
+		VALUES `+remoteRow+strings.Repeat(", "+remoteRow, len(objects)-1)+`
+		ON CONFLICT (app_id, kind, remote_id) DO UPDATE SET user_name = excluded.user_name, external_id = excluded.external_id,
+			email = excluded.email, display_name = excluded.display_name, active = excluded.active, hash = excluded.hash,
+			run_id = excluded.run_id, verdict = excluded.verdict, rule = excluded.rule, principal_id = excluded.principal_id,
+			candidates = excluded.candidates, note = excluded.note`, args...)
+	return err
+}
+
+// DelayImport implements engine.ImportStore.
+func (s *Store) DelayImport(ctx context.Context, l lane.Lease, attempts int, message string) error {
+	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
+		_, err := tx.Exec(ctx, `UPDATE import_run SET attempts = ?, error = ? WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
+		return err
+	})
+}
+
+// EndImport implements engine.ImportStore.
+func (s *Store) EndImport(ctx context.Context, l lane.Lease, state engine.ImportState, message string, now time.Time) error {
+	return s.underRun(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
+		return endImport(ctx, tx, l, run, state, message, now)
+	})
+}
+
+func endImport(ctx context.Context, tx *sqldb.Tx, l lane.Lease, run int64, state engine.ImportState, message string, now time.Time) error {
+	r, err := importOf(ctx, tx, run)
+	if err != nil {
+		return err
+	}
+	counts, err := countObjects(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE import_run SET state = ?, error = ?, counts = ?, ended = ? WHERE id = ? AND epoch = ?`,
+		string(state), text(message), string(b), ms(now), run, l.Epoch)
+	return err
+}
+
+// importOf reads what a run is about.
+func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
+	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE id = ?`, id)
+	found, err := collect(rows, err, scanImport)
+	if err == nil && len(found) == 0 {
+		err = lane.ErrLeaseLost // the app was forgotten
+	}
+	if err != nil {
+		return r, err
+	}
+	return found[0].ImportRun, nil
+}
+
+// CloseImport implements engine.ImportStore.
+func (s *Store) CloseImport(ctx context.Context, l lane.Lease, now time.Time) error {
+	return s.underRun(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
+		r, err := importOf(ctx, tx, run)
+		if err != nil {
+			return err
+		}
+		kind := string(r.Request.Kind)
+		var gone, known, lost, links int
+		for _, count := range []struct {
+			into  *int
+			query string
+			args  []any
+		}{
+			{&known, `SELECT known FROM import_run WHERE id = ?`, []any{run}},
+			{&gone, `SELECT COUNT(*) FROM remote_object WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
+			{&links, `SELECT COUNT(*) FROM sync_state WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
+			// An account that was made or found since the run began may have come too late for its page.
+			{&lost, `SELECT COUNT(*) FROM sync_state AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
+				AND NOT EXISTS (SELECT 1 FROM remote_object AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
+					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), run}},
+		} {
+			if err := tx.QueryRow(ctx, count.query, count.args...).Scan(count.into); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `UPDATE import_run SET lost = ? WHERE id = ? AND epoch = ?`, lost, run, l.Epoch); err != nil {
+			return err
+		}
+		message := ""
+		switch {
+		case tooMany(gone, known, r.Request):
+			message = fmt.Sprintf("%d of %d objects that were there before are not listed any more", gone, known)
+		case tooMany(lost, links, r.Request):
+			message = fmt.Sprintf("%d of %d accounts that belong to somebody are not listed", lost, links)
+		}
+		if message != "" {
+			message += fmt.Sprintf(", which is more than %g %%: nothing was concluded from the list", r.Request.MaxGone)
+			return endImport(ctx, tx, l, run, engine.ImportStopped, message, now)
+		}
+		_, err = tx.Exec(ctx, `UPDATE remote_object SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, run)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE remote_object SET verdict = 'ambiguous', note = ?
+			WHERE app_id = ? AND kind = ? AND verdict = 'matched' AND principal_id IN (SELECT principal_id FROM remote_object
+				WHERE app_id = ? AND kind = ? AND verdict = 'matched' GROUP BY principal_id HAVING COUNT(*) > 1)`,
+			"another one matches the same", r.App, kind, r.App, kind)
+		return err
+	})
+}
+
+// tooMany says whether so many of them may not be missing.
+func tooMany(missing, of int, r engine.ImportRequest) bool {
+	return missing >= engine.SafeGone && float64(missing) > r.MaxGone/100*float64(of)
+}
+
+// ConfirmMatched implements engine.ImportStore.
+func (s *Store) ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time, limit int) (n int, err error) {
+	app := ""
+	err = s.underRun(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
+		r, err := importOf(ctx, tx, run)
+		if err != nil {
+			return err
+		}
+		kind := r.Request.Kind
+		app = r.App
+		rows, err := tx.Query(ctx, `SELECT principal_id, remote_id, user_name FROM remote_object
+			WHERE app_id = ? AND kind = ? AND verdict = 'matched' ORDER BY remote_id LIMIT ?`, r.App, string(kind), limit)
+		links, err := collect(rows, err, func(r *sql.Rows, l *engine.Link) error {
+			l.Kind = kind
+			return r.Scan(&l.ID, &l.RemoteID, &l.RemoteName)
+		})
+		if n = len(links); err != nil || n == 0 {
+			return err
+		}
+		conflicts, err := link(ctx, tx, r.App, links, now)
+		if err != nil {
+			return err
+		}
+		if len(conflicts) > 0 { // none was made: once more without those that cannot be
+			refused := map[string]string{}
+			for _, c := range conflicts {
+				refused[c.Link.RemoteID] = c.Reason
+			}
+			links = slices.DeleteFunc(links, func(l engine.Link) bool { return refused[l.RemoteID] != "" })
+			if left, err := link(ctx, tx, r.App, links, now); err != nil || len(left) > 0 {
+				return errors.Join(err, linkError(left))
+			}
+			for _, c := range conflicts {
+				_, err := tx.Exec(ctx, `UPDATE remote_object SET verdict = 'ambiguous', note = ? WHERE app_id = ? AND kind = ? AND remote_id = ?`,
+					text(c.Reason), r.App, string(kind), c.Link.RemoteID)
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return confirmed(ctx, tx, r.App, links)
+	}, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, touch, app, ms(now), ms(now), 0, 0, 0)
+		return err
+	})
+	return n, err
+}
+
+func linkError(conflicts []engine.Conflict) error {
+	if len(conflicts) == 0 {
+		return nil
+	}
+	return &engine.LinkError{Conflicts: conflicts}
+}
+
+// confirmed notes on the objects that they are linked, in the order in which pages are stored.
+func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
+	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
+		_, err := tx.Exec(ctx, `UPDATE remote_object SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
+			WHERE app_id = ? AND kind = ? AND remote_id = ?`, l.ID, app, string(l.Kind), text(l.RemoteID))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Confirm implements engine.ImportStore.
+func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, app string, run int64, links []engine.Link) error {
+	t := sqldb.WrapTx(tx, s.db.Dialect())
+	if err := t.Lock(ctx, importLock(app)); err != nil {
+		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
+	}
+	rows, err := t.Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE id = ? AND app_id = ?`, run, app)
+	found, err := collect(rows, err, scanImport)
+	switch {
+	case err != nil:
+		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
+	case len(found) == 0:
+		return engine.ErrNotFound
+	case !found[0].newest:
+		return fmt.Errorf("%w: a newer import has begun", engine.ErrMoved)
+	case found[0].State != engine.ImportDone:
+		return fmt.Errorf("%w: the import is %s", engine.ErrMoved, found[0].State)
+	}
+	for _, l := range links {
+		var seen int64
+		err := t.QueryRow(ctx, `SELECT 1 FROM remote_object WHERE app_id = ? AND kind = ? AND remote_id = ? AND run_id = ?`,
+			app, string(l.Kind), text(l.RemoteID), run).Scan(&seen)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: the import has not seen the %s %s", engine.ErrMoved, l.Kind, l.RemoteID)
+		}
+		if err != nil {
+			return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
+		}
+	}
+	conflicts, err := link(ctx, t, app, links, now)
+	if err == nil {
+		err = linkError(conflicts)
+	}
+	if err == nil {
+		err = confirmed(ctx, t, app, links)
+	}
+	if err == nil && len(links) > 0 {
+		_, err = t.Exec(ctx, touch, app, ms(now), ms(now), 0, 0, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
+	}
+	return nil
+}
+
+// RemoteObjects implements engine.ImportStore.
+func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) ([]engine.RemoteObject, error) {
+	where, args := conditions(map[string]string{"verdict": string(q.Verdict)})
+	args = append([]any{q.App, string(q.Kind), q.After}, args...)
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id,
+			verdict, rule, principal_id, candidates, note FROM remote_object
+		WHERE app_id = ? AND kind = ? AND remote_id > ? AND `+where+` ORDER BY remote_id LIMIT ?`, append(args, limitOr(q.Limit))...)
+	out, err := collect(rows, err, func(r *sql.Rows, o *engine.RemoteObject) error {
+		var active int64
+		var candidates string
+		err := r.Scan(&o.App, &o.Kind, &o.RemoteID, &o.UserName, &o.ExternalID, &o.Email, &o.DisplayName, &active, &o.Hash, &o.Run,
+			&o.Verdict, &o.Rule, &o.Principal, &candidates, &o.Note)
+		if err != nil {
+			return err
+		}
+		o.Active = active == 1
+		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until something spoke against it
+			o.Candidates, o.Principal = []string{o.Principal}, ""
+			return nil
+		}
+		return read(candidates, &o.Candidates)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: remote objects of %s: %w", q.App, err)
+	}
+	return out, nil
+}

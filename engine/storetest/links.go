@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+func (s *suite) link(links ...engine.Link) error {
+	return s.inTx(s.t.Context(), func(tx engine.Execer) error { return s.store.Link(s.t.Context(), tx, s.now, s.app, links) })
+}
+
+// refused wants a LinkError and returns its reasons by principal.
+func (s *suite) refused(err error) map[string]string {
+	s.t.Helper()
+	refusal, ok := errors.AsType[*engine.LinkError](err)
+	require.True(s.t, ok, "%v", err)
+	out := map[string]string{}
+	for _, c := range refusal.Conflicts {
+		out[c.Link.ID] = c.Reason
+	}
+	return out
+}
+
+func testLinks(t *testing.T, s *suite) {
+	ann := engine.Link{Kind: engine.User, ID: "ann", RemoteID: "r1", RemoteName: "Ann", Origin: plan.Created}
+	bob := engine.Link{Kind: engine.User, ID: "bob", RemoteID: "r2"}
+	tea := engine.Link{Kind: engine.Group, ID: "tea", RemoteID: "r1"} // ids of groups are others than those of users
+	require.NoError(t, s.link(bob, tea, ann))
+	require.NoError(t, s.link(ann), "it is there already")
+	bob.Origin, tea.Origin = plan.Imported, plan.Imported
+	all, err := s.store.Links(t.Context(), s.app, engine.Link{}, 2)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff([]engine.Link{tea, ann}, all))
+	all, err = s.store.Links(t.Context(), s.app, all[1], 2)
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff([]engine.Link{bob}, all))
+	state := s.state(engine.User, "ann")
+	state.UpdatedAt = time.Time{}
+	require.Empty(t, cmp.Diff(engine.State{App: s.app, Kind: engine.User, ID: "ann", Desired: 1, Synced: 1, Status: engine.StatusClean, Tried: true,
+		RemoteID: "r1", RemoteName: "Ann", Origin: plan.Created, LastOperation: plan.OpLink}, state))
+	require.Empty(t, s.due(), "a link sends nothing")
+	s.mark(engine.Mark{Kind: engine.Group, ID: "tea"})
+	group := s.state(engine.Group, "tea")
+	require.Greater(t, group.Full, group.Synced, "what a linked group has is not known")
+
+	err = s.link(
+		engine.Link{Kind: engine.User, ID: "cat", RemoteID: "r3"}, // nothing is wrong with this one
+		engine.Link{Kind: engine.User, ID: "dan", RemoteID: "r1"},
+		engine.Link{Kind: engine.User, ID: "ann", RemoteID: "r9"},
+		engine.Link{Kind: engine.User, ID: "eve", RemoteID: "r5"},
+		engine.Link{Kind: engine.User, ID: "eve2", RemoteID: "r5"},
+		engine.Link{Kind: engine.User, ID: "fay"},
+		engine.Link{Kind: engine.User, ID: "gil", RemoteID: "r6", Origin: plan.Unconfirmed},
+		engine.Link{Kind: "role", ID: "hal", RemoteID: "r7"},
+	)
+	require.Empty(t, cmp.Diff(map[string]string{
+		"dan": "the account belongs to ann already", "ann": "the principal has the account r1 already", "eve2": "the account is named twice",
+		"fay": "it does not name an account", "gil": `there is no origin "unconfirmed"`, "hal": "it does not name a principal",
+	}, s.refused(err)))
+	all, err = s.store.Links(t.Context(), s.app, engine.Link{}, 0)
+	require.NoError(t, err)
+	require.Len(t, all, 3, "it is refused as a whole")
+}
+
+func testLinkStopped(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "due"}, engine.Mark{ID: "failed"}, engine.Mark{ID: "idle"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"idle"}})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "failed", Status: engine.StatusFailed})
+	s.finish(l, engine.Finish{ID: "idle"})
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "idle", Want: true, Asked: 1}}))
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting, RemoteID: "rg"})
+	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+
+	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
+	require.Contains(t, refused["due"], "about to be provisioned", "its sequence may be finding an account now")
+	require.NoError(t, s.link(engine.Link{Kind: engine.User, ID: "failed", RemoteID: "r2"}, engine.Link{Kind: engine.User, ID: "idle", RemoteID: "r3"}))
+	require.ElementsMatch(t, []string{"user due", "user failed", "group g"}, s.due(), "what failed has an account now, and the group its member")
+}
