@@ -115,6 +115,11 @@ type Intent struct {
 	ID   string
 	Want Want
 	Name string // kept as RemoteName until Tried: the name an account may have been created under
+	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
+	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
+	Creating bool
+	// Renaming says that a group is about to be renamed: RemoteName is empty until Finish says which it is.
+	Renaming bool
 }
 
 // Finish is the end of one sequence, as it is stored.
@@ -244,7 +249,7 @@ type Store interface {
 	// those without (a deactivation must not wait behind a thousand creates), oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
-	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive is due in full.
+	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive or Absent is due in full.
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that
@@ -272,7 +277,8 @@ type Store interface {
 	// Members reads members of a pushed group.
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)
 	// SaveMembers stores what the directory said about members, creating rows as needed. walk is 0 for answers about single
-	// users and otherwise numbers a walk through the whole group.
+	// users and otherwise numbers a walk through the whole group. A member about whom the directory has changed its mind before
+	// the last answer was seen to be pushed stays pending: a request of a sequence that was killed may have pushed it.
 	SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []MemberAnswer) error
 	// EndWalk says that all members have been saved under the walk: whoever was not seen does not belong to the group.
 	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error

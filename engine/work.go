@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -199,7 +200,8 @@ type run struct {
 	known   Learned
 	row     State
 	id      string
-	first   bool // nobody has worked towards Active before
+	name    string // the directory's
+	first   bool   // nobody has worked towards Active before
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
@@ -265,6 +267,7 @@ func (r *run) begin(ctx context.Context, want Want, name string) error {
 		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
 		return nil
 	}
+	r.name = name
 	if !news(r.row, want) {
 		return nil
 	}
@@ -403,6 +406,8 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		answer := plan.Response{Err: lane.ErrLeaseLost}
 		if err := r.w.pace.Wait(ctx); err != nil {
 			answer.Err = err
+		} else if err := r.announce(ctx, *step.Request); err != nil {
+			answer.Err = err
 		} else if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
 			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
@@ -411,6 +416,23 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = *step.Outcome
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
+}
+
+// announce stores, before a request is sent, what nobody could find out afterwards if the end of this sequence is never stored:
+// that a create without an identifier of ours, or under another name than was stored, may have been carried out, and that a
+// group may have its new name.
+func (r *run) announce(ctx context.Context, req plan.Request) error {
+	i := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: Active, Name: r.name}
+	switch {
+	case req.Op == plan.OpCreate:
+		i.Creating = req.Body.Text("externalId") == "" || r.row.RemoteName != r.name
+	case req.Members != nil && req.Method == http.MethodPatch:
+		i.Renaming = req.Members.Rename && r.row.RemoteName != ""
+	}
+	if !i.Creating && !i.Renaming {
+		return nil
+	}
+	return r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{i})
 }
 
 // acknowledge notes what the target said to have changed of a group.

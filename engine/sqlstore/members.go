@@ -52,6 +52,14 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.
 	return nil
 }
 
+// reversed says that the directory wants what was pushed, and wanted something else before, which may have been pushed by a
+// sequence that was killed. Such a member counts as pushed the other way, so that it is pending still.
+const reversed = `member_state.want <> excluded.want AND member_state.pushed = excluded.want`
+
+// accountOf is what the user of a member has at the target: without it nothing can have been pushed.
+const accountOf = `COALESCE((SELECT u.remote_id FROM sync_state u
+	WHERE u.app_id = member_state.app_id AND u.kind = 'user' AND u.principal_id = member_state.principal_id), '')`
+
 // SaveMembers implements engine.Store. The condition on asked keeps a mark that came after the directory was asked.
 func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
 	answers = slices.SortedFunc(slices.Values(answers), func(a, b engine.MemberAnswer) int { return strings.Compare(a.User, b.User) })
@@ -63,6 +71,8 @@ func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, wal
 			_, err := tx.Exec(ctx, `INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
 				VALUES (?, ?, ?, ?, 0, '', 0, ?)
 				ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
+					pushed = CASE WHEN `+reversed+` AND excluded.want = 1 THEN 0 WHEN `+reversed+` AND `+accountOf+` <> '' THEN 1 ELSE member_state.pushed END,
+					pushed_id = CASE WHEN `+reversed+` AND excluded.want = 1 THEN '' WHEN `+reversed+` THEN `+accountOf+` ELSE member_state.pushed_id END,
 					want = excluded.want,
 					walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE member_state.walk END,
 					asked = CASE WHEN member_state.asked = ? THEN 0 ELSE member_state.asked END`,

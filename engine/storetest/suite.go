@@ -38,6 +38,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a mark waits for the hold, a retry and a kick end it": testHold,
 		"begin remembers that an account may exist":            testBegin,
 		"members are asked, walked and pushed":                 testMembers,
+		"what a killed sequence may have done is remembered":   testUnfinished,
+		"a change of mind about a member stays pending":        testChangedMind,
 		"a user that gains an id makes its groups due":         testWaiting,
 		"a user that loses its id has left all groups":         testLostUser,
 		"a group does not miss the id of a member":             testMemberRace,
