@@ -21,7 +21,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if orders := os.Getenv(childVariable); orders != "" {
+		os.Exit(childMain(orders))
+	}
+	os.Exit(sqldbtest.Main(m))
+}
 
 const app = "crm"
 

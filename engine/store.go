@@ -119,6 +119,9 @@ type Intent struct {
 	ID   string
 	Want Want
 	Name string // kept as RemoteName until Tried: the name an account may have been created under
+	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
+	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
+	Creating bool
 }
 
 // Finish is the end of one sequence, as it is stored.
@@ -262,7 +265,7 @@ type Store interface {
 	// those without (a deactivation must not wait behind a thousand creates), oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
-	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive is due in full.
+	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive or Absent is due in full.
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that

@@ -198,7 +198,8 @@ type run struct {
 	known   Learned
 	row     State
 	id      string
-	first   bool // nobody has worked towards Active before
+	name    string // the directory's
+	first   bool   // nobody has worked towards Active before
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
@@ -266,6 +267,7 @@ func (r *run) begin(ctx context.Context, want Want, name string) error {
 		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
 		return nil
 	}
+	r.name = name
 	if !news(r.row, want) {
 		return nil
 	}
@@ -310,6 +312,8 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		} else if why := r.stop(ctx, *step.Request); why != nil {
 			step = s.Stop(*why)
 			continue
+		} else if err := r.announce(ctx, *step.Request); err != nil {
+			answer.Err = err
 		} else if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
 			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
@@ -319,6 +323,16 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	r.outcome = *step.Outcome
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
 	return nil
+}
+
+// announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that
+// one without an identifier of ours, or under another name than was stored, may have been carried out.
+func (r *run) announce(ctx context.Context, req plan.Request) error {
+	if req.Op != plan.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
+		return nil
+	}
+	i := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: Active, Name: r.name, Creating: true}
+	return r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{i})
 }
 
 // conclude turns the outcome into what is stored.

@@ -62,14 +62,17 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 	})
 	return s.under(ctx, l, "begin", func(tx *sqldb.Tx) error {
 		for _, i := range intents {
-			active := bit(i.Want == engine.Active)
+			active, creating := bit(i.Want == engine.Active), bit(i.Creating)
 			_, err := tx.Exec(ctx, `UPDATE sync_state SET
-				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want = 'inactive' THEN desired_gen ELSE full_gen END,
+				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want IN ('inactive', 'absent') THEN desired_gen ELSE full_gen END,
 				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
-				remote_name = CASE WHEN remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
+				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
+				link_origin = CASE WHEN ? = 1 AND (remote_id = '' OR kind = 'group') THEN 'unconfirmed' ELSE link_origin END,
+				remote_id = CASE WHEN ? = 1 AND kind = 'group' THEN '' ELSE remote_id END,
 				want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-				active, active, active, text(i.Name), text(i.Name), string(i.Want), l.App, string(i.Kind), i.ID)
+				active, active, active, creating, text(i.Name), text(i.Name), creating, creating,
+				string(i.Want), l.App, string(i.Kind), i.ID)
 			if err != nil {
 				return err
 			}
