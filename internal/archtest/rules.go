@@ -33,6 +33,8 @@ var Rules = []Rule{
 
 	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "internal/sqldb"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the only part of the engine that speaks SQL"},
+	{Package: "engine/rehearse", May: []string{"engine/plan", "scim/...", "internal/wirelog"}, Tests: []string{"engine/connect", "engine/enginetest"},
+		Why: "what is rehearsed cannot reach a target, a store or a lane by any other way than the reads that it is given"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog", "internal/expression"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
 
