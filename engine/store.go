@@ -214,6 +214,7 @@ const (
 	MembersAsked   MemberSet = iota // the directory is to be asked (Asked > 0)
 	MembersWanted                   // Want
 	MembersPending                  // Want and Pushed differ
+	MembersAll                      // those and all others that are known
 )
 
 // MemberAnswer is what the directory said about one member.
@@ -230,6 +231,7 @@ type MemberAnswer struct {
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
+	PlanStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

@@ -67,8 +67,12 @@ type connection struct {
 
 // concurrency follows the target while the lane runs.
 func (w *work) concurrency() int {
-	wanted := cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
-	return min(wanted, max(w.e.o.Concurrency/2, 1))
+	return concurrency(w.connection.Load().target, w.e.o)
+}
+
+func concurrency(t Target, o Options) int {
+	wanted := cmp.Or(max(t.Concurrency, 0), defaultConcurrency)
+	return min(wanted, max(o.Concurrency/2, 1))
 }
 
 func (w *work) app() string { return w.tenure.Lease.App }
@@ -204,6 +208,8 @@ type run struct {
 	steps   []Step
 	outcome plan.Outcome
 	waiting bool // a group lacks members that are not provisioned yet
+	desired any  // UserState or GroupState, as the directory said
+	dry     *dry // nil unless nothing is to be sent or stored
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -269,7 +275,12 @@ func (r *run) begin(ctx context.Context, want Want, name string) error {
 		return nil
 	}
 	r.first = r.first || want == Active && !r.row.Tried
-	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}}); err != nil {
+	intent := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}
+	if r.dry != nil {
+		r.row = begun(r.row, intent)
+		return nil
+	}
+	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{intent}); err != nil {
 		return err
 	}
 	fresh, err := r.w.e.state(ctx, r.row.App, r.row.Kind, r.row.ID)
@@ -292,6 +303,7 @@ func (r *run) user(ctx context.Context) error {
 		r.directoryFailed(err)
 		return nil
 	}
+	r.desired = want
 	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
 		return err
 	}
@@ -361,7 +373,7 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 			return "", err
 		case u.Want == Active, u.Want == Keep:
 			return other.ID, nil
-		case u.Want == other.Want:
+		case u.Want == other.Want, r.dry != nil:
 			continue
 		}
 		if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: User, ID: other.ID, Want: u.Want}}); err != nil {
@@ -388,6 +400,10 @@ func placeholder() string {
 
 // exchange runs a sequence to its end.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) {
+	if r.dry != nil {
+		r.rehearse(ctx, s, secrets...)
+		return
+	}
 	client := r.client.Record(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, Attempt{
 			Run: r.id, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,

@@ -25,6 +25,8 @@ type Options struct {
 	// Secrets are taken out of what is recorded, wherever they are. Passwords and other members that are secret by their name
 	// always are.
 	Secrets []string
+	// Redact takes out what else is secret of a text that quotes the target. Defaults to nothing.
+	Redact func(string) string
 	// MaxBody is how many bytes of a body are recorded. Defaults to all of them.
 	MaxBody int
 }
@@ -72,6 +74,9 @@ type resource struct {
 
 // New returns a client that lets reads through to a target.
 func New(target Target, o Options) *Client {
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
 	return &Client{target: target, o: o, redact: wirelog.NewRedactor(o.Secrets...), resources: map[key]*resource{}}
 }
 
@@ -262,11 +267,11 @@ func refuse(err error) plan.Response {
 func (c *Client) record(r plan.Request, answer plan.Response, pretended bool) {
 	clean := c.redact.Exchange(wirelog.Exchange{URL: r.Path, RequestBody: text(r.Body), ResponseBody: text(answer.Body)})
 	out := Request{
-		Method: r.Method, Path: clean.URL, IfMatch: r.IfMatch, Body: c.excerpt(clean.RequestBody),
+		Method: r.Method, Path: c.o.Redact(clean.URL), IfMatch: r.IfMatch, Body: c.excerpt(clean.RequestBody),
 		Pretended: pretended, Status: answer.Status, Answer: c.excerpt(clean.ResponseBody),
 	}
 	if answer.Err != nil {
-		out.Error = c.redact.Text(answer.Err.Error())
+		out.Error = c.o.Redact(c.redact.Text(answer.Err.Error()))
 	}
 	c.requests = append(c.requests, out)
 }
@@ -279,6 +284,7 @@ func text(o *scim.Object) string {
 }
 
 func (c *Client) excerpt(s string) string {
+	s = c.o.Redact(s)
 	n := c.o.MaxBody
 	if n <= 0 || len(s) <= n {
 		return s

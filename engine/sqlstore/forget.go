@@ -14,6 +14,8 @@ var forget = []string{
 	`DELETE FROM member_state WHERE app_id = ?`,
 	`DELETE FROM removal WHERE app_id = ?`,
 	`DELETE FROM sync_attempt WHERE app_id = ?`,
+	`DELETE FROM plan_item WHERE plan_id IN (SELECT id FROM plan WHERE app_id = ?)`,
+	`DELETE FROM plan WHERE app_id = ?`,
 	`DELETE FROM app_lane WHERE app_id = ?`,
 }
 

@@ -16,6 +16,7 @@ var memberSets = map[engine.MemberSet]string{
 	engine.MembersAsked:   `m.asked > 0`,
 	engine.MembersWanted:  `m.want = 1`,
 	engine.MembersPending: `m.want <> m.pushed`,
+	engine.MembersAll:     `1 = 1`,
 }
 
 // Members implements engine.Store.

@@ -97,6 +97,32 @@ CREATE TABLE removal (
 CREATE INDEX removal_at ON removal (app_id, at);
 CREATE INDEX sync_state_leaving ON sync_state (app_id, want) WHERE next_at IS NOT NULL AND want IN ('inactive', 'absent');
 CREATE INDEX sync_state_held ON sync_state (app_id, last_op) WHERE status = 'held';
+`, `
+ALTER TABLE sync_state ADD COLUMN fresh_gen BIGINT NOT NULL DEFAULT 0; -- what earlier sequences find out about unkept attributes is dropped
+
+CREATE TABLE plan (
+	id         KEY PRIMARY KEY,
+	app_id     KEY NOT NULL,
+	status     KEY NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	doc        TEXT NOT NULL        -- JSON, the rest
+);
+CREATE INDEX plan_app ON plan (app_id, created_at);
+
+CREATE TABLE plan_item (
+	plan_id      KEY NOT NULL,
+	seq          BIGINT NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	operation    KEY NOT NULL,
+	outcome      KEY NOT NULL,
+	generation   BIGINT NOT NULL,   -- desired at the time
+	digest       TEXT NOT NULL,     -- of the desired state
+	marked       BIGINT NOT NULL,   -- 1: applied
+	doc          TEXT NOT NULL,     -- JSON, the details
+	PRIMARY KEY (plan_id, seq)
+);
 `}
 
 // typed puts the dialect's types into the steps.

@@ -125,7 +125,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
 		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
-		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?
+		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?,
+		unkept = CASE WHEN fresh_gen > ? THEN '' ELSE ? END
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure),
@@ -133,7 +134,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept,
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
+		f.Gen, unkept,
 		app, string(f.Kind), f.ID)
 	return status, err
 }

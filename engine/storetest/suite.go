@@ -47,6 +47,10 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what a target is known to do is kept":                 testLearn,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
+		"what did not stick is forgotten on request":           testAgain,
+		"rehearsals read without changing anything":            testRehearsalReads,
+		"plans are kept, paged and discarded":                  testPlans,
+		"a plan marks exactly its principals, once":            testApplyPlan,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
 	} {
