@@ -16,6 +16,7 @@ func (r *run) group(ctx context.Context) error {
 		r.directoryFailed(err)
 		return nil
 	}
+	r.desired = want
 	if err := r.begin(ctx, want.Want, want.DisplayName); err != nil || r.outcome.Class != "" {
 		return err
 	}
@@ -63,6 +64,9 @@ func (r *run) groupInput(want GroupState) plan.GroupInput {
 
 // members brings the member rows up to date with the directory and fills in what the sequence needs of them.
 func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
+	if r.dry != nil {
+		return r.rehearseMembers(ctx, in)
+	}
 	if in.Full || in.RemoteID == "" {
 		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
 			return err
@@ -90,6 +94,9 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 
 // accounts are all members of the group that have an account at the target.
 func (r *run) accounts(ctx context.Context) (all []plan.Member, err error) {
+	if r.dry != nil {
+		return r.dry.accounts(), nil
+	}
 	err = r.each(ctx, MembersWanted, func(page []Member) error {
 		for _, m := range page {
 			if m.RemoteID != "" {

@@ -44,13 +44,25 @@ func (r *run) guarded(ctx context.Context, op plan.Operation) (ok bool, err erro
 	if g.Window <= 0 {
 		g.Window = guardWindow
 	}
-	many, err := r.w.e.o.Store.Remove(ctx, r.w.tenure.Lease, r.row.Kind, r.row.ID, r.w.e.o.Now(), g)
+	many, err := r.remove(ctx, g)
 	if err != nil || many == 0 {
 		return err == nil, err
 	}
 	r.outcome = r.keep(cannot(plan.Held, "%s: %d accounts would go within %s, which is more than the deletion guard allows; it waits for an approval", op, many, g.Window))
 	r.outcome.Operation = op
 	return false, nil
+}
+
+// remove asks the store for leave. A rehearsal only asks whether it would be given.
+func (r *run) remove(ctx context.Context, g Guard) (many int, err error) {
+	switch store, now := r.w.e.o.Store, r.w.e.o.Now(); {
+	case r.dry == nil:
+		return store.Remove(ctx, r.w.tenure.Lease, r.row.Kind, r.row.ID, now, g)
+	case r.dry.unguarded:
+		return 0, nil
+	default:
+		return store.WouldRemove(ctx, r.row.App, r.row.Kind, r.row.ID, now, g)
+	}
 }
 
 // Approve lets the deactivations and deletions of an app through that its Guard holds back, as many as were looked at: when there

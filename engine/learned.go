@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -146,19 +147,33 @@ func (w *work) recall(ctx context.Context, c *connection) error {
 		}
 	}
 	known := w.learned()
-	if c.target.Style != Auto || c.client == nil || known.Config != nil && w.e.o.Now().Sub(known.Config.ReadAt) < configFor {
+	if c.client == nil || known.configured(c.target.Style, w.e.o.Now()) {
 		return nil
 	}
-	answer := c.client.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/ServiceProviderConfig"})
-	if answer.Err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+	config := readConfig(ctx, c.client, w.e.o.Now())
+	if config == nil {
 		return nil // it cannot say now; the sequences will tell why
 	}
-	config := &Config{ReadAt: w.e.o.Now()}
+	return w.note(ctx, func(l *Learned) { l.Config = config })
+}
+
+// configured says whether the configuration of a target is known as far as it is to be followed.
+func (l Learned) configured(s Style, now time.Time) bool {
+	return s != Auto || l.Config != nil && now.Sub(l.Config.ReadAt) < configFor
+}
+
+// readConfig asks a target for its configuration. It returns nil when that cannot be told now.
+func readConfig(ctx context.Context, client *connect.Client, now time.Time) *Config {
+	answer := client.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/ServiceProviderConfig"})
+	if answer.Err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+		return nil
+	}
+	config := &Config{ReadAt: now}
 	if answer.Body != nil {
 		config.NoPatch = refuses(answer, "patch")
 		config.NoFilter = refuses(answer, "filter")
 	}
-	return w.note(ctx, func(l *Learned) { l.Config = config })
+	return config
 }
 
 // refuses says whether a ServiceProviderConfig declares a feature as not supported.

@@ -93,6 +93,7 @@ type Member struct {
 	User   string
 	Want   bool // belongs to the group
 	Pushed bool // is in the target's group, as PushedID
+	Unsure bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
 	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
 	PushedID string
 	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
@@ -227,6 +228,7 @@ const (
 	MembersAsked   MemberSet = iota // the directory is to be asked (Asked > 0)
 	MembersWanted                   // Want
 	MembersPending                  // Want and Pushed differ, or whether it is in the target's group is not known
+	MembersAll                      // those and all others that are known
 )
 
 // MemberAnswer is what the directory said about one member.
@@ -251,6 +253,7 @@ type Store interface {
 	AccountStore
 	ImportStore
 	LinkStore
+	PlanStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

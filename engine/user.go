@@ -15,6 +15,7 @@ func (r *run) user(ctx context.Context) error {
 		r.directoryFailed(err)
 		return nil
 	}
+	r.desired = want
 	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
 		return err
 	}
@@ -91,7 +92,7 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 			return "", err
 		case u.Want == Active, u.Want == Keep:
 			return other.ID, nil
-		case u.Want == other.Want:
+		case u.Want == other.Want, r.dry != nil:
 			continue
 		}
 		if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: User, ID: other.ID, Want: u.Want}}); err != nil {

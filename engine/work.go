@@ -66,8 +66,12 @@ type connection struct {
 
 // concurrency follows the target while the lane runs.
 func (w *work) concurrency() int {
-	wanted := cmp.Or(max(w.connection.Load().target.Concurrency, 0), defaultConcurrency)
-	return min(wanted, max(w.e.o.Concurrency/2, 1))
+	return concurrency(w.connection.Load().target, w.e.o)
+}
+
+func concurrency(t Target, o Options) int {
+	wanted := cmp.Or(max(t.Concurrency, 0), defaultConcurrency)
+	return min(wanted, max(o.Concurrency/2, 1))
 }
 
 func (w *work) app() string { return w.tenure.Lease.App }
@@ -205,6 +209,8 @@ type run struct {
 	outcome plan.Outcome
 	waiting bool // a group lacks members that are not provisioned yet
 	noted   int  // how many requests of a push may be sent before its progress is stored
+	desired any  // UserState or GroupState, as the directory said
+	dry     *dry // nil unless nothing is to be sent or stored
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -272,7 +278,12 @@ func (r *run) begin(ctx context.Context, want Want, name string) error {
 		return nil
 	}
 	r.first = r.first || want == Active && !r.row.Tried
-	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}}); err != nil {
+	intent := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}
+	if r.dry != nil {
+		r.row = begun(r.row, intent)
+		return nil
+	}
+	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{intent}); err != nil {
 		return err
 	}
 	fresh, err := r.w.e.state(ctx, r.row.App, r.row.Kind, r.row.ID)
@@ -291,6 +302,10 @@ func (r *run) directoryFailed(err error) {
 
 // exchange runs a sequence to its end. An error is the store's.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
+	if r.dry != nil {
+		r.rehearse(ctx, s, secrets...)
+		return nil
+	}
 	client := r.client.Record(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, Attempt{
 			Run: r.id, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,

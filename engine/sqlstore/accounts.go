@@ -63,7 +63,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 	}
 	others := slices.DeleteFunc(holders, func(h holder) bool { return h.user == f.ID })
 	again := func(user string) error {
-		_, err := tx.Exec(ctx, raise, app, "user", user, 0, ms(f.At), ms(f.At), ms(f.At), 0, 0, 0)
+		_, err := tx.Exec(ctx, raise, raising(app, engine.User, user, false, f.At, false)...)
 		return err
 	}
 	var moves []move
@@ -112,7 +112,7 @@ func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, no
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(full)) {
-		if _, err := tx.Exec(ctx, raise, app, "group", group, bit(full[group]), ms(now), ms(now), ms(now), 0, 0, 0); err != nil {
+		if _, err := tx.Exec(ctx, raise, raising(app, engine.Group, group, full[group], now, false)...); err != nil {
 			return err
 		}
 	}

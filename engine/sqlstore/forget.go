@@ -17,6 +17,8 @@ var forget = []string{
 	`DELETE FROM sync_attempt WHERE app_id = ?`,
 	`DELETE FROM remote_object WHERE app_id = ?`,
 	`DELETE FROM import_run WHERE app_id = ?`,
+	`DELETE FROM plan_item WHERE plan_id IN (SELECT id FROM plan WHERE app_id = ?)`,
+	`DELETE FROM plan WHERE app_id = ?`,
 	`DELETE FROM app_lane WHERE app_id = ?`,
 }
 

@@ -106,7 +106,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		return err
 	}
 	for _, id := range apps {
-		if _, err := tx.Exec(ctx, touch, id, ms(now), ms(now), 0, 0, 0); err != nil {
+		if _, err := tx.Exec(ctx, touch, touching(id, now, false)...); err != nil {
 			return err
 		}
 	}

@@ -362,7 +362,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time,
 		}
 		return confirmed(ctx, tx, r.App, links)
 	}, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, touch, app, ms(now), ms(now), 0, 0, 0)
+		_, err := tx.Exec(ctx, touch, touching(app, now, false)...)
 		return err
 	})
 	return n, err
@@ -424,7 +424,7 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 		err = confirmed(ctx, t, app, links)
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, touch, app, ms(now), ms(now), 0, 0, 0)
+		_, err = t.Exec(ctx, touch, touching(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)

@@ -35,7 +35,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 		return &engine.LinkError{Conflicts: conflicts}
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, touch, app, ms(now), ms(now), 0, 0, 0)
+		_, err = t.Exec(ctx, touch, touching(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: link to %s: %w", app, err)
@@ -118,7 +118,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	}
 	stopped = slices.SortedFunc(slices.Values(append(stopped, groups...)), lockOrder)
 	for _, p := range slices.Compact(stopped) {
-		if _, err := tx.Exec(ctx, raise, app, string(p.kind), p.id, 0, ms(now), ms(now), ms(now), 0, 0, 0); err != nil {
+		if _, err := tx.Exec(ctx, raise, raising(app, p.kind, p.id, false, now, false)...); err != nil {
 			return nil, err
 		}
 	}

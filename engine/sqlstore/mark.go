@@ -14,7 +14,7 @@ import (
 )
 
 // raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
-// asked more often because more changes come. Parameters: app, kind, id, full, now, now, now, retry, retry, retry.
+// asked more often because more changes come. raising makes its parameters.
 const raise = `
 INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
@@ -28,13 +28,19 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	dirty_since = CASE WHEN sync_state.dirty_since > 0 THEN sync_state.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
+// raising are the parameters of raise.
+func raising(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
+	n, r := ms(now), bit(retry)
+	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
+}
+
 // ask notes that the directory is to be asked about a member.
 const ask = `
 INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = member_state.asked + 1`
 
 // touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so that they are
-// later than those of a forgotten lane of the same name. Parameters: app, now, now, retry, retry, retry.
+// later than those of a forgotten lane of the same name. touching makes its parameters.
 const touch = `
 INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
@@ -47,6 +53,12 @@ ON CONFLICT (app_id) DO UPDATE SET
 			CASE WHEN app_lane.next_at < excluded.next_at THEN app_lane.next_at ELSE excluded.next_at END
 		WHEN app_lane.next_at < app_lane.hold_until THEN app_lane.next_at
 		ELSE app_lane.hold_until END`
+
+// touching are the parameters of touch.
+func touching(app string, now time.Time, retry bool) []any {
+	n, r := ms(now), bit(retry)
+	return []any{app, n, n, r, r, r}
+}
 
 type principal struct {
 	kind engine.Kind
@@ -82,8 +94,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	for _, k := range keys {
 		m := merged[k]
 		lanes[k.app] = lanes[k.app] || m.Retry
-		retry := bit(m.Retry)
-		if _, err := t.Exec(ctx, raise, k.app, string(k.kind), k.id, bit(m.AllMembers), ms(now), ms(now), ms(now), retry, retry, retry); err != nil {
+		if _, err := t.Exec(ctx, raise, raising(k.app, k.kind, k.id, m.AllMembers, now, m.Retry)...); err != nil {
 			return fmt.Errorf("sqlstore: mark %s %s of %s: %w", k.kind, k.id, k.app, err)
 		}
 	}
@@ -96,8 +107,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 		}
 	}
 	for _, app := range slices.Sorted(maps.Keys(lanes)) {
-		retry := bit(lanes[app])
-		if _, err := t.Exec(ctx, touch, app, ms(now), ms(now), retry, retry, retry); err != nil {
+		if _, err := t.Exec(ctx, touch, touching(app, now, lanes[app])...); err != nil {
 			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
 		}
 	}

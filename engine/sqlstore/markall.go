@@ -38,8 +38,7 @@ func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m 
 	if marked == 0 {
 		return 0, nil
 	}
-	retry := bit(m.Retry)
-	if _, err := t.Exec(ctx, touch, m.App, ms(now), ms(now), retry, retry, retry); err != nil {
+	if _, err := t.Exec(ctx, touch, touching(m.App, now, m.Retry)...); err != nil {
 		return 0, fmt.Errorf("sqlstore: mark the lane of %s: %w", m.App, err)
 	}
 	return marked, nil

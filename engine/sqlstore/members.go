@@ -16,6 +16,7 @@ var memberSets = map[engine.MemberSet]string{
 	engine.MembersAsked:   `m.asked > 0`,
 	engine.MembersWanted:  `m.want = 1`,
 	engine.MembersPending: `m.want <> m.pushed`,
+	engine.MembersAll:     `1 = 1`,
 }
 
 // Members implements engine.Store.
@@ -29,7 +30,7 @@ func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) (
 	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error {
 		var want, pushed int64
 		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)
-		m.Want, m.Pushed = want == 1, pushed == 1
+		m.Want, m.Pushed, m.Unsure = want == 1, pushed == 1, pushed == 2
 		return err
 	})
 	if err != nil {

@@ -31,26 +31,52 @@ func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id s
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		var gone, coming, accounts int
-		if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND approved = 0`, l.App).Scan(&gone); err != nil {
+		if many, err = leave(ctx, tx, l.App, now, g, 0); err != nil || many > 0 {
 			return err
-		}
-		if err := tx.QueryRow(ctx, leaving, l.App).Scan(&coming); err != nil {
-			return err
-		}
-		if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
-			if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE app_id = ? AND remote_id <> ''`, l.App).Scan(&accounts); err != nil {
-				return err
-			}
-		}
-		if gone+coming > g.Allowed(accounts) {
-			many = gone + coming
-			return nil
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO removal (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 0)`, l.App, string(kind), id, ms(now))
 		return err
 	})
 	return many, err
+}
+
+// leave returns 0 when so many more removals are allowed, and otherwise how many there would be.
+func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
+	var gone, coming, accounts int
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND approved = 0 AND at > ?`, app, ms(now.Add(-g.Window))).Scan(&gone)
+	if err != nil {
+		return 0, err
+	}
+	if err := q.QueryRow(ctx, leaving, app).Scan(&coming); err != nil {
+		return 0, err
+	}
+	if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
+		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE app_id = ? AND remote_id <> ''`, app).Scan(&accounts); err != nil {
+			return 0, err
+		}
+	}
+	if many = gone + coming + more; many > g.Allowed(accounts) {
+		return many, nil
+	}
+	return 0, nil
+}
+
+// WouldRemove implements engine.PlanStore.
+func (s *Store) WouldRemove(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
+	q := s.db.Reader()
+	var let, counted int
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,
+		app, string(kind), id, ms(now.Add(-g.Window))).Scan(&let)
+	if err == nil && let == 0 {
+		err = q.QueryRow(ctx, leaving+` AND kind = ? AND principal_id = ?`, app, string(kind), id).Scan(&counted)
+		if err == nil {
+			many, err = leave(ctx, q, app, now, g, 1-counted)
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: whether %s %s of %s may go: %w", kind, id, app, err)
+	}
+	return many, nil
 }
 
 // Approve implements engine.Store.
@@ -73,13 +99,11 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 			}
 		}
 		for _, p := range held {
-			_, err := tx.Exec(ctx, `INSERT INTO removal (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 1)
-				ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET at = excluded.at, approved = 1`, app, string(p.kind), p.id, ms(now))
-			if err != nil {
+			if err := approve(ctx, tx, app, now, p.kind, p.id); err != nil {
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, touch, app, ms(now), ms(now), 0, 0, 0)
+		_, err = tx.Exec(ctx, touch, touching(app, now, false)...)
 		return err
 	})
 	return n, err

@@ -163,6 +163,32 @@ CREATE TABLE remote_object (
 	PRIMARY KEY (app_id, kind, remote_id)
 );
 CREATE INDEX remote_object_verdict ON remote_object (app_id, kind, verdict, remote_id);
+`, `
+ALTER TABLE sync_state ADD COLUMN fresh_gen BIGINT NOT NULL DEFAULT 0; -- what earlier sequences find out about unkept attributes is dropped
+
+CREATE TABLE plan (
+	id         KEY PRIMARY KEY,
+	app_id     KEY NOT NULL,
+	status     KEY NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	doc        TEXT NOT NULL        -- JSON, the rest
+);
+CREATE INDEX plan_app ON plan (app_id, created_at);
+
+CREATE TABLE plan_item (
+	plan_id      KEY NOT NULL,
+	seq          BIGINT NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	operation    KEY NOT NULL,
+	outcome      KEY NOT NULL,
+	generation   BIGINT NOT NULL,   -- desired at the time
+	digest       TEXT NOT NULL,     -- of the desired state
+	marked       BIGINT NOT NULL,   -- 1: applied
+	doc          TEXT NOT NULL,     -- JSON, the details
+	PRIMARY KEY (plan_id, seq)
+);
 `}
 
 // typed puts the dialect's types into the steps.

@@ -135,7 +135,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
 		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
-		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?, halted = ?,
+		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?,
+		unkept = CASE WHEN fresh_gen > ? THEN '' ELSE ? END, halted = ?,
 		password_version = CASE WHEN ? = '' THEN '' ELSE ? END,
 		dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END,
 		overdue_at  = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END
@@ -146,7 +147,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted),
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
+		f.Gen, unkept, bit(f.Halted),
 		text(f.RemoteID), text(f.PasswordVersion),
 		synced, f.Gen, synced,
 		app, string(f.Kind), f.ID)

@@ -28,8 +28,8 @@ func testProgress(t *testing.T, s *suite) {
 		require.NoError(t, s.store.Progress(t.Context(), l, p))
 	}
 	member := func(id string) plan.Member { return plan.Member{User: id, ID: "r" + id} }
-	row := func(id string, want, pushed bool, pushedID string) engine.Member {
-		return engine.Member{User: id, Want: want, Pushed: pushed, PushedID: pushedID, RemoteID: "r" + id}
+	row := func(id string, want, unsure bool, pushedID string) engine.Member {
+		return engine.Member{User: id, Want: want, Unsure: unsure, PushedID: pushedID, RemoteID: "r" + id}
 	}
 	save(1, engine.MemberAnswer{User: "a", Want: true}, engine.MemberAnswer{User: "b", Want: true}, engine.MemberAnswer{User: "c", Want: true})
 	exchanges := []engine.Attempt{{Run: "x", Method: "POST", URL: "/Groups"}}
@@ -45,14 +45,14 @@ func testProgress(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Len(t, attempts, 1)
 	require.EqualValues(t, 1, attempts[0].Gen)
-	require.Empty(t, cmp.Diff([]engine.Member{row("b", true, false, "rb"), row("c", true, false, "")}, s.members(engine.MembersPending)))
+	require.Empty(t, cmp.Diff([]engine.Member{row("b", true, true, "rb"), row("c", true, false, "")}, s.members(engine.MembersPending)))
 
 	save(0, engine.MemberAnswer{User: "b"}, engine.MemberAnswer{User: "c"})
-	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, false, "rb")}, s.members(engine.MembersPending)),
+	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, true, "rb")}, s.members(engine.MembersPending)),
 		"whether b is in the group is not known, and c was never sent")
 	progress(engine.Progress{Gen: 1, RemoteID: "rg", Removed: []plan.Member{member("b")}, NextRemove: []plan.Member{member("a")}})
 	require.Empty(t, s.state(engine.Group, "g").RemoteName)
-	require.Empty(t, cmp.Diff([]engine.Member{row("a", true, false, "ra")}, s.members(engine.MembersPending)),
+	require.Empty(t, cmp.Diff([]engine.Member{row("a", true, true, "ra")}, s.members(engine.MembersPending)),
 		"whether a is still in the group is not known")
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
 	require.Empty(t, s.members(engine.MembersPending))

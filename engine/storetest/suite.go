@@ -61,6 +61,10 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"an import is claimed, fenced and resumed":             testImports,
 		"what an import has matched is linked":                 testImportConfirm,
 		"a link wakes what waited for it":                      testLinkStopped,
+		"what did not stick is forgotten on request":           testAgain,
+		"rehearsals read without changing anything":            testRehearsalReads,
+		"plans are kept, paged and discarded":                  testPlans,
+		"a plan marks exactly its principals, once":            testApplyPlan,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
 	} {

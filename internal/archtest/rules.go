@@ -35,6 +35,8 @@ var Rules = []Rule{
 		Why: "the only part of the engine that speaks SQL"},
 	{Package: "engine/reconcile", May: []string{"engine/plan", "scim"}, StdlibOnly: true,
 		Why: "what is compared with what is decided without a target, a store or a clock"},
+	{Package: "engine/rehearse", May: []string{"engine/plan", "scim/...", "internal/wirelog"}, Tests: []string{"engine/connect", "engine/enginetest"},
+		Why: "what is rehearsed cannot reach a target, a store or a lane by any other way than the reads that it is given"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog", "internal/expression"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
 

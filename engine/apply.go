@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// What keeps a plan from being applied. ErrMoved is another reason.
+var (
+	ErrExpired = errors.New("engine: the plan has expired")
+	ErrApplied = errors.New("engine: the plan is applied already")
+	ErrCanary  = errors.New("engine: the first part of the plan did not succeed")
+)
+
+// ApplyOptions says how a plan is applied. The zero value applies all of it.
+type ApplyOptions struct {
+	// Directory is asked whether what is desired is still what was planned: the one that the engine works with from now on. It may
+	// read through the caller's transaction; it is asked by one goroutine. Defaults to the engine's own.
+	Directory Directory
+	// First applies only so many items of those that are left. The rest is refused until all of them have come to their end.
+	First int
+}
+
+// Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
+// Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.
+//
+// It is refused with ErrMoved when a principal was marked since, when what is desired of it is not what was planned, and when
+// the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
+// skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
+func (e *Engine) Apply(ctx context.Context, tx Execer, id string, o ApplyOptions) error {
+	if o.Directory == nil {
+		o.Directory = e.o.Directory
+	}
+	p, items, err := e.o.Store.Planned(ctx, tx, id)
+	if err != nil {
+		return fmt.Errorf("engine: plan %s: %w", id, err)
+	}
+	part, to, err := e.applicable(p, items, o)
+	if err != nil {
+		return err
+	}
+	t, err := o.Directory.Target(ctx, p.App)
+	switch {
+	case err != nil:
+		return fmt.Errorf("engine: target of %s: %w", p.App, err)
+	case t.BaseURL != p.BaseURL:
+		return fmt.Errorf("%w: the target of %s is %s, and was %s", ErrMoved, p.App, t.BaseURL, p.BaseURL)
+	}
+	var moved []Planned
+	marks := make([]PlanItem, len(part))
+	for i, item := range part {
+		marks[i] = item.PlanItem
+		if item.Now != item.Generation {
+			moved = append(moved, item)
+			continue
+		}
+		digest, err := digestOf(ctx, o.Directory, p.App, Principal{item.Kind, item.ID})
+		if err != nil {
+			return fmt.Errorf("engine: the directory cannot tell the desired state of %s %s: %w", item.Kind, item.ID, err)
+		}
+		if digest != item.Digest {
+			moved = append(moved, item)
+		}
+	}
+	if len(moved) > 0 {
+		return fmt.Errorf("%w since the plan was made: %s", ErrMoved, few(moved))
+	}
+	return e.o.Store.ApplyPlan(ctx, tx, e.o.Now(), p, to, marks)
+}
+
+// applicable chooses the items that are to be applied, and the status that the plan has then.
+func (e *Engine) applicable(p Plan, items []Planned, o ApplyOptions) (part []Planned, to PlanStatus, err error) {
+	switch {
+	case p.Status == PlanApplied:
+		return nil, "", ErrApplied
+	case p.Status == PlanMaking:
+		return nil, "", fmt.Errorf("engine: plan %s is not complete", p.ID)
+	case !e.o.Now().Before(p.ExpiresAt):
+		return nil, "", fmt.Errorf("%w at %s", ErrExpired, p.ExpiresAt)
+	}
+	var failed []Planned
+	for _, item := range items {
+		switch planned := item.Status == StatusSkipped && item.Outcome == plan.Skipped; {
+		case !item.Marked:
+			part = append(part, item)
+		case item.Status != StatusClean && !planned:
+			failed = append(failed, item)
+		}
+	}
+	if len(failed) > 0 {
+		return nil, "", fmt.Errorf("%w: %s", ErrCanary, few(failed))
+	}
+	if o.First > 0 && o.First < len(part) {
+		return part[:o.First], PlanPartial, nil
+	}
+	return part, PlanApplied, nil
+}
+
+// maxFew is how many principals an error names.
+const maxFew = 5
+
+// few names the first few.
+func few(items []Planned) string {
+	var names []string
+	for _, item := range items[:min(len(items), maxFew)] {
+		name := string(item.Kind) + " " + item.ID
+		if item.Marked {
+			name += " (" + string(item.Status) + ")"
+		}
+		names = append(names, name)
+	}
+	text := strings.Join(names, ", ")
+	if n := len(items) - len(names); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}

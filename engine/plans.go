@@ -1,0 +1,370 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// Bounds of plans.
+const (
+	// MaxPlanItems is how many principals a plan may be about.
+	MaxPlanItems = 100_000
+	// PlanExpires is how long a plan can be applied, unless it says otherwise.
+	PlanExpires = 24 * time.Hour
+	// maxPlanRequests is how many requests are kept of each principal. PlanItem.Sent counts them all.
+	maxPlanRequests = 20
+	// planChunk is how many principals are rehearsed before they are stored.
+	planChunk = 200
+	// planPatience is how often a principal is rehearsed again when the target asks for a pause.
+	planPatience = 5
+)
+
+// ErrTooMany says that a plan would be about more than MaxPlanItems principals.
+var ErrTooMany = errors.New("engine: too many principals for a plan")
+
+// PlanRequest says what a plan is about.
+type PlanRequest struct {
+	App    string
+	Reason string // for people
+	// Directory is what the desired state is asked of, such as one with a mapping that is not in use yet. Defaults to the
+	// engine's own.
+	Directory Directory
+	// Principals are those that the plan is about, in the order in which they are applied. All adds all that the engine knows of
+	// the app, users before groups.
+	Principals []Principal
+	All        bool
+	// Expires is how long the plan can be applied. Defaults to PlanExpires.
+	Expires time.Duration
+}
+
+// Principal names a user or group of an app.
+type Principal struct {
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+}
+
+// Plan is what would be done about some principals of an app, looked at before it is done.
+type Plan struct {
+	ID        string     `json:"id"`
+	App       string     `json:"app"`
+	Reason    string     `json:"reason,omitempty"`
+	BaseURL   string     `json:"baseUrl"` // of the target that was read
+	Status    PlanStatus `json:"status"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt time.Time  `json:"expiresAt"`
+	Items     int        `json:"items"`
+	// Operations counts the items by what would be done, Outcomes by how that would end: whatever is neither done nor skipped needs
+	// a look.
+	Operations map[plan.Operation]int `json:"operations"`
+	Outcomes   map[plan.Class]int     `json:"outcomes"`
+}
+
+// PlanStatus is how far a plan has come.
+type PlanStatus string
+
+// The statuses of plans.
+const (
+	PlanMaking  PlanStatus = "making"  // it is not complete, or its making was cut off
+	PlanOpen    PlanStatus = "open"    // it can be applied
+	PlanPartial PlanStatus = "partial" // its first items are applied
+	PlanApplied PlanStatus = "applied"
+)
+
+// PlanItem is what would be done about one principal.
+type PlanItem struct {
+	Plan       string         `json:"-"`
+	Seq        int            `json:"seq"` // from 1, in the order in which they are applied
+	Kind       Kind           `json:"kind"`
+	ID         string         `json:"id"`
+	Operation  plan.Operation `json:"operation"`
+	Outcome    plan.Class     `json:"outcome"`
+	Message    string         `json:"message,omitempty"`
+	Generation int64          `json:"generation"` // desired at the time, 0 for a principal that was never marked
+	Digest     string         `json:"digest"`     // of the desired state
+	Marked     bool           `json:"marked"`     // it was applied
+	Sent       int            `json:"sent"`       // how many requests it takes
+	Requests   []Sent         `json:"requests"`   // the first of them
+	Diff       []Difference   `json:"diff,omitempty"`
+	Members    *MemberDiff    `json:"members,omitempty"`
+	Waiting    []string       `json:"waiting,omitempty"`
+}
+
+// PlanQuery selects plans, newest first. Empty fields do not restrict.
+type PlanQuery struct {
+	ID, App string
+	Status  PlanStatus
+	Limit   int // Defaults to 100
+}
+
+// PlanItemQuery selects items of a plan, ascending by Seq. Empty fields do not restrict, but for Plan.
+type PlanItemQuery struct {
+	Plan      string
+	Operation plan.Operation
+	Outcome   plan.Class
+	After     int // only those with a larger Seq
+	Limit     int // Defaults to 100
+}
+
+// Planned is an item without its details, and what is known of its principal now.
+type Planned struct {
+	PlanItem
+	Now    int64  // generation that is desired now, 0 for a principal that was never marked
+	Status Status // of the principal, empty for one that was never marked
+}
+
+// PlanStore keeps plans, and reads for rehearsals.
+type PlanStore interface {
+	// Accounts returns those of the users that the engine knows, with their accounts at the target (Member.RemoteID and
+	// RemoteName). An unknown user is left out.
+	Accounts(ctx context.Context, app string, users []string) ([]Member, error)
+	// WouldRemove is Remove without consequences: what it would answer if the account were to go now.
+	WouldRemove(ctx context.Context, app string, kind Kind, id string, now time.Time, g Guard) (many int, err error)
+	// Again marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what
+	// the target did not keep (State.Unkept), whatever a sequence that began before finds out.
+	Again(ctx context.Context, now time.Time, m Mark, afresh bool) (generation int64, err error)
+
+	// SavePlan stores a plan, or replaces the one of the same ID.
+	SavePlan(ctx context.Context, p Plan) error
+	// AddPlanItems stores items of a plan.
+	AddPlanItems(ctx context.Context, items []PlanItem) error
+	// Plans and PlanItems read.
+	Plans(ctx context.Context, q PlanQuery) ([]Plan, error)
+	PlanItems(ctx context.Context, q PlanItemQuery) ([]PlanItem, error)
+	// DiscardPlan removes a plan and its items. An unknown one is ignored.
+	DiscardPlan(ctx context.Context, id string) error
+	// Planned reads a plan and its items, ascending by Seq, within the caller's transaction. The error is ErrNotFound for an
+	// unknown plan.
+	Planned(ctx context.Context, tx Execer, id string) (Plan, []Planned, error)
+	// ApplyPlan marks the principals of the items within the caller's transaction (groups with all members), lets those through the
+	// deletion guard that the plan deactivates or deletes, and moves the plan from one status to another. The error is ErrMoved
+	// when a principal was marked since the items were made, and ErrApplied when the plan has another status by now; the
+	// transaction is then to be rolled back.
+	ApplyPlan(ctx context.Context, tx Execer, now time.Time, p Plan, to PlanStatus, items []PlanItem) error
+}
+
+// Plan rehearses principals, as Rehearse does but as if they were marked and the deletion guard were asked already, and stores
+// what would be done, to be looked at and applied. Groups are rehearsed with all their members. The target is read as fast as the
+// app allows, with as many principals at once; when it asks for a pause, the plan waits. The end of ctx ends the making of the
+// plan, of which nothing is then kept. A target that refuses the credentials, and a directory that cannot tell what is desired,
+// are errors.
+func (e *Engine) Plan(ctx context.Context, req PlanRequest) (Plan, error) {
+	if req.Directory == nil {
+		req.Directory = e.o.Directory
+	}
+	if req.Expires <= 0 {
+		req.Expires = PlanExpires
+	}
+	x, err := e.rehearsal(ctx, req.App, req.Directory)
+	if err != nil {
+		return Plan{}, err
+	}
+	now := e.o.Now()
+	p := Plan{
+		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.connection.target.BaseURL, Status: PlanMaking,
+		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[plan.Operation]int{}, Outcomes: map[plan.Class]int{},
+	}
+	if err := e.o.Store.SavePlan(ctx, p); err != nil {
+		return Plan{}, err
+	}
+	if err := e.plan(ctx, x, req, &p); err != nil {
+		discard, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		defer cancel()
+		return Plan{}, fmt.Errorf("engine: plan for %s: %w", req.App, errors.Join(err, e.o.Store.DiscardPlan(discard, p.ID)))
+	}
+	return p, nil
+}
+
+// plan rehearses and stores the items.
+func (e *Engine) plan(ctx context.Context, x *rehearsal, req PlanRequest, p *Plan) error {
+	var chunk []Principal
+	flush := func() error {
+		items, err := x.items(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			p.Items++
+			items[i].Plan, items[i].Seq = p.ID, p.Items
+			p.Operations[items[i].Operation]++
+			p.Outcomes[items[i].Outcome]++
+		}
+		chunk = chunk[:0]
+		return e.o.Store.AddPlanItems(ctx, items)
+	}
+	for one, err := range e.principals(ctx, req) {
+		if err != nil {
+			return err
+		}
+		if p.Items+len(chunk) == MaxPlanItems {
+			return fmt.Errorf("%w: it may name %d", ErrTooMany, MaxPlanItems)
+		}
+		if chunk = append(chunk, one); len(chunk) == planChunk {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	p.Status = PlanOpen
+	return e.o.Store.SavePlan(ctx, *p)
+}
+
+// principals are those that a plan is about, each once.
+func (e *Engine) principals(ctx context.Context, req PlanRequest) iter.Seq2[Principal, error] {
+	return func(yield func(Principal, error) bool) {
+		seen := map[Principal]bool{}
+		each := func(p Principal) bool {
+			if seen[p] {
+				return true
+			}
+			seen[p] = true
+			return yield(p, named(req.App, p.Kind, p.ID))
+		}
+		for _, p := range req.Principals {
+			if !each(p) {
+				return
+			}
+		}
+		if !req.All {
+			return
+		}
+		for _, kind := range []Kind{User, Group} {
+			q := StateQuery{App: req.App, Kind: kind, Limit: memberPage}
+			for {
+				page, err := e.o.Store.States(ctx, q)
+				if err != nil {
+					yield(Principal{}, err)
+					return
+				}
+				for _, s := range page {
+					if !each(Principal{s.Kind, s.ID}) {
+						return
+					}
+				}
+				if len(page) < memberPage {
+					break
+				}
+				q.After = &page[len(page)-1]
+			}
+		}
+	}
+}
+
+// items rehearses principals, several at once.
+func (x *rehearsal) items(ctx context.Context, all []Principal) ([]PlanItem, error) {
+	items := make([]PlanItem, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency(x.connection.target, x.w.e.o))
+	for i, p := range all {
+		group.Go(func() (err error) {
+			items[i], err = x.item(ctx, p)
+			return err
+		})
+	}
+	return items, group.Wait()
+}
+
+func (x *rehearsal) item(ctx context.Context, p Principal) (PlanItem, error) {
+	// First of all: when the desired state changes after this, it is not what was planned.
+	digest, err := digestOf(ctx, x.w.e.o.Directory, x.app, p)
+	if err != nil {
+		return PlanItem{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
+	}
+	r, err := x.patiently(ctx, p)
+	switch {
+	case err != nil:
+		return PlanItem{}, err
+	case r.outcome.Class == plan.Denied:
+		return PlanItem{}, errors.New(r.outcome.Message)
+	}
+	t := r.trace()
+	return PlanItem{
+		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
+		Sent: len(t.Requests), Requests: t.Requests[:min(len(t.Requests), maxPlanRequests)], Diff: t.Diff, Members: t.Members, Waiting: t.Waiting,
+	}, nil
+}
+
+// patiently rehearses a principal of a plan, again when the target asks for a pause.
+func (x *rehearsal) patiently(ctx context.Context, p Principal) (*run, error) {
+	for attempt := 1; ; attempt++ {
+		r, err := x.one(ctx, p.Kind, p.ID, rehearsalOptions{marked: true, unguarded: true})
+		switch {
+		case err != nil:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case r.outcome.Class != plan.Throttled || attempt == planPatience:
+			return r, nil
+		}
+		x.w.pace.Report(lane.Throttled)
+		now := x.w.e.o.Now()
+		pause := time.NewTimer(max(connect.RetryAfter(r.outcome.RetryAfter, now).Sub(now), x.w.e.backoff.Delay(attempt)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+	}
+}
+
+// digestOf identifies what a directory says about a principal without telling it. A password is not part of it.
+func digestOf(ctx context.Context, d Directory, app string, p Principal) (string, error) {
+	sum := sha256.New()
+	if p.Kind == User {
+		u, err := d.User(ctx, app, p.ID)
+		if err != nil {
+			return "", err
+		}
+		u.Password = ""
+		if err := json.NewEncoder(sum).Encode(u); err != nil {
+			return "", err
+		}
+		return hex.EncodeToString(sum.Sum(nil)), nil
+	}
+	g, err := d.Group(ctx, app, p.ID)
+	if err != nil {
+		return "", err
+	}
+	if err := json.NewEncoder(sum).Encode(g); err != nil {
+		return "", err
+	}
+	if g.Want == Active {
+		members, err := allMembers(ctx, d, app, p.ID)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range members {
+			_, _ = io.WriteString(sum, m+"\x00") // a hash does not fail
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Plans lists plans, newest first.
+func (e *Engine) Plans(ctx context.Context, q PlanQuery) ([]Plan, error) {
+	return e.o.Store.Plans(ctx, q)
+}
+
+// PlanItems lists items of a plan, in the order in which they are applied.
+func (e *Engine) PlanItems(ctx context.Context, q PlanItemQuery) ([]PlanItem, error) {
+	return e.o.Store.PlanItems(ctx, q)
+}
+
+// Discard removes a plan. What was applied of it stays applied.
+func (e *Engine) Discard(ctx context.Context, id string) error { return e.o.Store.DiscardPlan(ctx, id) }

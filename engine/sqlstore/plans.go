@@ -1,0 +1,226 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Accounts implements engine.PlanStore.
+func (s *Store) Accounts(ctx context.Context, app string, users []string) ([]engine.Member, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	args := []any{app}
+	for _, u := range users {
+		args = append(args, u)
+	}
+	rows, err := s.db.Reader().Query(ctx, `SELECT principal_id, remote_id, remote_name FROM sync_state WHERE app_id = ? AND kind = 'user'
+		AND principal_id IN (?`+strings.Repeat(", ?", len(users)-1)+`)`, args...)
+	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error { return r.Scan(&m.User, &m.RemoteID, &m.RemoteName) })
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: accounts of %s: %w", app, err)
+	}
+	return out, nil
+}
+
+// Again implements engine.PlanStore.
+func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
+	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
+			return err
+		}
+		return tx.ExecReturning(ctx, []any{&generation}, `UPDATE sync_state SET
+			fresh_gen = CASE WHEN ? = 1 THEN desired_gen ELSE fresh_gen END, unkept = CASE WHEN ? = 1 THEN '' ELSE unkept END
+			WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING desired_gen`, bit(afresh), bit(afresh), m.App, string(m.Kind), m.ID)
+	})
+	return generation, err
+}
+
+// SavePlan implements engine.PlanStore.
+func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
+	doc, err := json.Marshal(p)
+	if err == nil {
+		err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO plan (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc`,
+				p.ID, p.App, string(p.Status), ms(p.CreatedAt), ms(p.ExpiresAt), text(string(doc)))
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: save the plan %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+// AddPlanItems implements engine.PlanStore.
+func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		for _, i := range items {
+			doc, err := json.Marshal(i)
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `INSERT INTO plan_item (plan_id, seq, kind, principal_id, operation, outcome, generation, digest, marked, doc)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+				i.Plan, i.Seq, string(i.Kind), i.ID, string(i.Operation), string(i.Outcome), i.Generation, i.Digest, text(string(doc)))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: add items to a plan: %w", err)
+	}
+	return nil
+}
+
+const planColumns = `id, app_id, status, created_at, expires_at, doc`
+
+func scanPlan(rows interface{ Scan(...any) error }, p *engine.Plan) error {
+	var id, app, doc string
+	var status engine.PlanStatus
+	var created, expires int64
+	if err := rows.Scan(&id, &app, &status, &created, &expires, &doc); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(doc), p); err != nil {
+		return err
+	}
+	p.ID, p.App, p.Status, p.CreatedAt, p.ExpiresAt = id, app, status, at(created), at(expires)
+	return nil
+}
+
+// Plans implements engine.PlanStore.
+func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, error) {
+	where, args := conditions(map[string]string{"id": q.ID, "app_id": q.App, "status": string(q.Status)})
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+planColumns+` FROM plan WHERE `+where+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limitOr(q.Limit))...)
+	out, err := collect(rows, err, func(r *sql.Rows, p *engine.Plan) error { return scanPlan(r, p) })
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: plans: %w", err)
+	}
+	return out, nil
+}
+
+// PlanItems implements engine.PlanStore.
+func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
+	where, args := conditions(map[string]string{"operation": string(q.Operation), "outcome": string(q.Outcome)})
+	rows, err := s.db.Reader().Query(ctx, `SELECT plan_id, marked, doc FROM plan_item WHERE plan_id = ? AND seq > ? AND `+where+` ORDER BY seq LIMIT ?`,
+		append(append([]any{q.Plan, q.After}, args...), limitOr(q.Limit))...)
+	out, err := collect(rows, err, func(r *sql.Rows, i *engine.PlanItem) error {
+		var id, doc string
+		var marked int64
+		if err := r.Scan(&id, &marked, &doc); err != nil {
+			return err
+		}
+		err := json.Unmarshal([]byte(doc), i)
+		i.Plan, i.Marked = id, marked == 1
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: items of the plan %s: %w", q.Plan, err)
+	}
+	return out, nil
+}
+
+// DiscardPlan implements engine.PlanStore.
+func (s *Store) DiscardPlan(ctx context.Context, id string) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM plan_item WHERE plan_id = ?`, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM plan WHERE id = ?`, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: discard the plan %s: %w", id, err)
+	}
+	return nil
+}
+
+// Planned implements engine.PlanStore.
+func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []engine.Planned, err error) {
+	t := sqldb.WrapTx(tx, s.db.Dialect())
+	err = scanPlan(t.QueryRow(ctx, `SELECT `+planColumns+` FROM plan WHERE id = ?`, id), &p)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil, engine.ErrNotFound
+	}
+	if err != nil {
+		return p, nil, fmt.Errorf("sqlstore: plan %s: %w", id, err)
+	}
+	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
+			COALESCE(s.desired_gen, 0), COALESCE(s.status, '')
+		FROM plan_item AS i LEFT JOIN sync_state AS s ON s.app_id = ? AND s.kind = i.kind AND s.principal_id = i.principal_id
+		WHERE i.plan_id = ? ORDER BY i.seq`, p.App, id)
+	items, err = collect(rows, err, func(r *sql.Rows, i *engine.Planned) error {
+		var marked int64
+		err := r.Scan(&i.Seq, &i.Kind, &i.ID, &i.Operation, &i.Outcome, &i.Generation, &i.Digest, &marked, &i.Now, &i.Status)
+		i.Plan, i.Marked = id, marked == 1
+		return err
+	})
+	if err != nil {
+		return p, nil, fmt.Errorf("sqlstore: items of the plan %s: %w", id, err)
+	}
+	return p, items, nil
+}
+
+// ApplyPlan implements engine.PlanStore. A mark that was committed since the caller looked is seen by the generation that the raise
+// returns, which waits for the row.
+func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error {
+	if err := s.applyPlan(ctx, sqldb.WrapTx(tx, s.db.Dialect()), now, p, to, items); err != nil {
+		return fmt.Errorf("sqlstore: apply the plan %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error {
+	items = slices.SortedFunc(slices.Values(items), func(a, b engine.PlanItem) int {
+		return lockOrder(principal{a.Kind, p.App, a.ID}, principal{b.Kind, p.App, b.ID})
+	})
+	for _, i := range items {
+		var desired int64
+		err := tx.ExecReturning(ctx, []any{&desired}, raise+` RETURNING desired_gen`, raising(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
+		if err != nil {
+			return err
+		}
+		if desired != i.Generation+1 {
+			return fmt.Errorf("%w: %s %s was marked meanwhile", engine.ErrMoved, i.Kind, i.ID)
+		}
+	}
+	res, err := tx.Exec(ctx, `UPDATE plan SET status = ? WHERE id = ? AND status = ?`, string(to), p.ID, string(p.Status))
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(engine.ErrApplied, err)
+	}
+	for _, i := range items {
+		if _, err := tx.Exec(ctx, `UPDATE plan_item SET marked = 1 WHERE plan_id = ? AND seq = ?`, p.ID, i.Seq); err != nil {
+			return err
+		}
+		if i.Operation == engine.RemoveUser || i.Operation == engine.RemoveGroup {
+			if err := approve(ctx, tx, p.App, now, i.Kind, i.ID); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = tx.Exec(ctx, touch, touching(p.App, now, false)...)
+	return err
+}
+
+// approve lets a principal through the deletion guard.
+func approve(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, kind engine.Kind, id string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO removal (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 1)
+		ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET at = excluded.at, approved = 1`, app, string(kind), id, ms(now))
+	return err
+}

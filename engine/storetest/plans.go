@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+func testAgain(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	unkept := map[string]plan.Unkept{"title": {Sent: "x", Rounds: 3, Ignored: true}}
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), Unkept: unkept})
+	again := func(afresh bool) int64 {
+		n, err := s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
+		require.NoError(t, err)
+		return n
+	}
+	require.EqualValues(t, 2, again(false))
+	require.Equal(t, []string{"user a"}, s.due(), "a back-off ends")
+	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").Unkept))
+
+	require.EqualValues(t, 3, again(true))
+	require.Empty(t, s.state(engine.User, "a").Unkept)
+	s.finish(l, engine.Finish{ID: "a", Gen: 2, Unkept: unkept})
+	require.Empty(t, s.state(engine.User, "a").Unkept, "a sequence that began before knows nothing new")
+	s.finish(l, engine.Finish{ID: "a", Gen: 3, Unkept: unkept})
+	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").Unkept))
+
+	n, err := s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "new"}, true)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	_, err = s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User}, true)
+	require.Error(t, err)
+}
+
+func testRehearsalReads(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a", "b"}})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
+	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb"})
+	accounts, err := s.store.Accounts(t.Context(), s.app, []string{"a", "c", "nobody"})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []engine.Member{{User: "a", RemoteID: "ra", RemoteName: "ann"}, {User: "c"}}, accounts)
+	accounts, err = s.store.Accounts(t.Context(), s.app, nil)
+	require.NoError(t, err)
+	require.Empty(t, accounts)
+
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
+	all := s.members(engine.MembersAll)
+	require.Len(t, all, 2, "also those about whom the directory is to be asked")
+	require.Equal(t, []string{"ra", "ann"}, []string{all[0].RemoteID, all[0].RemoteName})
+
+	guard := engine.Guard{Limit: 1, Window: time.Hour}
+	would := func(id string) int {
+		many, err := s.store.WouldRemove(t.Context(), s.app, engine.User, id, s.now, guard)
+		require.NoError(t, err)
+		return many
+	}
+	require.Zero(t, would("a"))
+	require.Zero(t, would("a"), "asking is not leaving")
+	s.mark(engine.Mark{ID: "a"})
+	require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.User, ID: "a", Want: engine.Absent}}))
+	require.Zero(t, would("a"), "it is counted once")
+	require.Equal(t, 2, would("b"))
+	many, err := s.store.Remove(t.Context(), l, engine.User, "a", s.now, guard)
+	require.NoError(t, err)
+	require.Zero(t, many)
+	require.Zero(t, would("a"))
+	require.Equal(t, 2, would("b"))
+	s.now = s.now.Add(2 * time.Hour)
+	s.finish(l, engine.Finish{ID: "a"})
+	require.Zero(t, would("b"), "the window has passed")
+}
+
+// newPlan stores an open plan for the users.
+func (s *suite) newPlan(id string, items ...engine.PlanItem) engine.Plan {
+	s.t.Helper()
+	p := engine.Plan{
+		ID: s.app + id, App: s.app, Reason: "tidy", BaseURL: "https://example.com", Status: engine.PlanMaking, CreatedAt: s.now, ExpiresAt: s.now.Add(time.Hour),
+		Operations: map[plan.Operation]int{}, Outcomes: map[plan.Class]int{},
+	}
+	require.NoError(s.t, s.store.SavePlan(s.t.Context(), p))
+	for i := range items {
+		items[i].Plan, items[i].Seq, items[i].Digest, items[i].Outcome = p.ID, i+1, "d", plan.Done
+		if items[i].Kind == "" {
+			items[i].Kind = engine.User
+		}
+		p.Operations[items[i].Operation]++
+	}
+	require.NoError(s.t, s.store.AddPlanItems(s.t.Context(), items))
+	p.Status, p.Items = engine.PlanOpen, len(items)
+	require.NoError(s.t, s.store.SavePlan(s.t.Context(), p))
+	return p
+}
+
+func testPlans(t *testing.T, s *suite) {
+	var items []engine.PlanItem
+	for i := range 5 {
+		items = append(items, engine.PlanItem{
+			ID: fmt.Sprint("u", i), Operation: []plan.Operation{plan.OpUpdate, plan.OpDeactivate}[i%2], Generation: int64(i),
+			Requests: []engine.Sent{{Method: "PUT", Path: "/Users/1", Body: `{"a":"` + "\x00" + `"}`}}, Diff: []engine.Difference{{Path: "title", Before: "a", After: nil}},
+			Members: &engine.MemberDiff{Added: 1},
+		})
+	}
+	first := s.newPlan(" 1", items...)
+	s.now = s.now.Add(time.Minute)
+	second := s.newPlan(" 2")
+	plans := func(q engine.PlanQuery) []engine.Plan {
+		q.App = s.app
+		got, err := s.store.Plans(t.Context(), q)
+		require.NoError(t, err)
+		return got
+	}
+	require.Empty(t, cmp.Diff([]engine.Plan{second, first}, plans(engine.PlanQuery{})))
+	require.Empty(t, cmp.Diff([]engine.Plan{first}, plans(engine.PlanQuery{ID: first.ID})))
+	require.Len(t, plans(engine.PlanQuery{Limit: 1}), 1)
+	require.Empty(t, plans(engine.PlanQuery{Status: engine.PlanApplied}))
+
+	read := func(q engine.PlanItemQuery) []engine.PlanItem {
+		q.Plan = first.ID
+		got, err := s.store.PlanItems(t.Context(), q)
+		require.NoError(t, err)
+		return got
+	}
+	page := read(engine.PlanItemQuery{Limit: 2})
+	require.Empty(t, cmp.Diff(items[:2], page))
+	require.Empty(t, cmp.Diff(items[2:], read(engine.PlanItemQuery{After: page[1].Seq})))
+	require.Len(t, read(engine.PlanItemQuery{Operation: plan.OpDeactivate}), 2)
+	require.Empty(t, read(engine.PlanItemQuery{Outcome: plan.Held}))
+
+	require.NoError(t, s.store.DiscardPlan(t.Context(), first.ID))
+	require.NoError(t, s.store.DiscardPlan(t.Context(), first.ID), "twice")
+	require.Empty(t, read(engine.PlanItemQuery{}))
+	require.Len(t, plans(engine.PlanQuery{}), 1)
+	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
+	require.Empty(t, plans(engine.PlanQuery{}), "an app that is forgotten has no plans")
+}
+
+func testApplyPlan(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"})
+	l := s.claim()
+	for _, id := range []string{"a", "b", "c"} {
+		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id})
+	}
+	items := []engine.PlanItem{
+		{ID: "b", Operation: plan.OpDeactivate, Generation: 1}, {ID: "new", Operation: plan.OpCreate}, {ID: "g", Kind: engine.Group, Operation: plan.OpMembers},
+	}
+	p := s.newPlan("", items...)
+	planned := func() (out engine.Plan, all []engine.Planned) {
+		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) (err error) {
+			out, all, err = s.store.Planned(t.Context(), tx, p.ID)
+			return err
+		}))
+		return out, all
+	}
+	got, all := planned()
+	require.Empty(t, cmp.Diff(p, got))
+	require.Empty(t, cmp.Diff([]engine.Planned{
+		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 1, Kind: engine.User, ID: "b", Operation: plan.OpDeactivate, Outcome: plan.Done, Generation: 1, Digest: "d"},
+			Now: 1, Status: engine.StatusClean},
+		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 2, Kind: engine.User, ID: "new", Operation: plan.OpCreate, Outcome: plan.Done, Digest: "d"}},
+		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 3, Kind: engine.Group, ID: "g", Operation: plan.OpMembers, Outcome: plan.Done, Digest: "d"}},
+	}, all))
+	apply := func(p engine.Plan, to engine.PlanStatus, items ...engine.PlanItem) error {
+		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.ApplyPlan(t.Context(), tx, s.now, p, to, items) })
+	}
+	moved := items[0]
+	moved.Generation = 0
+	require.ErrorIs(t, apply(p, engine.PlanApplied, moved, items[1]), engine.ErrMoved)
+	require.Empty(t, s.due(), "nothing of it stays")
+
+	rollback := errors.New("rolled back")
+	require.ErrorIs(t, s.inTx(t.Context(), func(tx engine.Execer) error {
+		require.NoError(t, s.store.ApplyPlan(t.Context(), tx, s.now, p, engine.PlanApplied, items))
+		return rollback
+	}), rollback)
+	require.Empty(t, s.due())
+
+	require.NoError(t, apply(p, engine.PlanPartial, items[0]))
+	require.Equal(t, []string{"user b"}, s.due())
+	require.ErrorIs(t, apply(p, engine.PlanApplied, items[1]), engine.ErrApplied, "it is partial by now")
+	s.mark(engine.Mark{ID: "c"})
+	require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{
+		{Kind: engine.User, ID: "b", Want: engine.Inactive}, {Kind: engine.User, ID: "c", Want: engine.Inactive},
+	}))
+	guard := engine.Guard{Window: time.Hour, Percent: 1}
+	for id, want := range map[string]int{"b": 0, "c": 1} {
+		many, err := s.store.Remove(t.Context(), l, engine.User, id, s.now, guard)
+		require.NoError(t, err)
+		require.Equal(t, want, many, "somebody has looked at b, and nobody at c")
+	}
+	s.finish(l, engine.Finish{ID: "c", RemoteID: "rc"})
+
+	p, all = planned()
+	require.Equal(t, []any{engine.PlanPartial, true, false}, []any{p.Status, all[0].Marked, all[1].Marked})
+	require.NoError(t, apply(p, engine.PlanApplied, items[1:]...))
+	require.Equal(t, []string{"user b", "user new", "group g"}, s.due())
+	g := s.state(engine.Group, "g")
+	require.Greater(t, g.Full, g.Synced, "with all its members")
+	_, all = planned()
+	require.True(t, all[2].Marked)
+	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error {
+		_, _, err := s.store.Planned(t.Context(), tx, "unknown")
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		return nil
+	}))
+}
