@@ -193,7 +193,7 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 	return g.send(Request{Method: http.MethodGet, Path: lookupPath(groups, attribute, name)}, func(r Response) Step {
 		if unfiltered(r) {
 			return readList(g.send, groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
-				if f == nil {
+				if f == nil && ordinary(name) {
 					g.out.learn(g.traits, Traits{NoGroupFilter: true})
 				}
 				return hit(r, found, f)

@@ -20,7 +20,12 @@ type listing struct {
 
 	seen  map[string]bool
 	found []*scim.Resource
-	total int // of the first page, -1 when it does not tell
+	total int // as last told, -1 when it is not
+
+	// anchored pages begin with the last resource of the page before, which shows that nothing has moved. They are asked for once
+	// the list was seen to grow: other sequences create while this one reads.
+	anchored bool
+	last     string // the id of that resource
 }
 
 // readList finds the resources with that value of an attribute among all there are.
@@ -32,7 +37,11 @@ func readList(send func(Request, func(Response) Step) Step, endpoint, attribute,
 }
 
 func (l *listing) page() Step {
-	path := fmt.Sprintf("%s?startIndex=%d&count=%d", l.endpoint, len(l.seen)+1, PageSize)
+	start := len(l.seen) + 1
+	if l.anchored {
+		start--
+	}
+	path := fmt.Sprintf("%s?startIndex=%d&count=%d", l.endpoint, start, PageSize)
 	return l.send(Request{Method: http.MethodGet, Path: path}, l.read)
 }
 
@@ -51,8 +60,20 @@ func (l *listing) read(r Response) Step {
 		l.total = total
 	case len(l.seen) == 0:
 		l.total = -1
+	case known && total > l.total && l.total >= 0:
+		l.total = total
+		if !l.anchored {
+			l.anchored = true
+			return l.page()
+		}
 	case known && total != l.total:
 		return l.fail(transient(r, fmt.Sprintf("totalResults went from %d to %d while it was read", l.total, total)))
+	}
+	if l.anchored {
+		if len(all) == 0 || all[0].ID() != l.last {
+			return l.fail(transient(r, "it changed while it was read"))
+		}
+		all = all[1:]
 	}
 	for _, hit := range all {
 		id := hit.ID()
@@ -62,7 +83,7 @@ func (l *listing) read(r Response) Step {
 		if l.seen[id] {
 			return l.fail(rejected(r, fmt.Sprintf("it repeats %s: startIndex has no effect", id)))
 		}
-		l.seen[id] = true
+		l.seen[id], l.last = true, id
 		if got, ok := textAt(&hit.Object, l.attribute); ok && strings.EqualFold(got, l.value) {
 			l.found = append(l.found, hit)
 		}

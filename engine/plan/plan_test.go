@@ -291,7 +291,13 @@ func TestUser(t *testing.T) {
 			`200 {"totalResults":3,"Resources":[{"id":"r3","userName":"Ann"}]}`, `200 ` + strings.Replace(same, "r1", "r3", 1)}},
 		{"lookup where filters are known not to work", with(fresh, plan.NoUserFilter), []string{none, `201 {"id":"r1"}`}},
 		{"lookup in a list that repeats", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r1"}]}`}},
-		{"lookup in a list whose total changes", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"}]}`}},
+		{"lookup of an odd name that a filter is refused for", func(in *plan.UserInput) { in.UserName = `an"n` },
+			[]string{`400 {"scimType":"invalidFilter"}`, none, `201 {"id":"r1"}`}},
+		{"lookup in a list whose total falls", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":3,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r2"}]}`}},
+		{"lookup in a list that grows", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"}]}`,
+			`200 {"totalResults":4,"Resources":[{"id":"r1"},{"id":"r2"},{"id":"r3"}]}`, `200 {"totalResults":4,"Resources":[{"id":"r3"},{"id":"r4"}]}`, `201 {"id":"r5"}`}},
+		{"lookup in a list that grows and loses", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r3"},{"id":"r4"}]}`,
+			`200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"},{"id":"r4"}]}`}},
 		{"lookup in a list that ends early", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[]}`}},
 		{"create with an error in a success", fresh, []string{none, `201 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":403,"detail":"quota"}`}},
 	} {
@@ -390,6 +396,8 @@ func TestGroup(t *testing.T) {
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`}},
 		{"PUT with the old version and no effect", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Old"}`,
 			`200 etag="1" {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`, `200 etag="1" {"id":"g1","displayName":"Old"}`, `204`}},
+		{"lookup of an odd name that a filter is refused for", with(fresh, func(in *plan.GroupInput) { in.DisplayName, in.Members = `T"ea`, nil }),
+			[]string{`400`, `200 {"totalResults":0,"Resources":[]}`, `201 {"id":"g1"}`}},
 		{"lookup without filters", with(fresh, func(in *plan.GroupInput) { in.Members = nil }), []string{`501`, `200 {"totalResults":1,"Resources":[{"id":"g9","displayName":"Milk"}]}`, `201 {"id":"g1"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
