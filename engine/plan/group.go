@@ -47,6 +47,9 @@ type GroupInput struct {
 // instead of PATCH and the reverse. An answer that shows the group without what was sent counts as a success without effect,
 // and is followed by the other method. After a PATCH without an answer body nothing is read back: a group may be large.
 //
+// What nobody can see at a target that never shows members is asked for in every form: members that a POST brought are added
+// again, a replacement goes with an addition and after the removals that are known of, and PATCH is sent instead of PUT.
+//
 // After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known.
 func Group(in GroupInput) *Sequence {
 	if in.Batch <= 0 {
@@ -270,7 +273,7 @@ func (g *group) create() Step {
 			return g.fail(rejected(r, "create: the answer has no id"))
 		}
 		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), Created, r.Status
-		if shown := shownGroup(r); shown != nil && len(first) > 0 && !g.traits[MembersHidden] && !contains(shown, first) {
+		if shown := shownGroup(r); shown != nil && len(first) > 0 && !contains(shown, first) {
 			first, rest = nil, all // it hides its members, or has dropped them
 		}
 		g.acked = &Change{Rename: true, Replace: true, Add: first}

@@ -323,7 +323,11 @@ func TestGroup(t *testing.T) {
 	}
 	fresh := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Batch: 2, Members: all("a", "b", "c")}
 	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = plan.Wizard, all("a", "b") })
+	hidden := with(known, func(in *plan.GroupInput) {
+		in.Full, in.Members, in.Traits = true, all("a", "b"), plan.Traits{plan.MembersHidden: true}
+	})
 	hit := `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`
+	const tea = `200 {"id":"g1","displayName":"Tea"}`
 	for _, c := range []struct {
 		name    string
 		in      plan.GroupInput
@@ -386,12 +390,22 @@ func TestGroup(t *testing.T) {
 		{"a create whose members are lost", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
 			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`}},
 		{"a create whose members are hidden", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
-			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`}},
+			none, `201 {"id":"g1","displayName":"Tea"}`, tea, tea, tea, tea}},
 		{"a create whose members are hidden where there is no PUT", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
-			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `405`, `200 {"id":"g1","displayName":"Tea"}`}},
+			none, `201 {"id":"g1","displayName":"Tea"}`, tea, tea, `405`, tea}},
 		{"a create where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
 			in.Members, in.Traits = all("a"), plan.Traits{plan.MembersHidden: true}
-		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`}},
+		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
+		{"a link to a group whose members turn out to be hidden", fresh, []string{hit, tea, tea, tea, tea, tea}},
+		{"a link by PUT to a group whose members turn out to be hidden", with(fresh, func(in *plan.GroupInput) { in.Style, in.Batch = plan.Wizard, 3 }),
+			[]string{hit, tea, tea, tea, tea}},
+		{"all members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{tea, tea}},
+		{"all members where they are hidden, and one is gone", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{`400`, `400`, tea}},
+		{"no members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Members = nil }), []string{tea}},
+		{"PUT where members are hidden", with(hidden, func(in *plan.GroupInput) { in.Style = plan.Wizard }), []string{tea}},
+		{"PUT where members are hidden and there is no PATCH", with(hidden, func(in *plan.GroupInput) {
+			in.Style, in.Traits = plan.Wizard, plan.Traits{plan.MembersHidden: true, plan.NoPatch: true}
+		}), []string{tea, tea}},
 		{"PUT loses the members", wizard, []string{`200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`,
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`}},
 		{"PUT with the old version and no effect", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Old"}`,
