@@ -34,9 +34,11 @@ func resourcePath(endpoint, id string) string { return endpoint + "/" + url.Path
 // ordinary says whether a value has nothing in it that a filter has to escape or a server may stumble over. Only the refusal of such
 // a lookup says something about all others; any other one may be about the value.
 func ordinary(value string) bool {
-	return !strings.ContainsFunc(value, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("@.-_ ", r))
-	})
+	odd := func(r rune) bool {
+		letter, digit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z', '0' <= r && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("@.-_ ", r)
+	}
+	return !strings.ContainsFunc(value, odd)
 }
 
 // hits reads the answer to a lookup: the resources that match, or why the answer is of no use. A server that ignores the filter
