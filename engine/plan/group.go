@@ -51,6 +51,9 @@ type GroupInput struct {
 // instead of PATCH and the reverse. An answer that shows the group without what was sent counts as a success without effect,
 // and is followed by the other method. After a PATCH without an answer body nothing is read back: a group may be large.
 //
+// What nobody can see at a target that never shows members is asked for in every form: members that a POST brought are added
+// again, a replacement goes with an addition and after the removals that are known of, and PATCH is sent instead of PUT.
+//
 // After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known. So it
 // does after a crash: Step.Push tells what is to be kept before a request is sent.
 func Group(in GroupInput) *Sequence {
@@ -203,7 +206,7 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 	return g.send(Request{Method: http.MethodGet, Path: LookupPath(groups, attribute, name)}, func(r Response) Step {
 		if unfiltered(r) {
 			return readList(g.send, groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
-				if f == nil {
+				if f == nil && ordinary(name) {
 					g.out.learn(g.traits, Traits{NoGroupFilter: true})
 				}
 				return hit(r, found, f)
@@ -287,7 +290,7 @@ func (g *group) create() Step {
 			return g.fail(rejected(r, "create: the answer has no id"))
 		}
 		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), Created, r.Status
-		if shown := shownGroup(r); shown != nil && len(first) > 0 && !g.traits[MembersHidden] && !contains(shown, first) {
+		if shown := shownGroup(r); shown != nil && len(first) > 0 && !contains(shown, first) {
 			first, rest = nil, all // it hides its members, or has dropped them
 		}
 		g.acked = &Change{Rename: true, Replace: true, Add: first}

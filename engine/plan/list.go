@@ -23,8 +23,13 @@ type Pages struct {
 	Listed   int    // how many were read
 	Total    int    // totalResults of the first page, UntoldTotal when it does not tell
 	Max      int    // more are refused; 0 for no bound
+	// Grows says that the list may grow while it is read, because others create. From then on each page begins with the last
+	// resource of the page before, which shows that nothing has moved.
+	Grows bool
 
-	seen map[[16]byte]bool // digests of the ids, which take less memory than the ids
+	seen   map[[16]byte]bool // digests of the ids, which take less memory than the ids
+	grown  bool
+	anchor string // the id of the last resource that was read
 }
 
 // UntoldTotal is the total of a list that does not tell it.
@@ -54,7 +59,11 @@ func NewPages(endpoint string) *Pages { return &Pages{Endpoint: endpoint, Total:
 
 // Request is what to ask next.
 func (p *Pages) Request() Request {
-	return Request{Method: http.MethodGet, Path: fmt.Sprintf("%s?startIndex=%d&count=%d", p.Endpoint, p.Listed+1, PageSize)}
+	start := p.Listed + 1
+	if p.grown {
+		start--
+	}
+	return Request{Method: http.MethodGet, Path: fmt.Sprintf("%s?startIndex=%d&count=%d", p.Endpoint, start, PageSize)}
 }
 
 // Read takes the answer in: the resources of the page, and whether it was the last one. After an error the pages are as before.
@@ -102,8 +111,20 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 		p.Total = total
 	case p.Listed == 0:
 		p.Total = UntoldTotal
+	case known && total > p.Total && p.Total >= 0 && p.Grows:
+		p.Total = total
+		if !p.grown {
+			p.grown = true
+			return nil, false, nil // once more, with the anchor
+		}
 	case known && total != p.Total:
 		return nil, false, transient(r, fmt.Sprintf("totalResults went from %d to %d while it was read", p.Total, total))
+	}
+	if p.grown {
+		if len(page) == 0 || page[0].ID() != p.anchor {
+			return nil, false, transient(r, "it changed while it was read")
+		}
+		page = page[1:]
 	}
 	if p.seen == nil {
 		p.seen = map[[16]byte]bool{}
@@ -117,6 +138,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 			return page[:i], false, rejected(r, fmt.Sprintf("it repeats %s: startIndex has no effect", id))
 		}
 		p.seen[digest(id)] = true
+		p.anchor = id
 	}
 	p.Listed += len(page)
 	if len(page) == 0 && p.Total > p.Listed {
@@ -139,6 +161,7 @@ func readList(send func(Request, func(Response) Step) Step, endpoint, attribute,
 	then func(Response, []*scim.Resource, *failure) Step,
 ) Step {
 	l := &listing{send: send, pages: NewPages(endpoint), attribute: attribute, value: value, then: then}
+	l.pages.Grows = true
 	return l.page()
 }
 

@@ -31,6 +31,16 @@ func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+"
 
 func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
 
+// ordinary says whether a value has nothing in it that a filter has to escape or a server may stumble over. Only the refusal of such
+// a lookup says something about all others; any other one may be about the value.
+func ordinary(value string) bool {
+	odd := func(r rune) bool {
+		letter, digit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z', '0' <= r && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("@.-_ ", r)
+	}
+	return !strings.ContainsFunc(value, odd)
+}
+
 // hits reads the answer to a lookup: the resources that match, or why the answer is of no use. A server that ignores the filter
 // returns strangers, which must not be adopted: what has another value is left out.
 func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {

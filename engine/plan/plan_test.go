@@ -308,7 +308,13 @@ func TestUser(t *testing.T) {
 			`200 {"totalResults":3,"Resources":[{"id":"r3","userName":"Ann"}]}`, `200 ` + strings.Replace(same, "r1", "r3", 1)}},
 		{"lookup where filters are known not to work", with(fresh, plan.NoUserFilter), []string{none, `201 {"id":"r1"}`}},
 		{"lookup in a list that repeats", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r1"}]}`}},
-		{"lookup in a list whose total changes", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"}]}`}},
+		{"lookup of an odd name that a filter is refused for", func(in *plan.UserInput) { in.UserName = `an"n` },
+			[]string{`400 {"scimType":"invalidFilter"}`, none, `201 {"id":"r1"}`}},
+		{"lookup in a list whose total falls", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":3,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r2"}]}`}},
+		{"lookup in a list that grows", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"}]}`,
+			`200 {"totalResults":4,"Resources":[{"id":"r1"},{"id":"r2"},{"id":"r3"}]}`, `200 {"totalResults":4,"Resources":[{"id":"r3"},{"id":"r4"}]}`, `201 {"id":"r5"}`}},
+		{"lookup in a list that grows and loses", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r3"},{"id":"r4"}]}`,
+			`200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"},{"id":"r4"}]}`}},
 		{"lookup in a list that ends early", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[]}`}},
 		{"create with an error in a success", fresh, []string{none, `201 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":403,"detail":"quota"}`}},
 	} {
@@ -334,7 +340,11 @@ func TestGroup(t *testing.T) {
 	}
 	fresh := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Batch: 2, Members: all("a", "b", "c")}
 	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = plan.Wizard, all("a", "b") })
+	hidden := with(known, func(in *plan.GroupInput) {
+		in.Full, in.Members, in.Traits = true, all("a", "b"), plan.Traits{plan.MembersHidden: true}
+	})
 	hit := `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`
+	const tea = `200 {"id":"g1","displayName":"Tea"}`
 	for _, c := range []struct {
 		name    string
 		in      plan.GroupInput
@@ -397,16 +407,28 @@ func TestGroup(t *testing.T) {
 		{"a create whose members are lost", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
 			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`}},
 		{"a create whose members are hidden", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
-			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`}},
+			none, `201 {"id":"g1","displayName":"Tea"}`, tea, tea, tea, tea}},
 		{"a create whose members are hidden where there is no PUT", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
-			none, `201 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`, `405`, `200 {"id":"g1","displayName":"Tea"}`}},
+			none, `201 {"id":"g1","displayName":"Tea"}`, tea, tea, `405`, tea}},
 		{"a create where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
 			in.Members, in.Traits = all("a"), plan.Traits{plan.MembersHidden: true}
-		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`}},
+		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
+		{"a link to a group whose members turn out to be hidden", fresh, []string{hit, tea, tea, tea, tea, tea}},
+		{"a link by PUT to a group whose members turn out to be hidden", with(fresh, func(in *plan.GroupInput) { in.Style, in.Batch = plan.Wizard, 3 }),
+			[]string{hit, tea, tea, tea, tea}},
+		{"all members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{tea, tea}},
+		{"all members where they are hidden, and one is gone", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{`400`, `400`, tea}},
+		{"no members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Members = nil }), []string{tea}},
+		{"PUT where members are hidden", with(hidden, func(in *plan.GroupInput) { in.Style = plan.Wizard }), []string{tea}},
+		{"PUT where members are hidden and there is no PATCH", with(hidden, func(in *plan.GroupInput) {
+			in.Style, in.Traits = plan.Wizard, plan.Traits{plan.MembersHidden: true, plan.NoPatch: true}
+		}), []string{tea, tea}},
 		{"PUT loses the members", wizard, []string{`200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`,
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`}},
 		{"PUT with the old version and no effect", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Old"}`,
 			`200 etag="1" {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`, `200 etag="1" {"id":"g1","displayName":"Old"}`, `204`}},
+		{"lookup of an odd name that a filter is refused for", with(fresh, func(in *plan.GroupInput) { in.DisplayName, in.Members = `T"ea`, nil }),
+			[]string{`400`, `200 {"totalResults":0,"Resources":[]}`, `201 {"id":"g1"}`}},
 		{"lookup without filters", with(fresh, func(in *plan.GroupInput) { in.Members = nil }), []string{`501`, `200 {"totalResults":1,"Resources":[{"id":"g9","displayName":"Milk"}]}`, `201 {"id":"g1"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func (g *group) push() Step {
 	if g.rounds++; g.rounds > maxRounds {
 		return g.fail(vanishing)
 	}
-	if g.traits.puts(g.in.Style) {
+	if g.traits.puts(g.in.Style) && (!g.traits[MembersHidden] || g.traits[NoPatch]) {
 		return g.pushByPut()
 	}
 	return g.pushByPatch()
@@ -34,8 +34,17 @@ func (g *group) pushByPatch() Step {
 	if g.traits[NoMembersReplace] {
 		return g.replaceByDeltas(all)
 	}
-	g.replace, g.add, g.remove = true, all, nil
+	g.replaceBy(all)
 	return g.batches()
+}
+
+// replaceBy has the members replaced. A target that hides them may ignore that with success, so that it is also told in a form that
+// every target knows what differs from what it was told before.
+func (g *group) replaceBy(all []Member) {
+	g.replace, g.add, g.remove = true, all, nil
+	if g.traits[MembersHidden] {
+		g.remove = g.in.Remove
+	}
 }
 
 // replaceByDeltas reads the group and sends what differs.
@@ -70,11 +79,11 @@ func (g *group) replaceByDeltas(all []Member) Step {
 
 // batches sends what is to be sent by PATCH, as much as fits in one request at a time. A new name goes with the first.
 func (g *group) batches() Step {
-	c := Change{Rename: g.out.Name != g.in.DisplayName, Replace: g.replace}
-	if !c.Replace {
-		c.Remove, _ = split(g.remove, g.batch)
+	c := Change{Rename: g.out.Name != g.in.DisplayName, Replace: g.replace && len(g.remove) == 0}
+	c.Remove, _ = split(g.remove, g.batch)
+	if c.Replace || !g.replace {
+		c.Add, _ = split(g.add, g.batch-len(c.Remove))
 	}
-	c.Add, _ = split(g.add, g.batch-len(c.Remove))
 	if !c.Rename && !c.Replace && len(c.Add)+len(c.Remove) == 0 {
 		return g.end(Done, "")
 	}
@@ -109,6 +118,9 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 		}
 	}
 	switch {
+	case c.Replace && g.traits[MembersHidden] && len(c.Add) > 0: // nobody sees whether the replacement is carried out
+		members := memberValues(c.Add)
+		out = append(out, operation("replace", "members", members), operation("add", "members", members))
 	case c.Replace:
 		out = append(out, operation("replace", "members", memberValues(c.Add)))
 	case len(c.Add) > 0:
@@ -146,7 +158,7 @@ func (g *group) patched(c Change, r Response) Step {
 	case !g.mayHide(shown, c):
 		return g.fail(rejected(r, ineffective))
 	default:
-		g.hides()
+		return g.hides()
 	}
 	return g.accepted(c)
 }
@@ -155,10 +167,10 @@ func (g *group) patched(c Change, r Response) Step {
 func (g *group) accepted(c Change) Step {
 	g.confirm()
 	g.out.Name, g.acked = g.in.DisplayName, &c
-	if g.replace {
-		g.full = false
+	if c.Replace {
+		g.replace, g.full = false, false
 	}
-	g.replace, g.remove, g.add = false, g.remove[len(c.Remove):], g.add[len(c.Add):]
+	g.remove, g.add = g.remove[len(c.Remove):], g.add[len(c.Add):]
 	return g.batches()
 }
 
@@ -192,6 +204,11 @@ func (g *group) otherwise(c Change, r Response) Step {
 		return change(NeedsPath)
 	case len(c.Remove) > 0 && !g.tried[NoValuePath]:
 		return change(NoValuePath)
+	case len(c.Remove) > 0 && g.replace: // they may be gone already, and the replacement leaves them out as well
+		g.traits[NoValuePath] = !g.traits[NoValuePath]
+		delete(g.tried, NoValuePath)
+		g.remove = nil
+		return g.batches()
 	case c.Replace && !g.tried[NoMembersReplace]:
 		g.tried[NoMembersReplace], g.traits[NoMembersReplace] = true, true
 		return g.replaceByDeltas(g.add)
@@ -269,9 +286,8 @@ func (g *group) replaced(all []Member, before string, r Response) Step {
 			return g.pushByPatch()
 		}
 		if g.doubt { // PATCH it is, whatever the answers show
-			g.out.learn(g.traits, Traits{MembersHidden: true, NoPut: true})
-			g.tried, g.doubt, g.full = map[Trait]bool{}, false, g.replace
-			return g.batches()
+			g.out.learn(g.traits, Traits{NoPut: true})
+			return g.hides()
 		}
 		return g.fail(g.refusal)
 	case !ok(r):
@@ -307,8 +323,7 @@ func (g *group) compared(r Response, have *scim.Resource, all []Member) Step {
 	if !g.mayHide(have, Change{Rename: true}) {
 		return g.fail(rejected(r, ineffective))
 	}
-	g.hides()
-	return g.pushed(r, all)
+	return g.hides()
 }
 
 const ineffective = "push: the target answers with success, but the group does not have the name and the members that were sent"
@@ -318,10 +333,11 @@ func (g *group) mayHide(shown *scim.Resource, c Change) bool {
 	return len(shown.Array("members")) == 0 && (!c.Rename || shown.Text("displayName") == g.in.DisplayName)
 }
 
-// hides notes that neither method shows the members.
-func (g *group) hides() {
+// hides notes that neither method shows the members, and begins anew with what is right for such a target.
+func (g *group) hides() Step {
 	g.out.learn(g.traits, Traits{MembersHidden: true})
-	g.tried = map[Trait]bool{}
+	g.tried, g.doubt, g.full = map[Trait]bool{}, false, true
+	return g.push()
 }
 
 // pushed notes that the target has exactly the desired members and name.

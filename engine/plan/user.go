@@ -226,7 +226,7 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 	return u.send(Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}, func(r Response) Step {
 		if unfiltered(r) && attribute == u.in.LookupAttribute {
 			return readList(u.send, users, attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
-				if f == nil {
+				if f == nil && ordinary(value) {
 					u.learn(Traits{NoUserFilter: true})
 				}
 				return then(r, found, f)

@@ -1,0 +1,141 @@
+package foreign_test
+
+import (
+	"bufio"
+	"cmp"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// server is a SCIM server that we did not write.
+type server struct {
+	name    string   // heads its part of the report
+	folder  string   // of the installation, and of the script below ../testdata/interop
+	install []string // a shell script, run in the folder
+	command []string // prints the base URL, and maybe its token; run in the folder
+	// members says that groups do not show their members over SCIM, and that the script tells them at /members/{id}.
+	members bool
+	styles  []engine.Style
+	// leaves is what a target has otherwise than wanted although nothing was refused, because no request of SCIM reaches it.
+	leaves []string
+}
+
+// dangling says that a target leaves the members of its groups as they are when it loses the account.
+const dangling = "members without an account"
+
+// token is what the servers are started with. saml-jackson makes its own.
+const token = "interop-token"
+
+var all = []engine.Style{engine.Auto, engine.Wizard, engine.Catalog}
+
+// The servers, with the versions that the report is about.
+var servers = []server{
+	{
+		name: "scimmy-routers", folder: "scimmy", styles: all, leaves: []string{dangling},
+		install: []string{"npm", "install", "--no-audit", "--no-fund", "express@4.22.1", "scimmy@1.3.5", "scimmy-routers@1.3.2"},
+		command: []string{"node", "server.mjs", token},
+	},
+	{
+		name: "@boxyhq/saml-jackson", folder: "jackson", styles: all, members: true, leaves: []string{dangling},
+		install: []string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"},
+		command: []string{"node", "server.mjs"},
+	},
+	{
+		name: "scim2-server", folder: "scim2", styles: all, leaves: []string{dangling},
+		install: []string{"sh", "-c", "python3 -m venv venv && venv/bin/pip install --quiet scim2-server==0.8.3 scim2-models==0.12.3"},
+		command: []string{"venv/bin/scim2-server", "--bearer-token", token, "--port", "PORT"},
+	},
+	{
+		name: "@better-auth/scim", folder: "better-auth", styles: []engine.Style{engine.Auto}, leaves: []string{"members twice"},
+		install: []string{"npm", "install", "--no-audit", "--no-fund"},
+		command: []string{"node", "server.mjs", token},
+	},
+}
+
+// installed returns the folder that a server is installed in.
+func (s server) installed(t *testing.T) string {
+	t.Helper()
+	root := os.Getenv("SCIMWRIGHT_TEST_INTEROP")
+	if root == "" {
+		t.Skip("SCIMWRIGHT_TEST_INTEROP is not set")
+	}
+	if !filepath.IsAbs(root) {
+		root = t.TempDir()
+	}
+	dir := filepath.Join(root, s.folder)
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	for _, name := range []string{"package.json", "server.mjs"} {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "interop", s.folder, name))
+		if err == nil && s.folder != "scim2" {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+		}
+	}
+	done := filepath.Join(dir, "installed")
+	if _, err := os.Stat(done); err == nil {
+		return dir
+	}
+	install := exec.Command(s.install[0], s.install[1:]...)
+	install.Dir = dir
+	out, err := install.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, os.WriteFile(done, nil, 0o600))
+	return dir
+}
+
+// start runs a fresh server until the end of the test.
+func (s server) start(t *testing.T, dir string) reader {
+	t.Helper()
+	base := ""
+	arguments := append([]string{}, s.command...)
+	for i, a := range arguments {
+		if a == "PORT" {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			_, arguments[i], _ = net.SplitHostPort(l.Addr().String())
+			base = "http://" + l.Addr().String() + "/v2"
+			require.NoError(t, l.Close())
+		}
+	}
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	t.Cleanup(func() { log.Close() })
+	run := exec.Command(arguments[0], arguments[1:]...)
+	run.Dir, run.Stderr = dir, log
+	run.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	r := reader{base: base, token: token}
+	if base == "" {
+		stdout, err := run.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, run.Start())
+		t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
+		lines := bufio.NewScanner(stdout)
+		for !strings.HasPrefix(r.base, "http") { // a library may say something first
+			require.True(t, lines.Scan(), "the server says where it is")
+			own := ""
+			r.base, own, _ = strings.Cut(lines.Text(), " ")
+			r.token = cmp.Or(own, token)
+		}
+	} else {
+		require.NoError(t, run.Start())
+		t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
+	}
+	if s.members {
+		r.membersAt = r.base[:strings.Index(r.base, "/scim/")] + "/members/"
+	}
+	require.Eventually(t, func() bool {
+		status, _ := r.do(t, http.MethodGet, r.base+"/Users?startIndex=1&count=1", nil)
+		return status == http.StatusOK
+	}, time.Minute, 50*time.Millisecond)
+	return r
+}
