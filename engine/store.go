@@ -235,6 +235,7 @@ type MemberAnswer struct {
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
+	LateStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

@@ -40,6 +40,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"members are asked, walked and pushed":                 testMembers,
 		"what a killed sequence may have done is remembered":   testUnfinished,
 		"a change of mind about a member stays pending":        testChangedMind,
+		"what was changed too late is looked at again":         testLate,
 		"a user that gains an id makes its groups due":         testWaiting,
 		"a user that loses its id has left all groups":         testLostUser,
 		"a group does not miss the id of a member":             testMemberRace,
