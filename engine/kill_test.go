@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -43,6 +44,7 @@ type orders struct {
 	Owner    string
 	Lease    time.Duration
 	At       string // the fault point, "" for none
+	Standby  bool   // change nothing, and wait for what others leave behind
 	Reads    bool   // reads of the store are fault points too
 	Signal   syscall.Signal
 }
@@ -73,13 +75,16 @@ func (s killScenario) settings(style engine.Style, baseURL string) engine.Target
 	return t
 }
 
+// childDeadline bounds the life of a child, which may be frozen for most of it.
+const childDeadline = 4 * deadline
+
 // childMain commits the change of a scenario and provisions it, unless it does not live that long.
 func childMain(text string) int {
 	var o orders
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		panic(err)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), deadline)
+	ctx, stop := context.WithTimeout(context.Background(), childDeadline)
 	defer stop()
 	if err := provision(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -118,11 +123,13 @@ func provision(ctx context.Context, o orders) error {
 	if err != nil {
 		return err
 	}
-	points.hit("before the change")
-	if err := dir.change(ctx, o.App, e.Mark, s.change); err != nil {
-		return err
+	if !o.Standby {
+		points.hit("before the change")
+		if err := dir.change(ctx, o.App, e.Mark, s.change); err != nil {
+			return err
+		}
+		points.hit("after the change")
 	}
-	points.hit("after the change")
 	if err := e.Start(ctx); err != nil {
 		return err
 	}
@@ -130,7 +137,7 @@ func provision(ctx context.Context, o orders) error {
 }
 
 // start starts a child.
-func (o orders) start(t testing.TB, out, log *bytes.Buffer) *exec.Cmd {
+func (o orders) start(t testing.TB, out, log io.Writer) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(o)
 	require.NoError(t, err)
@@ -206,7 +213,7 @@ func (w *killWorld) start(owner string, now func() time.Time) *engine.Engine {
 	w.t.Helper()
 	e, err := engine.New(engine.Options{
 		Store: w.store, Directory: w.directory(), Owner: owner, UserAgent: owner, Now: now,
-		RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond,
+		RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Sweep: 20 * time.Millisecond,
 	})
 	require.NoError(w.t, err)
 	require.NoError(w.t, e.Start(w.t.Context()))
@@ -271,9 +278,7 @@ func (w *killWorld) judge() string {
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	ctx, dir := w.t.Context(), w.directory()
 
-	states, err := w.store.States(ctx, engine.StateQuery{App: w.app})
-	require.NoError(w.t, err)
-	for _, s := range states {
+	for _, s := range w.states() {
 		if s.Status != engine.StatusClean {
 			complain("%s %s is %s: %s", s.Kind, s.ID, s.Status, s.LastError)
 		}
@@ -460,11 +465,12 @@ const killing = 2
 
 func TestKilledAtEveryPointOfEverySequence(t *testing.T) {
 	databases := []struct {
-		name string
-		url  func(t *testing.T) string
+		name   string
+		url    func(t *testing.T) string
+		styles []engine.Style // the style changes what is sent, and nothing of what is stored
 	}{
-		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") }},
-		{"postgres", func(t *testing.T) string { return sqldbtest.PostgresURL(t) }},
+		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") }, []engine.Style{engine.Catalog, engine.Wizard}},
+		{"postgres", func(t *testing.T) string { return sqldbtest.PostgresURL(t) }, []engine.Style{engine.Catalog}},
 	}
 	turns := make(chan struct{}, killing)
 	var total atomic.Int64
@@ -472,7 +478,7 @@ func TestKilledAtEveryPointOfEverySequence(t *testing.T) {
 	t.Cleanup(func() { t.Logf("killed at %d points in %s", total.Load(), time.Since(begun).Round(time.Millisecond)) })
 	for _, d := range databases {
 		for _, s := range killScenarios {
-			for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+			for _, style := range d.styles {
 				if s.styles != nil && !slices.Contains(s.styles, style) {
 					continue
 				}

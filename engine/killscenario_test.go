@@ -12,7 +12,7 @@ import (
 // killScenario is a change that a process is killed over.
 type killScenario struct {
 	name   string
-	styles []engine.Style           // Defaults to Catalog and Wizard
+	styles []engine.Style           // Defaults to all
 	target func(*engine.Target)     // what the app allows
 	fake   func(*enginetest.Target) // what is at the target before anybody provisions
 	given  []func(*desk)            // is provisioned, one after the other

@@ -211,6 +211,7 @@ type run struct {
 	noted   int  // how many requests of a push may be sent before its progress is stored
 	desired any  // UserState or GroupState, as the directory said
 	dry     *dry // nil unless nothing is to be sent or stored
+	late    bool // the lease had ended when the answer to a change came
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -237,7 +238,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 	defer cancel()
 	status, err := r.w.e.o.Store.Finish(store, r.w.tenure.Lease, r.finish)
 	if err != nil {
-		return lane.Signal{}, err
+		return lane.Signal{}, r.refused(store, err)
 	}
 	if status == StatusHeld && r.finish.Status != StatusHeld {
 		r.finish = r.finish.Taken()
@@ -331,6 +332,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 			answer.Err = err
 		} else if r.w.tenure.Valid() {
 			answer = client.Do(ctx, *step.Request)
+			r.late = r.late || step.Request.Op != "" && !r.w.tenure.Valid()
 			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
 		}
 		step = s.Feed(answer)

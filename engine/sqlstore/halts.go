@@ -15,7 +15,7 @@ import (
 
 // Halt implements engine.HaltStore.
 func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, reason string, now time.Time) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, op := range slices.Sorted(slices.Values(ops)) {
 			_, err := tx.Exec(ctx, `INSERT INTO halt (app_id, op, reason, since) VALUES (?, ?, ?, ?)
 				ON CONFLICT (app_id, op) DO UPDATE SET reason = excluded.reason`, app, string(op), text(reason), ms(now))
@@ -67,7 +67,7 @@ func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish
 // Resume implements engine.HaltStore.
 func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, now time.Time) error {
 	ops = slices.Sorted(slices.Values(ops))
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, op := range ops {
 			if _, err := tx.Exec(ctx, `DELETE FROM halt WHERE app_id = ? AND op = ?`, app, string(op)); err != nil {
 				return err

@@ -20,7 +20,7 @@ func (s *Store) ImportLeases() lane.Leases { return importLeases{s} }
 
 // Reset implements lane.Leases.
 func (i importLeases) Reset(ctx context.Context, owner string) error {
-	err := i.s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE import_run SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE state = 'running' AND owner = ?`, owner)
 		return err
 	})
@@ -43,7 +43,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 		}
 	}
 	if len(found) > 0 {
-		err = i.s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		err = i.s.update(ctx, func(tx *sqldb.Tx) error {
 			leases = nil
 			for _, r := range found {
 				res, err := tx.Exec(ctx, `UPDATE import_run SET epoch = epoch + 1, owner = ?, lease_until = ?
@@ -71,7 +71,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 
 // Extend implements lane.Leases.
 func (i importLeases) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
-	err := i.s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE import_run SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (i importLeases) Extend(ctx context.Context, l lane.Lease, until time.Time)
 
 // Release implements lane.Leases.
 func (i importLeases) Release(ctx context.Context, l lane.Lease, _ lane.Hold, notBefore time.Time) error {
-	err := i.s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE import_run SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND epoch = ?`,
 			ms(notBefore), importID(l), l.Epoch))
 	})

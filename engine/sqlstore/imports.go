@@ -25,7 +25,7 @@ const keptImports = 20
 func (s *Store) underRun(ctx context.Context, l lane.Lease, what string, fn func(tx *sqldb.Tx, run int64) error, then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
 	if err == nil {
-		err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			if err := fn(tx, run); err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 	if err != nil {
 		return 0, err
 	}
-	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := tx.Lock(ctx, importLock(app)); err != nil {
 			return err
 		}

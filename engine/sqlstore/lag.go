@@ -70,7 +70,7 @@ func (s *Store) Late(ctx context.Context, app string, before time.Time, after *e
 
 // Overdue implements engine.Store.
 func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.Time) (first bool, err error) {
-	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `UPDATE sync_state SET overdue_at = ? WHERE app_id = ? AND principal_id = ? AND `+late,
 			ms(now), app, user, ms(before))
 		if err != nil {

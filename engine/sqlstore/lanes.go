@@ -33,7 +33,7 @@ func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 
 // Reset implements lane.Leases.
 func (s *Store) Reset(ctx context.Context, owner string) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
 		return err
 	})
@@ -46,6 +46,7 @@ func (s *Store) Reset(ctx context.Context, owner string) error {
 // Claim implements lane.Leases.
 func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]lane.Lease, time.Time, error) {
 	var leases []lane.Lease
+	var locked bool
 	if limit > 0 {
 		rows, err := s.db.Reader().Query(ctx, `SELECT `+laneColumns+` FROM app_lane
 			WHERE next_at IS NOT NULL AND next_at <= ? AND lease_until <= ? ORDER BY next_at LIMIT ?`, ms(now), ms(now), limit)
@@ -54,7 +55,7 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 			return nil, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
 		}
 		if len(found) > 0 {
-			if leases, err = s.claim(ctx, owner, now, until, found); err != nil {
+			if leases, locked, err = s.claim(ctx, owner, now, until, found); err != nil {
 				return nil, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
 			}
 		}
@@ -65,13 +66,32 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 	if err != nil {
 		return leases, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
 	}
+	if soon := now.Add(lockedRetry); locked && (!next.Valid || soon.Before(at(next.Int64))) {
+		return leases, soon, nil
+	}
 	return leases, at(next.Int64), nil
 }
 
-func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []lane.Lease, err error) {
-	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
-		leases = nil
+// lockedRetry is when a lane is tried again whose row somebody else had locked.
+const lockedRetry = 50 * time.Millisecond
+
+// claim leaves out what others have claimed meanwhile, and lanes that somebody has locked: who is frozen in the middle of a
+// transaction must not hold up the lanes of other apps.
+func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []lane.Lease, locked bool, err error) {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		leases, locked = nil, false
 		for _, l := range found {
+			if tx.Dialect() == Postgres {
+				var free int64
+				err := tx.QueryRow(ctx, `SELECT 1 FROM app_lane WHERE app_id = ? FOR UPDATE SKIP LOCKED`, l.App).Scan(&free)
+				if errors.Is(err, sql.ErrNoRows) {
+					locked = true
+					continue
+				}
+				if err != nil {
+					return err
+				}
+			}
 			res, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch + 1, owner = ?, lease_until = ?
 				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
 			if err := held(res, err); errors.Is(err, lane.ErrLeaseLost) {
@@ -83,12 +103,12 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 		}
 		return nil
 	})
-	return leases, err
+	return leases, locked, err
 }
 
 // Extend implements lane.Leases.
 func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE app_lane SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
 	})
 	if err != nil {
@@ -100,7 +120,7 @@ func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error
 // Release implements lane.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
 // committed before is seen, and one that is not waits for the lane row and makes the lane due after this.
 func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBefore time.Time) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		err := held(tx.Exec(ctx, `UPDATE app_lane SET owner = '', lease_until = 0, epoch = epoch + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ?`,
 			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch))
@@ -180,7 +200,7 @@ func (s *Store) Learn(ctx context.Context, l lane.Lease, change func(*engine.Lea
 
 // Unlearn implements engine.Store.
 func (s *Store) Unlearn(ctx context.Context, app string) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE app_lane SET learned = '', profile = '' WHERE app_id = ?`, app)
 		return err
 	})

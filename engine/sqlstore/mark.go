@@ -116,7 +116,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 
 // Kick implements engine.Store.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
-	return s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {
 			_, err := tx.Exec(ctx, `UPDATE app_lane SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
 				WHERE app_id = ?`, ms(now), ms(now), ms(now), app)

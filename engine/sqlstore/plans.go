@@ -34,7 +34,7 @@ func (s *Store) Accounts(ctx context.Context, app string, users []string) ([]eng
 
 // Again implements engine.PlanStore.
 func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
-	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh 
 func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 	doc, err := json.Marshal(p)
 	if err == nil {
-		err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			_, err := tx.Exec(ctx, `INSERT INTO plan (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc`,
 				p.ID, p.App, string(p.Status), ms(p.CreatedAt), ms(p.ExpiresAt), text(string(doc)))
@@ -64,7 +64,7 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 
 // AddPlanItems implements engine.PlanStore.
 func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, i := range items {
 			doc, err := json.Marshal(i)
 			if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine
 
 // DiscardPlan implements engine.PlanStore.
 func (s *Store) DiscardPlan(ctx context.Context, id string) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM plan_item WHERE plan_id = ?`, id); err != nil {
 			return err
 		}

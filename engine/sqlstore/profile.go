@@ -24,7 +24,7 @@ func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c en
 	if err != nil {
 		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
 	}
-	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		var before string
 		if err := tx.ExecReturning(ctx, []any{&before}, profile, app, ms(now), text(string(found))); err != nil {
 			return err

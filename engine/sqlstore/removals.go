@@ -81,7 +81,7 @@ func (s *Store) WouldRemove(ctx context.Context, app string, kind engine.Kind, i
 
 // Approve implements engine.Store.
 func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected int) (n int, err error) {
-	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM sync_state WHERE app_id = ? AND status = 'held' AND last_op IN (?, ?) AND halted = 0
 			ORDER BY kind DESC, principal_id`, app, string(engine.RemoveUser), string(engine.RemoveGroup))
 		held, err := collect(rows, err, func(r *sql.Rows, p *principal) error { return r.Scan(&p.kind, &p.id) })

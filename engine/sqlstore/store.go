@@ -79,9 +79,26 @@ func bit(b bool) int64 {
 	return 0
 }
 
+// patience has PostgreSQL end a transaction of a process that does not go on with it: one that is frozen, or cut off from the
+// network, would otherwise keep its lane locked for hours after its lease has ended. Together with the third of a lease of 5 s
+// after which it is prolonged this is less than that lease.
+const patience = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
+
+// update is how the store writes, but for Mark and Forget, whose transactions are the embedder's.
+func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
+	return s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		if tx.Dialect() == Postgres {
+			if _, err := tx.Exec(ctx, patience); err != nil {
+				return err
+			}
+		}
+		return fn(tx)
+	})
+}
+
 // under runs fn in a transaction that commits only if the lease still holds. The lane row is locked last, as in Mark.
 func (s *Store) under(ctx context.Context, l lane.Lease, what string, fn func(tx *sqldb.Tx) error) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := fn(tx); err != nil {
 			return err
 		}

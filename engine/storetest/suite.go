@@ -41,6 +41,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"the progress of a push is kept":                       testProgress,
 		"rows of members that say nothing do not stay":         testMemberRows,
 		"what a killed sequence may have done is remembered":   testUnfinished,
+		"what was changed too late is looked at again":         testLate,
 		"a user that gains an id makes its groups due":         testWaiting,
 		"a user that loses its id has left all groups":         testLostUser,
 		"a group does not miss the id of a member":             testMemberRace,

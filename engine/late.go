@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// LateStore is the part of a [Store] that heals what an owner did which was frozen past its lease.
+type LateStore interface {
+	// LookAgain marks a principal that the store knows, in a transaction of its own and without a lease: something was sent for it
+	// after the lease had ended. The name that a group has at the target counts as not known. An unknown principal is ignored: its
+	// app may have been forgotten.
+	LookAgain(ctx context.Context, now time.Time, m Mark) error
+}
+
+// refused notes that a result was not stored. An owner that is frozen between its last look at the lease and a request sends that
+// request when it wakes, and overwrites what the next owner has done meanwhile: whoever owns the lane then is to look again.
+func (r *run) refused(ctx context.Context, err error) error {
+	if !r.late || !errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	m := Mark{App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, AllMembers: r.row.Kind == Group}
+	if again := r.w.e.o.Store.LookAgain(ctx, r.w.e.o.Now(), m); again != nil {
+		return errors.Join(err, fmt.Errorf("engine: a late change of %s %s is not looked at again: %w", m.Kind, m.ID, again))
+	}
+	return err
+}

@@ -1,0 +1,29 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// LookAgain implements engine.Store. The row is locked by the first statement, so that its app is not forgotten in between.
+func (s *Store) LookAgain(ctx context.Context, now time.Time, m engine.Mark) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
+		res, err := tx.Exec(ctx, `UPDATE sync_state SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END
+			WHERE app_id = ? AND kind = ? AND principal_id = ?`, m.App, string(m.Kind), m.ID)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return s.Mark(ctx, tx.Execer(), now, []engine.Mark{m})
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: look again at %s %s of %s: %w", m.Kind, m.ID, m.App, err)
+	}
+	return nil
+}
