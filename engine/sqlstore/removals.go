@@ -14,10 +14,13 @@ import (
 
 // leaving counts the principals that are about to lose their account and were not let through yet: those that are due, and
 // those that were held back. The operation that a held one has is what it was held before.
-const leaving = `SELECT COUNT(*) FROM sync_state AS s
-	WHERE app_id = ? AND (remote_id <> '' OR tried = 1)
-	AND (next_at IS NOT NULL AND want IN ('inactive', 'absent') OR status = 'held' AND last_op IN ('` + string(engine.RemoveUser) + `', '` + string(engine.RemoveGroup) + `'))
-	AND NOT EXISTS (SELECT 1 FROM removal AS r WHERE r.app_id = s.app_id AND r.kind = s.kind AND r.principal_id = s.principal_id)`
+const leaving = `SELECT COUNT(*) FROM (
+		SELECT kind, principal_id, remote_id, tried FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND want IN ('inactive', 'absent')
+		UNION ALL
+		SELECT kind, principal_id, remote_id, tried FROM sync_state WHERE app_id = ? AND status = 'held' AND next_at IS NULL
+			AND last_op IN ('` + string(engine.RemoveUser) + `', '` + string(engine.RemoveGroup) + `')
+	) AS s WHERE (remote_id <> '' OR tried = 1)
+	AND NOT EXISTS (SELECT 1 FROM removal AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
 // Remove implements engine.Store.
 func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
@@ -35,7 +38,7 @@ func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id s
 		if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND approved = 0`, l.App).Scan(&gone); err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, leaving, l.App).Scan(&coming); err != nil {
+		if err := tx.QueryRow(ctx, leaving, l.App, l.App, l.App).Scan(&coming); err != nil {
 			return err
 		}
 		if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
