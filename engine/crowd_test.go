@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -22,13 +23,15 @@ import (
 )
 
 // crowd is a directory of so many users that only their number is kept. They are called u-0000000, u-0000001 and so on, and those
-// that are seeded have the account r-u-0000000 and so on. It has one group, "g", for each app.
+// that are seeded have the account r-u-0000000 and so on. All groups have the same members: those whose number is less than first, but
+// for those of whom it is said otherwise.
 type crowd struct {
 	mu     sync.Mutex
 	target map[string]engine.Target // by app
-	name   string                   // of the group
-	in     map[string]bool          // whether somebody is in the group; the others are when their number is less than first
+	name   string                   // of the group "g"; the others have what follows the g in their id behind it
 	first  int
+	in     map[string]bool
+	off    map[string]bool // users that are to be inactive
 }
 
 func crowdID(n int) string { return fmt.Sprintf("u-%07d", n) }
@@ -48,13 +51,19 @@ func (c *crowd) User(_ context.Context, _, id string) (engine.UserState, error) 
 	r.Set("schemas", []any{scim.UserSchema})
 	r.Set("externalId", id)
 	r.Set("userName", id)
-	return engine.UserState{Want: engine.Active, UserName: id, Resource: r, Password: "placeholder"}, nil
-}
-
-func (c *crowd) Group(context.Context, string, string) (engine.GroupState, error) {
+	want := engine.Active
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return engine.GroupState{Want: engine.Active, DisplayName: c.name}, nil
+	if c.off[id] {
+		want = engine.Inactive
+	}
+	return engine.UserState{Want: want, UserName: id, Resource: r, Password: "placeholder"}, nil
+}
+
+func (c *crowd) Group(_ context.Context, _, id string) (engine.GroupState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return engine.GroupState{Want: engine.Active, DisplayName: c.name + strings.TrimPrefix(id, "g")}, nil
 }
 
 func (c *crowd) member(id string) bool {
@@ -165,11 +174,13 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Value json.RawMessage `json:"value"`
 		} `json:"Operations"`
 	}
-	if r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/Groups") {
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
+	raw, err := io.ReadAll(r.Body)
+	if err == nil && len(raw) > 0 && strings.HasPrefix(r.URL.Path, "/Groups") {
+		err = json.Unmarshal(raw, &body)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
 	if h.latency > 0 {
 		time.Sleep(h.latency) // this target is slow on purpose
@@ -197,6 +208,8 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && r.URL.Path == "/Users":
 		h.seq++
 		answer(http.StatusCreated, `{"schemas":[%q],"id":"r-%d"}`, scim.UserSchema, h.seq)
+	case r.Method == http.MethodPatch && strings.HasPrefix(r.URL.Path, "/Users/"):
+		answer(http.StatusOK, `{"schemas":[%q],"id":%q,"active":false}`, scim.UserSchema, strings.TrimPrefix(r.URL.Path, "/Users/"))
 	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/Users/"):
 		id := strings.TrimPrefix(r.URL.Path, "/Users/")
 		answer(http.StatusOK, `{"schemas":[%q],"id":%q,"userName":"before","active":true}`, scim.UserSchema, id)
@@ -205,7 +218,7 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.add(body.Members)
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method == http.MethodPut:
-		w.WriteHeader(http.StatusNoContent)
+		answer(http.StatusOK, "%s", raw)
 	case r.Method == http.MethodGet && g != nil:
 		list := make([]hallMember, 0, len(g.members))
 		for id := range g.members {
@@ -284,6 +297,13 @@ func (h *hall) sent() []string {
 	return out
 }
 
+// counted is how many requests there were.
+func (h *hall) counted() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.count
+}
+
 // has returns the name and the members of the only group.
 func (h *hall) has(t testing.TB) (string, []string) {
 	t.Helper()
@@ -312,7 +332,7 @@ func newStage(t testing.TB, db *sqldb.DB, seeded int) *stage {
 	h, server := newHall(t)
 	target := engine.Target{BaseURL: server.URL, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true}
 	s := &stage{t: t, db: db, store: store, hall: h,
-		crowd: &crowd{target: map[string]engine.Target{app: target}, name: "Tea", in: map[string]bool{}}}
+		crowd: &crowd{target: map[string]engine.Target{app: target}, name: "Tea", in: map[string]bool{}, off: map[string]bool{}}}
 	s.seed(seeded)
 	return s
 }
@@ -347,7 +367,10 @@ func (s *stage) start(o engine.Options, later time.Duration) *engine.Engine {
 	if o.Store == nil {
 		o.Store = s.store
 	}
-	o.Directory, o.Now = s.crowd, func() time.Time { return time.Now().Add(later) }
+	o.Directory = s.crowd
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Now().Add(later) }
+	}
 	if o.RetryInitial == 0 {
 		o.RetryInitial, o.RetryMax = 2*time.Millisecond, 20*time.Millisecond
 	}

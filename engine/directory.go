@@ -118,7 +118,7 @@ type Target struct {
 	UserNameAttribute string        // compared in the lookup. Defaults to userName
 	OnMissing         Missing       // Defaults to Recreate
 	OnExisting        Existing      // Defaults to LinkAuto
-	Concurrency       int           // principals worked on at once. Defaults to 4
+	Concurrency       int           // requests at once; 1 also means one principal after another. Defaults to 4
 	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
 	MemberBatch       int           // members in one request. Defaults to 100
 	Rate              float64       // requests per second. Defaults to as many as the target takes

@@ -36,7 +36,7 @@ type Options struct {
 	Sweep time.Duration
 	// Lanes is how many apps are worked on at once. Defaults to 64.
 	Lanes int
-	// Concurrency is how many principals of all apps are worked on at once. They take turns in the order in which they come; one
+	// Concurrency is how many requests of all apps are on their way at once. They take turns in the order in which they come; one
 	// app has at most half of it, so that a slow one leaves room. Defaults to 256.
 	Concurrency int
 	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.
@@ -102,7 +102,7 @@ type Engine struct {
 	imports    *lane.Dispatcher
 	network    *connect.Network
 	busy       busy
-	turns      *semaphore.Weighted // of the principals of all apps, in the order in which they come
+	turns      *semaphore.Weighted // of the requests of all apps, in the order in which they come
 	paces      sync.Map            // of app to its *lane.Pace, which outlives a tenure
 
 	mu      sync.Mutex

@@ -270,7 +270,7 @@ func (e *Engine) principals(ctx context.Context, req PlanRequest) iter.Seq2[Prin
 func (x *rehearsal) items(ctx context.Context, all []Principal) ([]PlanItem, error) {
 	items := make([]PlanItem, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency(x.connection.target, x.w.e.o))
+	group.SetLimit(x.w.e.requests(x.connection.target))
 	for i, p := range all {
 		group.Go(func() (err error) {
 			items[i], err = x.item(ctx, p)

@@ -6,10 +6,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/lane"
@@ -19,8 +22,8 @@ import (
 
 // How long a lane rests that cannot work for a reason other than its target.
 const (
-	idleRest  = time.Minute // paused, or the app is unknown; a Mark or Kick ends it
-	errorRest = time.Second // the directory or the store failed
+	idleRest  = 10 * time.Minute // paused, or the app is unknown; a Mark or Kick ends it
+	errorRest = time.Second      // the directory or the store failed
 )
 
 // storeTimeout bounds the last write of a sequence that was cut off.
@@ -61,17 +64,25 @@ type work struct {
 type connection struct {
 	target Target
 	client *connect.Client
-	broken error // why there is no client
+	broken error               // why there is no client
+	slots  *semaphore.Weighted // of the requests that are on their way
 }
 
-// concurrency follows the target while the lane runs.
+// concurrency is how many principals are worked on at once. It follows the target while the lane runs. Twice as many as there
+// may be requests: while half of them wait for the target, the others wait for the store or the directory, so that the target
+// is never kept waiting. One request at a time means one principal after another.
 func (w *work) concurrency() int {
-	return concurrency(w.connection.Load().target, w.e.o)
+	requests := w.e.requests(w.connection.Load().target)
+	if requests == 1 {
+		return 1
+	}
+	return 2 * requests
 }
 
-func concurrency(t Target, o Options) int {
+// requests is how many requests of an app may be on their way at once.
+func (e *Engine) requests(t Target) int {
 	wanted := cmp.Or(max(t.Concurrency, 0), defaultConcurrency)
-	return min(wanted, max(o.Concurrency/2, 1))
+	return min(wanted, max(e.o.Concurrency/2, 1))
 }
 
 func (w *work) app() string { return w.tenure.Lease.App }
@@ -81,7 +92,8 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 	case ctx.Err() != nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrLeaseLost):
 		return time.Time{} // somebody else owns the lane by now, or nobody: the app was forgotten
 	case err == nil:
-		return w.e.o.Now().Add(idleRest)
+		// Thousands of paused lanes that were started together must not come back together.
+		return w.e.o.Now().Add(idleRest/2 + mathrand.N(idleRest))
 	default:
 		w.e.o.Logger.ErrorContext(ctx, "lane interrupted", "app", w.app(), "error", err)
 		return w.e.o.Now().Add(errorRest)
@@ -100,7 +112,7 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 		return true, nil
 	}
 	if have := w.connection.Load(); have == nil || have.target != t {
-		c := &connection{target: t}
+		c := &connection{target: t, slots: semaphore.NewWeighted(int64(w.e.requests(t)))}
 		c.client, c.broken = w.e.client(t)
 		w.connection.Store(c)
 	}
@@ -182,10 +194,6 @@ func (w *work) want(ctx context.Context, r State) (Want, string, error) {
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.e.busy.begin(w.app())
 	defer w.e.busy.end(w.app())
-	if err := w.e.turns.Acquire(ctx, 1); err != nil {
-		return lane.Signal{}, err
-	}
-	defer w.e.turns.Release(1)
 	row, err := w.e.state(ctx, w.app(), Kind(t.Kind), t.ID)
 	if err != nil {
 		return lane.Signal{}, err
@@ -319,21 +327,13 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		if step.Outcome != nil {
 			break
 		}
-		answer := plan.Response{Err: lane.ErrLeaseLost}
 		if err := r.progress(ctx, step); err != nil && ctx.Err() == nil {
 			return err
 		}
-		if err := r.w.pace.Wait(ctx); err != nil {
-			answer.Err = err
-		} else if why := r.stop(ctx, *step.Request); why != nil {
+		answer, why := r.send(ctx, client, *step.Request)
+		if why != nil {
 			step = s.Stop(*why)
 			continue
-		} else if err := r.announce(ctx, *step.Request); err != nil {
-			answer.Err = err
-		} else if r.w.tenure.Valid() {
-			answer = client.Do(ctx, *step.Request)
-			r.late = r.late || step.Request.Op != "" && !r.w.tenure.Valid()
-			r.steps = append(r.steps, Step{Method: step.Request.Method, Path: step.Request.Path, Status: answer.Status})
 		}
 		step = s.Feed(answer)
 	}
@@ -350,6 +350,36 @@ func (r *run) announce(ctx context.Context, req plan.Request) error {
 	}
 	i := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: Active, Name: r.name, Creating: true}
 	return r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{i})
+}
+
+// send sends a request when it is its turn among those of the app, by its pace, and among those of all apps. When it must not be sent,
+// why says so.
+func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) (answer plan.Response, why *plan.Outcome) {
+	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
+	if err := r.slots.Acquire(ctx, 1); err != nil {
+		return failed(err)
+	}
+	defer r.slots.Release(1)
+	if err := r.w.pace.Wait(ctx); err != nil {
+		return failed(err)
+	}
+	if err := r.w.e.turns.Acquire(ctx, 1); err != nil {
+		return failed(err)
+	}
+	defer r.w.e.turns.Release(1)
+	if why := r.stop(ctx, q); why != nil {
+		return answer, why
+	}
+	if err := r.announce(ctx, q); err != nil {
+		return failed(err)
+	}
+	if !r.w.tenure.Valid() {
+		return failed(lane.ErrLeaseLost)
+	}
+	answer = client.Do(ctx, q)
+	r.late = r.late || q.Op != "" && !r.w.tenure.Valid()
+	r.steps = append(r.steps, Step{Method: q.Method, Path: q.Path, Status: answer.Status})
+	return answer, nil
 }
 
 // conclude turns the outcome into what is stored.

@@ -25,6 +25,11 @@ type holder struct {
 	keeps        bool // is to be active, or to stay as it is
 }
 
+// holders are a user and those that have an account. With OR instead of the subquery SQLite would go through all users of the app.
+const holders = `SELECT principal_id, remote_id, want FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id IN (
+	SELECT CAST(? AS TEXT) UNION ALL
+	SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
+
 // moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f.
 func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
 	var before string
@@ -40,13 +45,12 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil {
 		return nil, err
 	}
-	query := `SELECT principal_id, remote_id, want FROM sync_state WHERE app_id = ? AND kind = 'user'
-		AND (principal_id = ? OR remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
+	query := holders
 	if tx.Dialect() == Postgres {
 		query += ` FOR UPDATE` // in the order in which rows are written
 	}
-	rows, err := tx.Query(ctx, query, app, f.ID, text(f.RemoteID))
-	holders, err := collect(rows, err, func(r *sql.Rows, h *holder) error {
+	rows, err := tx.Query(ctx, query, app, f.ID, app, text(f.RemoteID))
+	all, err := collect(rows, err, func(r *sql.Rows, h *holder) error {
 		var want engine.Want
 		err := r.Scan(&h.user, &h.remote, &want)
 		h.keeps = want == engine.Active || want == engine.Keep
@@ -56,12 +60,12 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		return nil, err
 	}
 	mine := holder{}
-	for _, h := range holders {
+	for _, h := range all {
 		if h.user == f.ID {
 			mine = h
 		}
 	}
-	others := slices.DeleteFunc(holders, func(h holder) bool { return h.user == f.ID })
+	others := slices.DeleteFunc(all, func(h holder) bool { return h.user == f.ID })
 	again := func(user string) error {
 		_, err := tx.Exec(ctx, raise, raising(app, engine.User, user, false, f.At, false)...)
 		return err

@@ -142,9 +142,15 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 			}
 		}
 		var first sql.NullInt64
-		err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL`, l.App).Scan(&first)
-		if err != nil {
-			return err
+		for _, set := range dueSets {
+			var next sql.NullInt64
+			err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND `+set, l.App).Scan(&next)
+			if err != nil {
+				return err
+			}
+			if next.Valid && (!first.Valid || next.Int64 < first.Int64) {
+				first = next
+			}
 		}
 		if first.Valid {
 			first.Int64 = max(first.Int64, ms(notBefore), ms(until))

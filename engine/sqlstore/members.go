@@ -45,8 +45,13 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.
 	if tx.Dialect() != Postgres {
 		return nil // one writer at a time
 	}
-	for _, a := range answers { // ascending
-		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id = ? FOR SHARE`, app, a.User)
+	for some := range slices.Chunk(answers, rowsAtOnce) { // ascending
+		args := []any{app}
+		for _, a := range some {
+			args = append(args, a.User)
+		}
+		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id IN (?`+
+			strings.Repeat(`, ?`, len(some)-1)+`) ORDER BY principal_id FOR SHARE`, args...)
 		if err != nil {
 			return err
 		}
@@ -61,17 +66,12 @@ func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, wal
 		if err := shareUsers(ctx, tx, l.App, answers); err != nil {
 			return err
 		}
-		for _, a := range answers {
-			_, err := tx.Exec(ctx, `INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
-				VALUES (?, ?, ?, ?, 0, '', 0, ?)
-				ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
-					want = excluded.want,
-					walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE member_state.walk END,
-					asked = CASE WHEN member_state.asked = ? THEN 0 ELSE member_state.asked END`,
-				l.App, group, a.User, bit(a.Want), walk, a.Asked)
-			if err != nil {
+		for some := range slices.Chunk(answers, rowsAtOnce) {
+			if err := saveMembers(ctx, tx, l.App, group, walk, some); err != nil {
 				return err
 			}
+		}
+		for _, a := range answers {
 			if a.Want {
 				continue
 			}
@@ -81,6 +81,22 @@ func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, wal
 		}
 		return nil
 	})
+}
+
+// saveMembers hands what was asked over in the column of the same name, where it is compared: an excluded row has no other.
+func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []engine.MemberAnswer) error {
+	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
+	args := make([]any, 0, 6*len(answers))
+	for _, a := range answers {
+		args = append(args, app, group, a.User, bit(a.Want), a.Asked, walk)
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
+		VALUES `+row+strings.Repeat(`, `+row, len(answers)-1)+`
+		ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
+			want = excluded.want,
+			walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE member_state.walk END,
+			asked = CASE WHEN member_state.asked = excluded.asked THEN 0 ELSE member_state.asked END`, args...)
+	return err
 }
 
 // EndWalk implements engine.Store.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
@@ -27,18 +28,11 @@ func (s *Store) Progress(ctx context.Context, l lane.Lease, p engine.Progress) e
 		if err := pushed(ctx, tx, l.App, p.ID, p.Replaced, p.Added, p.Removed); err != nil {
 			return err
 		}
-		for _, m := range byUser(p.NextAdd) {
-			_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 2, pushed_id = ? WHERE app_id = ? AND group_id = ? AND principal_id = ?`,
-				text(m.ID), l.App, p.ID, m.User)
-			if err != nil {
-				return err
-			}
+		if err := eachMember(ctx, tx, `pushed = 2, pushed_id = v.id`, ``, l.App, p.ID, p.NextAdd); err != nil {
+			return err
 		}
-		for _, m := range byUser(p.NextRemove) {
-			_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 2 WHERE app_id = ? AND group_id = ? AND principal_id = ?`, l.App, p.ID, m.User)
-			if err != nil {
-				return err
-			}
+		if err := eachMember(ctx, tx, `pushed = 2`, ``, l.App, p.ID, p.NextRemove); err != nil {
+			return err
 		}
 		return keepExchanges(ctx, tx, l.App, engine.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
 	})
@@ -55,21 +49,15 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 			return err
 		}
 	}
-	for _, m := range byUser(added) {
-		// Not when the user got another id meanwhile: what was pushed is then not its account any more.
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 1, pushed_id = ? WHERE app_id = ? AND group_id = ? AND principal_id = ?
-			AND EXISTS (SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id = ? AND remote_id = ?)`,
-			text(m.ID), app, group, m.User, app, m.User, text(m.ID))
-		if err != nil {
-			return err
-		}
+	// Not when the user got another id meanwhile: what was pushed is then not its account any more.
+	const same = ` AND EXISTS (SELECT 1 FROM sync_state u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
+	if err := eachMember(ctx, tx, `pushed = 1, pushed_id = v.id`, same, app, group, added); err != nil {
+		return err
 	}
-	for _, m := range byUser(removed) {
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND group_id = ? AND principal_id = ?`,
-			app, group, m.User)
-		if err != nil {
-			return err
-		}
+	if err := eachMember(ctx, tx, `pushed = 0, pushed_id = ''`, ``, app, group, removed); err != nil {
+		return err
+	}
+	for _, m := range removed {
 		if _, err := tx.Exec(ctx, dropMembers+` AND principal_id = ?`, app, group, m.User); err != nil {
 			return err
 		}
@@ -80,9 +68,24 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 // dropMembers removes rows that say nothing.
 const dropMembers = `DELETE FROM member_state WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
 
-// byUser puts members into the order in which rows are written.
-func byUser(members []engine.RemoteMember) []engine.RemoteMember {
-	return slices.SortedFunc(slices.Values(members), func(a, b engine.RemoteMember) int {
-		return lockOrder(principal{id: a.User}, principal{id: b.User})
-	})
+// rowsAtOnce is how many rows one statement writes where there are many.
+const rowsAtOnce = 100
+
+// eachMember changes the rows of members of a group, whose ids at the target are v.id. The order does not matter: whoever else
+// writes rows of this group has locked the row of the group before.
+func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group string, members []engine.RemoteMember) error {
+	for some := range slices.Chunk(members, rowsAtOnce) {
+		args := make([]any, 0, 4*len(some))
+		for _, m := range some {
+			args = append(args, app, group, m.User, text(m.ID))
+		}
+		// The whole key stands in each row: with constants instead, SQLite would go through all members of the group.
+		_, err := tx.Exec(ctx, `WITH v (app, grp, principal, id) AS (VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))`+
+			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1)+`) UPDATE member_state AS m SET `+set+
+			` FROM v WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`+condition, args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,10 +14,13 @@ import (
 
 // leaving counts the principals that are about to lose their account and were not let through yet: those that are due, and
 // those that were held back. The operation that a held one has is what it was held before.
-const leaving = `SELECT COUNT(*) FROM sync_state AS s
-	WHERE app_id = ? AND (remote_id <> '' OR tried = 1)
-	AND (next_at IS NOT NULL AND want IN ('inactive', 'absent') OR status = 'held' AND last_op IN ('` + string(engine.RemoveUser) + `', '` + string(engine.RemoveGroup) + `'))
-	AND NOT EXISTS (SELECT 1 FROM removal AS r WHERE r.app_id = s.app_id AND r.kind = s.kind AND r.principal_id = s.principal_id)`
+const leaving = `SELECT COUNT(*) FROM (
+		SELECT kind, principal_id, remote_id, tried FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND want IN ('inactive', 'absent')
+		UNION ALL
+		SELECT kind, principal_id, remote_id, tried FROM sync_state WHERE app_id = ? AND status = 'held' AND halted = 0 AND next_at IS NULL
+			AND last_op IN ('` + string(engine.RemoveUser) + `', '` + string(engine.RemoveGroup) + `')
+	) AS s WHERE (remote_id <> '' OR tried = 1)
+	AND NOT EXISTS (SELECT 1 FROM removal AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
 // Remove implements engine.Store.
 func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
@@ -47,7 +50,7 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 	if err != nil {
 		return 0, err
 	}
-	if err := q.QueryRow(ctx, leaving, app).Scan(&coming); err != nil {
+	if err := q.QueryRow(ctx, leaving, app, app, app).Scan(&coming); err != nil {
 		return 0, err
 	}
 	if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
@@ -68,7 +71,7 @@ func (s *Store) WouldRemove(ctx context.Context, app string, kind engine.Kind, i
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,
 		app, string(kind), id, ms(now.Add(-g.Window))).Scan(&let)
 	if err == nil && let == 0 {
-		err = q.QueryRow(ctx, leaving+` AND kind = ? AND principal_id = ?`, app, string(kind), id).Scan(&counted)
+		err = q.QueryRow(ctx, leaving+` AND kind = ? AND principal_id = ?`, app, app, app, string(kind), id).Scan(&counted)
 		if err == nil {
 			many, err = leave(ctx, q, app, now, g, 1-counted)
 		}

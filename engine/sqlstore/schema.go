@@ -189,6 +189,8 @@ CREATE TABLE plan_item (
 	doc          TEXT NOT NULL,     -- JSON, the details
 	PRIMARY KEY (plan_id, seq)
 );
+`, `
+DROP INDEX sync_state_due;  -- the planner took it where one of the others knows the set, and went through a million creates
 `}
 
 // typed puts the dialect's types into the steps.

@@ -37,6 +37,10 @@ var dueSets = []string{
 	`kind = 'group'`,
 }
 
+func dueQuery(set string) string {
+	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
+}
+
 // Due implements engine.Store.
 func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
 	var out []engine.State
@@ -44,8 +48,7 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 		if limit <= len(out) {
 			break
 		}
-		rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state
-			WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND `+set+` ORDER BY next_at LIMIT ?`, app, ms(now), limit-len(out))
+		rows, err := s.db.Reader().Query(ctx, dueQuery(set), app, ms(now), limit-len(out))
 		found, err := collect(rows, err, scanState)
 		if err != nil {
 			return nil, fmt.Errorf("sqlstore: due principals of %s: %w", app, err)
@@ -169,6 +172,10 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 	where, args := conditions(map[string]string{
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 	})
+	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
+		where += ` AND principal_id IN (SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
+		args = append(args, q.App, string(q.Kind), q.RemoteID)
+	}
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
 		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)
@@ -185,9 +192,13 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 // Pending implements engine.Store.
 func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
-	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE next_at IS NOT NULL AND `+where, args...).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: pending: %w", err)
+	for _, set := range dueSets {
+		var some int
+		err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE next_at IS NOT NULL AND `+set+` AND `+where, args...).Scan(&some)
+		if err != nil {
+			return 0, fmt.Errorf("sqlstore: pending: %w", err)
+		}
+		n += some
 	}
 	return n, nil
 }

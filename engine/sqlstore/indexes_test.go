@@ -1,0 +1,53 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// TestWhatASequenceAsksDoesNotGrowWithTheApp looks at how SQLite goes about the queries that each sequence makes: by an index that
+// holds what is asked for, and not by one that holds all principals of the app.
+func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
+	db := sqldbtest.SQLite(t)
+	_, err := NewOn(t.Context(), db)
+	require.NoError(t, err)
+	const key = "sqlite_autoindex_sync_state_1 (app_id=? AND kind=? AND principal_id=?)"
+	for name, c := range map[string]struct {
+		query string
+		by    []string
+	}{
+		"accounts that are due":    {dueQuery(dueSets[0]), []string{"sync_state_due_known (app_id=?"}},
+		"creates that are due":     {dueQuery(dueSets[1]), []string{"sync_state_due_new (app_id=?"}},
+		"groups that are due":      {dueQuery(dueSets[2]), []string{"sync_state_due_group (app_id=?"}},
+		"who has an account":       {holders, []string{key, "sync_state_remote (app_id=? AND kind=? AND remote_id=?)"}},
+		"who is about to lose one": {leaving, []string{"sync_state_leaving (app_id=? AND want=?)", "sync_state_held (app_id=? AND last_op=?)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := make([]any, strings.Count(c.query, "?"))
+			rows, err := db.Reader().Query(t.Context(), "EXPLAIN QUERY PLAN "+c.query, args...)
+			steps, err := collect(rows, err, func(r *sql.Rows, step *string) error {
+				var id, parent, unused int
+				return r.Scan(&id, &parent, &unused, step)
+			})
+			require.NoError(t, err)
+			var by []string
+			for _, s := range steps {
+				require.NotContains(t, s, "SCAN sync_state")
+				if _, index, found := strings.Cut(s, "INDEX sync_state"); found {
+					by = append(by, "sync_state"+index)
+				} else if _, index, found := strings.Cut(s, "INDEX sqlite_autoindex_sync_state"); found {
+					by = append(by, "sqlite_autoindex_sync_state"+index)
+				}
+			}
+			require.Len(t, by, len(c.by), strings.Join(steps, "\n"))
+			for i := range by {
+				require.True(t, strings.HasPrefix(by[i], c.by[i]), strings.Join(steps, "\n"))
+			}
+		})
+	}
+}
