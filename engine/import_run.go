@@ -54,7 +54,7 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run ImportRun) e
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errPaused):
+		case errors.Is(err, ErrPaused):
 			return &delayed{idleRest}
 		case err != nil:
 			return e.importFailed(ctx, t, run, err)

@@ -23,8 +23,8 @@ const (
 	maxReadPause = 30 * time.Second
 )
 
-// errPaused says that nothing is sent to the target at the moment.
-var errPaused = errors.New("engine: the app is paused")
+// ErrPaused says that nothing is sent to the target: Target.Paused.
+var ErrPaused = errors.New("engine: the app is paused")
 
 // AccountStore finds the states of many principals at once, in no order.
 type AccountStore interface {
@@ -45,7 +45,7 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 	case err != nil:
 		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
 	case t.Paused:
-		return nil, errPaused
+		return nil, ErrPaused
 	}
 	r := &reader{e: e, connection: &connection{target: t}, pace: e.pace(app)}
 	if r.client, err = e.client(t); err != nil {

@@ -231,6 +231,7 @@ type MemberAnswer struct {
 type Store interface {
 	lane.Leases
 	AccountStore
+	DriftStore
 	ImportStore
 	LinkStore
 

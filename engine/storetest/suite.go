@@ -47,6 +47,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what a target is known to do is kept":                 testLearn,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
+		"what has drifted is marked":                           testRepair,
+		"states are found in bulk":                             testStatesInBulk,
 		"links are made as a whole or not at all":              testLinks,
 		"an import is claimed, fenced and resumed":             testImports,
 		"what an import has matched is linked":                 testImportConfirm,
