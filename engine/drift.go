@@ -121,9 +121,11 @@ func (d *drift) run(ctx context.Context) (err error) {
 	if d.request.Kind == Group && !d.reader.target.PushGroups {
 		return fmt.Errorf("group push is switched off for this target")
 	}
-	if row, err := d.e.o.Store.Lane(ctx, d.app); err == nil && row.Learned.BaseURL == d.reader.target.BaseURL {
-		d.traits = row.Learned.traits(d.e.o.Now())
+	learned, err := d.reader.recall(ctx, d.app)
+	if err != nil {
+		return err
 	}
+	d.traits = learned.traits(d.e.o.Now())
 	d.began = d.e.o.Now()
 	if err := d.listed(ctx); err != nil {
 		return err
@@ -246,6 +248,9 @@ func (d *drift) group(ctx context.Context, s State, have *scim.Resource) (found 
 		return found, nil
 	case !told:
 		answer := d.reader.get(ctx, plan.Request{Method: http.MethodGet, Path: plan.GroupsEndpoint + "/" + url.PathEscape(s.RemoteID)})
+		if answer.Err == nil && answer.Status == http.StatusNotFound {
+			return []Finding{{What: DriftMissing, Note: "it was listed, and is gone since"}}, nil
+		}
 		if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
 			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.said(answer))
 		}

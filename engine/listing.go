@@ -55,6 +55,18 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 	return r, nil
 }
 
+// recall reads what is known about the target, and goes on at the pace that it has taught. It is called once, before many reads.
+func (r *reader) recall(ctx context.Context, app string) (Learned, error) {
+	row, err := r.e.o.Store.Lane(ctx, app)
+	if errors.Is(err, ErrNotFound) || err == nil && row.Learned.BaseURL != r.target.BaseURL {
+		return Learned{}, nil
+	}
+	if err == nil {
+		r.pace.Resume(row.Learned.Rate)
+	}
+	return row.Learned, err
+}
+
 // get sends a request, again after a pause that the target asks for and after a broken connection.
 func (r *reader) get(ctx context.Context, req plan.Request) plan.Response {
 	for repeats := 0; ; repeats++ {
