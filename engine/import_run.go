@@ -46,15 +46,15 @@ func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (lane.Hold, time
 // delays the run; the error is the store's.
 func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run ImportRun) error {
 	store := e.o.Store
-	for !run.Read {
+	for first := true; !run.Read; first = false {
 		if t.Draining() || ctx.Err() != nil {
 			return nil
 		}
-		page, err := e.importPage(ctx, run)
+		page, err := e.importPage(ctx, run, first)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errPaused):
+		case errors.Is(err, ErrPaused):
 			return &delayed{idleRest}
 		case err != nil:
 			return e.importFailed(ctx, t, run, err)
@@ -105,9 +105,13 @@ func (e *Engine) importFailed(ctx context.Context, t *lane.Tenure, run ImportRun
 	return &delayed{e.backoff.Delay(run.Attempts)}
 }
 
-// importPage reads the next page of a run and says whose the objects are.
-func (e *Engine) importPage(ctx context.Context, run ImportRun) (ImportPage, error) {
+// importPage reads the next page of a run and says whose the objects are. The target is asked for each time, so that new credentials
+// and a pause take effect.
+func (e *Engine) importPage(ctx context.Context, run ImportRun, first bool) (ImportPage, error) {
 	r, err := e.reader(ctx, run.App)
+	if err == nil && first {
+		_, err = r.recall(ctx, run.App)
+	}
 	if err != nil {
 		return ImportPage{}, err
 	}

@@ -249,6 +249,57 @@ func TestAnImportThatWasKilledGoesOnAtTheStoredPage(t *testing.T) {
 	})
 }
 
+func TestAnImportIsTakenOverWhenTheLeaseOfADeadEngineHasEnded(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, engine.Options{})
+		w.stop(w.engine)
+		var objects []engine.RemoteObject
+		for i := range 130 {
+			u := account(fmt.Sprint("user", i), "", "")
+			id := w.fake.Add("Users", u)
+			if i < 100 {
+				objects = append(objects, engine.RemoteObject{App: app, Kind: engine.User, RemoteID: id, Verdict: engine.VerdictUnmatched})
+			}
+		}
+		now := time.Now()
+		id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}}, now)
+		require.NoError(t, err)
+		leases, _, err := w.store.ImportLeases().Claim(t.Context(), "dead", now, now.Add(100*time.Millisecond), 1)
+		require.NoError(t, err)
+		require.Len(t, leases, 1)
+		require.NoError(t, w.store.SaveImportPage(t.Context(), leases[0], engine.ImportPage{Objects: objects, Seen: 100, Total: 130}))
+
+		w.engine = w.start(engine.Options{})
+		run := w.importEnd(id)
+		require.Equal(t, engine.ImportDone, run.State, run.Error)
+		require.Equal(t, 130, run.Counts[engine.VerdictUnmatched])
+		w.requests("GET /Users?startIndex=101&count=100")
+		require.ErrorIs(t, w.store.EndImport(t.Context(), leases[0], engine.ImportFailed, "", now), engine.ErrLeaseLost, "the dead one comes back")
+	})
+}
+
+func TestAnImportKeepsThePaceOfTheApp(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	for i := range 450 {
+		w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
+	}
+	w.target.Rate, w.target.Burst = 0.0001, 2 // one every few hours
+	w.dir.SetTarget(app, w.target)
+	id, err := w.engine.Import(t.Context(), app, engine.ImportRequest{})
+	require.NoError(t, err)
+	sent := 0
+	w.poll("the burst", func() bool { sent += len(w.fake.Requests()); return sent == 2 })
+	w.poll("the second page", func() bool {
+		run, err := w.engine.ImportRun(t.Context(), app, id)
+		require.NoError(t, err)
+		return run.Seen == 200
+	})
+	cut, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, w.engine.Stop(cut), context.Canceled)
+	require.Empty(t, w.fake.Requests(), "the third waits for its turn")
+}
+
 func TestAnImportIsNotRunByTwoEnginesAtOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		o := engine.Options{Sweep: time.Millisecond}

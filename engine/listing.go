@@ -23,8 +23,8 @@ const (
 	maxReadPause = 30 * time.Second
 )
 
-// errPaused says that nothing is sent to the target at the moment.
-var errPaused = errors.New("engine: the app is paused")
+// ErrPaused says that nothing is sent to the target: Target.Paused.
+var ErrPaused = errors.New("engine: the app is paused")
 
 // AccountStore finds the states of many principals at once, in no order.
 type AccountStore interface {
@@ -45,7 +45,7 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 	case err != nil:
 		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
 	case t.Paused:
-		return nil, errPaused
+		return nil, ErrPaused
 	}
 	r := &reader{e: e, connection: &connection{target: t}, pace: e.pace(app)}
 	if r.client, err = e.client(t); err != nil {
@@ -53,6 +53,18 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 	}
 	r.pace.Allow(t.Rate, t.Burst)
 	return r, nil
+}
+
+// recall reads what is known about the target, and goes on at the pace that it has taught. It is called once, before many reads.
+func (r *reader) recall(ctx context.Context, app string) (Learned, error) {
+	row, err := r.e.o.Store.Lane(ctx, app)
+	if errors.Is(err, ErrNotFound) || err == nil && row.Learned.BaseURL != r.target.BaseURL {
+		return Learned{}, nil
+	}
+	if err == nil {
+		r.pace.Resume(row.Learned.Rate)
+	}
+	return row.Learned, err
 }
 
 // get sends a request, again after a pause that the target asks for and after a broken connection.

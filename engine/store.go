@@ -251,6 +251,7 @@ type Store interface {
 	ProfileStore
 	LagStore
 	AccountStore
+	DriftStore
 	ImportStore
 	LinkStore
 	PlanStore

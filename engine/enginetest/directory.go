@@ -17,7 +17,9 @@ type Directory struct {
 	users   map[[2]string]engine.UserState
 	groups  map[[2]string]engine.GroupState
 	members map[[2]string]map[string]bool
-	err     error
+	// unlisted are left out of Principals.
+	unlisted map[string]bool
+	err      error
 }
 
 var _ engine.Directory = (*Directory)(nil)

@@ -10,7 +10,10 @@ import (
 	"github.com/scimwright/scimwright/engine/reconcile"
 )
 
-var _ engine.Matcher = (*Directory)(nil)
+var (
+	_ engine.Matcher = (*Directory)(nil)
+	_ engine.Lister  = (*Directory)(nil)
+)
 
 // Match implements engine.Matcher: whoever shares an identifier, a name or an address with the object, or a part of one.
 func (d *Directory) Match(_ context.Context, app string, kind engine.Kind, objects []engine.RemoteObject) ([][]engine.Candidate, error) {
@@ -33,6 +36,29 @@ func (d *Directory) Match(_ context.Context, app string, kind engine.Kind, objec
 		}
 	}
 	return out, nil
+}
+
+// Principals implements engine.Lister: everybody who was ever set, unless Unlist was called for them.
+func (d *Directory) Principals(_ context.Context, app string, kind engine.Kind, after string, limit int) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []string
+	for _, c := range d.candidates(app, kind) {
+		if c.ID > after && !d.unlisted[c.ID] {
+			all = append(all, c.ID)
+		}
+	}
+	slices.Sort(all)
+	return all[:min(limit, len(all))], d.err
+}
+
+// Unlist leaves principals out of Principals, as a directory does that has lost a part of its index.
+func (d *Directory) Unlist(ids ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		put(&d.unlisted, id, true)
+	}
 }
 
 func (d *Directory) candidates(app string, kind engine.Kind) (out []engine.Candidate) {

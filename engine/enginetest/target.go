@@ -26,6 +26,8 @@ type Target struct {
 	Unique bool   // refuse a second user of the same userName, or group of the same displayName, with 409
 	// Ignores names attributes that are dropped from everything that is written.
 	Ignores []string
+	// ListsWithout names attributes that lists do not show.
+	ListsWithout []string
 	// PageLimit is how many resources a page has at most. Defaults to as many as are asked for.
 	PageLimit int
 	// Config is what ServiceProviderConfig answers; 404 when nil.
@@ -319,7 +321,7 @@ func (t *Target) search(r *http.Request, k *kind) answer {
 	}
 	for _, id := range k.ids {
 		if match == nil || filter.Eval(match, k.all[id], k.rt) {
-			list.Resources = append(list.Resources, k.all[id])
+			list.Resources = append(list.Resources, t.listed(k.all[id]))
 		}
 	}
 	list.TotalResults, list.ItemsPerPage = len(list.Resources), len(list.Resources)
@@ -328,6 +330,30 @@ func (t *Target) search(r *http.Request, k *kind) answer {
 		t.page(&list, start, count)
 	}
 	return answer{status: http.StatusOK, body: list}
+}
+
+// listed is a resource as lists show it.
+func (t *Target) listed(r *scim.Resource) *scim.Resource {
+	if len(t.ListsWithout) == 0 {
+		return r
+	}
+	shown := r.Clone()
+	for _, name := range t.ListsWithout {
+		shown.Delete(name)
+	}
+	return shown
+}
+
+// Change edits a resource behind the engine's back.
+func (t *Target) Change(endpoint, id string, edit func(*scim.Resource)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.kinds[endpoint]
+	k.keep()
+	next := k.all[id].Clone()
+	edit(next)
+	k.all[id] = next
+	k.rev[id]++
 }
 
 // page cuts a list as RFC 7644 section 3.4.2.4 says, by no more than the target's own limit.

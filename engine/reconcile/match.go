@@ -33,9 +33,6 @@ const (
 	Gone      Verdict = "gone"      // listed by an earlier import, and not by this one
 )
 
-// Verdicts lists all of them.
-func Verdicts() []Verdict { return []Verdict{Linked, Matched, Ambiguous, Partial, Unmatched, Gone} }
-
 // Object is what is compared of an account or group of a target.
 type Object struct {
 	RemoteID    string

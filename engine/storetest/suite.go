@@ -58,6 +58,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a halt that ends leaves nobody behind":                testHaltRace,
 		"the version of a password belongs to an account":      testPasswords,
 		"what a target does not keep is kept":                  testUnkept,
+		"what has drifted is marked":                           testRepair,
+		"states are found in bulk":                             testStatesInBulk,
 		"links are made as a whole or not at all":              testLinks,
 		"an import is claimed, fenced and resumed":             testImports,
 		"what an import has matched is linked":                 testImportConfirm,

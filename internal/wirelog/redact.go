@@ -28,6 +28,9 @@ var secretNames = []string{
 	"apitoken", "scimtoken", "secret", "clientsecret", "assertion", "clientassertion", "authorization", "apikey", "privatekey",
 }
 
+// Secret says whether an attribute of that name or path carries a credential, so that its value is not for people to read.
+func Secret(name string) bool { return secretName(name) }
+
 func secretName(name string) bool {
 	if i := strings.LastIndexAny(name, ":."); i >= 0 {
 		name = name[i+1:] // an attribute path, with its schema URN

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Lister is what a [Directory] has besides when it can list its principals, so that a reconciliation finds those that the engine was
+// never told about.
+type Lister interface {
+	// Principals pages through the ids of the users (or pushed groups) that may have an account at the app, ascending by id (byte
+	// order), after the given id (empty for the first page). Fewer than limit ids end the list.
+	Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error)
+}
+
+// Reconciliation sums a full reconciliation of one kind up.
+type Reconciliation struct {
+	Drift DriftReport
+	// Unknown is how many principals the directory lists and the engine did not know; they were marked. Unlisted is how many that the
+	// engine knows are not listed: that says nothing about what they should have. Both are 0 for a directory that is no [Lister].
+	Unknown, Unlisted int
+}
+
+// Reconcile brings a target and the engine's knowledge of it back in line with the directory, e.g. after one of them was restored
+// from a backup: [Engine.Drift] with Repair for users and, if groups are pushed, for groups, and a look for principals that the
+// engine was never told about, if the directory is a [Lister].
+//
+// Nothing follows from absence. Who is not listed, by the directory or by the target, is not deprovisioned: only an explicit
+// Inactive or Absent of Directory.User does that, under the target's Guard. After an error nothing more is marked.
+func (e *Engine) Reconcile(ctx context.Context, app string) (map[Kind]Reconciliation, error) {
+	t, err := e.o.Directory.Target(ctx, app)
+	if err != nil {
+		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
+	}
+	kinds := []Kind{User}
+	if t.PushGroups {
+		kinds = append(kinds, Group)
+	}
+	out := map[Kind]Reconciliation{}
+	for _, kind := range kinds {
+		r, err := e.reconcile(ctx, app, kind)
+		if out[kind] = r; err != nil {
+			return out, fmt.Errorf("engine: reconcile the %ss of %s: %w", kind, app, err)
+		}
+	}
+	return out, nil
+}
+
+func (e *Engine) reconcile(ctx context.Context, app string, kind Kind) (r Reconciliation, err error) {
+	unknown, listed, err := e.unknown(ctx, app, kind)
+	if err != nil {
+		return r, err
+	}
+	if r.Drift, err = e.Drift(ctx, app, DriftRequest{Kind: kind, Repair: true}); err != nil {
+		return r, err
+	}
+	if _, ok := e.o.Directory.(Lister); ok {
+		r.Unlisted = max(r.Drift.Known-listed, 0)
+	}
+	r.Unknown = len(unknown)
+	return r, e.repair(ctx, app, unknown)
+}
+
+// unknown lists whom the directory names and the engine does not know, and counts whom both know.
+func (e *Engine) unknown(ctx context.Context, app string, kind Kind) (unknown []Repair, known int, err error) {
+	lister, ok := e.o.Directory.(Lister)
+	if !ok {
+		return nil, 0, nil
+	}
+	for after := ""; ; {
+		page, err := lister.Principals(ctx, app, kind, after, memberPage)
+		if err != nil {
+			return nil, 0, fmt.Errorf("the directory cannot list its principals: %w", err)
+		}
+		for _, id := range page {
+			if id <= after {
+				return nil, 0, fmt.Errorf("the directory's principals are not in ascending order (%q after %q)", id, after)
+			}
+			after = id
+		}
+		states, err := e.o.Store.StatesByID(ctx, app, kind, page)
+		if err != nil {
+			return nil, 0, err
+		}
+		there := map[string]bool{}
+		for _, s := range states {
+			there[s.ID] = true
+		}
+		known += len(states)
+		for _, id := range page {
+			if !there[id] {
+				unknown = append(unknown, Repair{Mark: Mark{App: app, Kind: kind, ID: id, AllMembers: kind == Group}})
+			}
+		}
+		if len(page) < memberPage {
+			return unknown, known, nil
+		}
+	}
+}
+
+// repair marks principals, some at a time, and has their lane look.
+func (e *Engine) repair(ctx context.Context, app string, repairs []Repair) error {
+	for part := range slices.Chunk(repairs, repairBatch) {
+		if err := e.o.Store.Repair(ctx, e.o.Now(), part); err != nil {
+			return err
+		}
+	}
+	e.Wake(app)
+	return nil
+}

@@ -1,0 +1,54 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+func testRepair(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
+	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb", RemoteName: "bob", Status: engine.StatusFailed})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "rg", RemoteName: "Tea"})
+	require.Empty(t, s.due())
+	require.NoError(t, s.store.Repair(t.Context(), s.now, []engine.Repair{
+		{Mark: engine.Mark{App: s.app, Kind: engine.Group, ID: "g", AllMembers: true, Retry: true}, RemoteName: "Other"},
+		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "b", Retry: true}},
+		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "new"}},
+	}))
+	require.ElementsMatch(t, []string{"user b", "user new", "group g"}, s.due(), "those and no others")
+	g := s.state(engine.Group, "g")
+	require.Greater(t, g.Full, g.Synced)
+	require.Equal(t, "Other", g.RemoteName)
+	require.Equal(t, "bob", s.state(engine.User, "b").RemoteName)
+	require.Error(t, s.store.Repair(t.Context(), s.now, []engine.Repair{{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "a"}}, {Mark: engine.Mark{App: s.app}}}))
+	require.NotContains(t, s.due(), "user a", "all or none")
+}
+
+func testStatesInBulk(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"})
+	l := s.claim()
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra"})
+	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb"})
+	ids := func(states []engine.State, err error) (out []string) {
+		require.NoError(t, err)
+		for _, st := range states {
+			require.Equal(t, s.app, st.App)
+			out = append(out, st.ID)
+		}
+		return out
+	}
+	many := make([]string, 1200) // more than one query takes
+	for i := range many {
+		many[i] = "nobody"
+	}
+	many[0], many[700], many[1199] = "a", "b", "c"
+	require.ElementsMatch(t, []string{"a", "b", "c"}, ids(s.store.StatesByID(t.Context(), s.app, engine.User, many)))
+	require.Empty(t, ids(s.store.StatesByID(t.Context(), s.app, engine.Group, many)))
+	require.ElementsMatch(t, []string{"a", "b"}, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, []string{"rb", "ra", ""})), "an empty id is none")
+	require.Empty(t, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, nil)))
+}
