@@ -75,7 +75,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 			case !m.Want:
 				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
-				r.waiting = true // the user's sequence makes the group due when it has an id
+				r.waiting.on(m.User) // the user's sequence makes the group due when it has an id
 			default:
 				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}

@@ -54,6 +54,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		switch rapid.IntRange(0, 6).Draw(rt, "step") {
 		case 0, 1: // assign or change
 			u := user(id, fmt.Sprintf("%s%d", id, rapid.IntRange(0, 3).Draw(rt, "name")))
+			u.Manager = rapid.SampledFrom(append(userIDs, "")).Draw(rt, "manager")
 			want[id] = u
 			w.set(id, u)
 		case 2: // unassign
@@ -118,6 +119,15 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		}
 		if u.Want == engine.Active && got.Text("userName") != u.UserName {
 			rt.Fatalf("%s is called %s, want %s", id, got.Text("userName"), u.UserName)
+		}
+	}
+	for id, u := range want {
+		if u.Want != engine.Active {
+			continue
+		}
+		got := remote[id][0].Complex(scim.EnterpriseUserSchema).Complex("manager").Text("value")
+		if account := idOf[u.Manager]; got != account && (u.Manager == "" || want[u.Manager].Want == engine.Active) {
+			rt.Fatalf("the manager of %s is %q, want %s, which is %q: %+v", id, got, u.Manager, account, w.state(engine.User, id))
 		}
 	}
 	if len(w.fake.Groups()) != len(groups) {

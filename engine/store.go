@@ -48,7 +48,7 @@ const (
 	StatusDirty    Status = "dirty"    // a change waits to be provisioned
 	StatusClean    Status = "clean"    // the target has the desired state
 	StatusSkipped  Status = "skipped"  // the target's options exclude what would be needed
-	StatusWaiting  Status = "waiting"  // a group is up to date but for members that are not provisioned yet
+	StatusWaiting  Status = "waiting"  // up to date but for users that are not provisioned yet: members of a group, the manager of a user
 	StatusRetrying Status = "retrying" // failed; is tried again at NextAt
 	StatusFailed   Status = "failed"   // refused by the target; waits for the next Mark
 	StatusHeld     Status = "held"     // needs a decision; waits for the next Mark
@@ -80,10 +80,14 @@ type State struct {
 	Unkept map[string]plan.Unkept
 	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
 	PasswordVersion string
+	// Manager is the UserState.Manager that the account was last given, as far as that had an account.
+	Manager string
+	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
+	WaitingOn []string
 
 	LastOperation plan.Operation
 	LastStatus    int    // HTTP status that decided, 0 for none
-	LastError     string // empty after a success
+	LastError     string // empty after a success; of StatusWaiting the users that are waited for
 	UpdatedAt     time.Time
 }
 
@@ -141,6 +145,10 @@ type Finish struct {
 	Unkept     map[string]plan.Unkept // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
+	// Manager is the user that the account now has as manager (users only, empty for none), and ManagerID its id at the target as it was
+	// sent, empty when it had none.
+	Manager, ManagerID string
+	WaitingOn          []string // with StatusWaiting
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.
@@ -255,7 +263,9 @@ type Store interface {
 	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive is due in full.
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
-	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that
+	// unless f.NextAt says later. A user that gains, changes or loses its remote id makes those due that are to be active and whose manager
+	// it is; one whose f.Manager has another remote id than f.ManagerID by now is due again itself.
+	// A user that gains or changes its remote id makes the groups due that wait for it; one that
 	// changes or loses it is no longer in any group of the target. An account belongs to one user of an app: one that
 	// is to be active takes it from those that are not to be (Want is neither Active nor Keep), is due again at once to see
 	// that theirs was not the last word, and the groups they were in are due in full; from others it does not, and f.Taken is

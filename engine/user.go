@@ -26,6 +26,9 @@ func (r *run) user(ctx context.Context) error {
 	if want.Password == "" {
 		want.Password, want.PasswordVersion = placeholder(), ""
 	}
+	if want, err = r.manage(ctx, want); err != nil || r.outcome.Class != "" {
+		return err
+	}
 	in := r.userInput(want)
 	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
 		return err

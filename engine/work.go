@@ -202,7 +202,8 @@ type run struct {
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
-	waiting bool // a group lacks members that are not provisioned yet
+	waiting waits  // users that are not provisioned yet
+	report  report // users: their manager
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -342,7 +343,7 @@ func (r *run) conclude(interrupted bool) {
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now
 		f.Error = r.row.LastError
-	case o.Class == plan.Done && r.waiting:
+	case o.Class == plan.Done && r.waiting.all > 0:
 		f.Status = StatusWaiting
 	case o.Class == plan.Done:
 		f.Status = StatusClean
@@ -362,6 +363,7 @@ func (r *run) conclude(interrupted bool) {
 	default:
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(r.w.e.backoff.Delay(failures))
 	}
+	r.finishReport(o.Class == plan.Done && !interrupted)
 }
 
 func (r *run) signal() lane.Signal {

@@ -65,6 +65,19 @@ func chapters() []chapter {
 		known(in)
 		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
 	}
+	manager := func(id string) func(*plan.UserInput) {
+		return func(in *plan.UserInput) {
+			known(in)
+			value := scim.NewObject(scim.Member{Name: "manager"})
+			if id != "" {
+				in.Resource.AddSchema(enterprise)
+				value.Set("manager", scim.NewObject(scim.Member{Name: "value", Value: id}))
+			}
+			in.Resource.Set(enterprise, value)
+		}
+	}
+	led := strings.Replace(strings.Replace(same, `"],"id"`, `","`+enterprise+`"],"id"`, 1), `"active"`,
+		`"`+enterprise+`":{"department":"D","manager":{"value":"r9","$ref":"../Users/r9","displayName":"Bob"}},"active"`, 1)
 	pushed := func(in *plan.GroupInput) { in.RemoteID, in.RemoteName, in.Origin = "g1", "Tea", plan.Created }
 	const (
 		found   = `200 {"totalResults":1,"startIndex":1,"itemsPerPage":1,"Resources":[` + same + `]}`
@@ -97,6 +110,14 @@ func chapters() []chapter {
 			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known, answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
 			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, answers: []string{`404`}},
 			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
+		}},
+		{"Users: manager", []exchange{
+			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without", user: fresh, answers: []string{none, created}},
+			{name: "manager", when: "the manager got an account", user: manager("r9"), answers: []string{`200 ` + same, `200 ` + led}},
+			{name: "manager, another one", when: "the manager is another one, or has another account", user: manager("r8"), answers: []string{`200 ` + led, `200 ` + strings.Replace(led, "r9", "r8", 1)}},
+			{name: "manager, nothing changed", when: "the account has it already", user: manager("r9"), answers: []string{`200 ` + led}},
+			{name: "manager, none any more", when: "there was one, or who is is not wanted at the app", user: manager(""), answers: []string{`200 ` + led, `200 ` + same}},
+			{name: "manager, none as before", when: "the same, and the account has none", user: manager(""), answers: []string{`200 ` + same}},
 		}},
 		{"Users: deactivate and reactivate", []exchange{
 			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},

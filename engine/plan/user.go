@@ -333,6 +333,11 @@ func (u *user) create() Step {
 // createBody is the mapped resource with what only counts now, active, an empty list of groups and the password.
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
+	for name, v := range u.desired().All() { // an extension that is only there to be cleared
+		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && void(extension) {
+			body.Delete(name)
+		}
+	}
 	if once := u.in.OnCreate; once != nil {
 		for _, urn := range once.Schemas() {
 			body.AddSchema(urn)

@@ -25,21 +25,38 @@ type holder struct {
 	keeps        bool // is to be active, or to stay as it is
 }
 
-// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
-	var before string
-	err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-		app, string(f.Kind), f.ID).Scan(&before)
+// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f. Whoever has
+// one of those users as manager is made due, and so is the user itself when its manager has another account than it was given.
+func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) (moves []move, err error) {
+	var before, manager string
+	err = tx.QueryRow(ctx, `SELECT remote_id, manager_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+		app, string(f.Kind), f.ID).Scan(&before, &manager)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.ErrNotFound
 	}
-	if err != nil || f.Kind == engine.Group || before == text(f.RemoteID) {
+	changed, managed := before != text(f.RemoteID), f.Manager != "" && f.Manager != manager
+	if err != nil || f.Kind == engine.Group || !changed && !managed {
 		return nil, err
 	}
-	// Two users that take the same account at once do not see each other: one at a time for each app.
+	// Two users that take the same account at once do not see each other, nor does one that gets an id see whose manager it has just
+	// become: one at a time for each app.
 	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil {
 		return nil, err
 	}
+	var reports []reporter
+	if changed {
+		if reports, err = lockReports(ctx, tx, app, *f); err != nil {
+			return nil, err
+		}
+		if moves, err = settle(ctx, tx, app, f, before); err != nil {
+			return nil, err
+		}
+	}
+	return moves, remanage(ctx, tx, app, *f, managed, reports, moves)
+}
+
+// settle leaves an account to one of the users that have it.
+func settle(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish, before string) ([]move, error) {
 	query := `SELECT principal_id, remote_id, want FROM sync_state WHERE app_id = ? AND kind = 'user'
 		AND (principal_id = ? OR remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
 	if tx.Dialect() == Postgres {
@@ -62,10 +79,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		}
 	}
 	others := slices.DeleteFunc(holders, func(h holder) bool { return h.user == f.ID })
-	again := func(user string) error {
-		_, err := tx.Exec(ctx, raise, app, "user", user, 0, ms(f.At), ms(f.At), 0, 0, 0)
-		return err
-	}
+	again := func(user string) error { return again(ctx, tx, app, user, f.At) }
 	var moves []move
 	switch {
 	case len(others) == 0:
@@ -95,6 +109,12 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		moves = append(moves, move{user: f.ID, lost: before != ""})
 	}
 	return moves, nil
+}
+
+// again makes a user due.
+func again(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) error {
+	_, err := tx.Exec(ctx, raise, app, "user", user, 0, ms(now), ms(now), 0, 0, 0)
+	return err
 }
 
 // moveMembers makes the groups due that wait for the users, or that had them under their old ids.

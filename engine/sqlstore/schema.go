@@ -108,6 +108,10 @@ CREATE TABLE halt (
 ALTER TABLE sync_state ADD COLUMN halted BIGINT NOT NULL DEFAULT 0; -- 1: held, because last_op is halted
 `, `
 ALTER TABLE sync_state ADD COLUMN password_version TEXT NOT NULL DEFAULT ''; -- that the account is known to have
+`, `
+ALTER TABLE sync_state ADD COLUMN manager_id KEY NOT NULL DEFAULT '';   -- users: the principal that is the manager
+ALTER TABLE sync_state ADD COLUMN waiting_on TEXT NOT NULL DEFAULT '';  -- JSON, principals; empty for none
+CREATE INDEX sync_state_manager ON sync_state (app_id, manager_id) WHERE manager_id <> '';
 `}
 
 // typed puts the dialect's types into the steps.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -14,19 +13,22 @@ import (
 )
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version`
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, manager_id, waiting_on`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
 	var tried, anew, next, updated, halted int64
-	var unkept string
+	var unkept, waiting string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion)
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &s.Manager, &waiting)
 	if err != nil {
 		return err
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
 	s.Tried, s.Anew, s.NextAt, s.UpdatedAt = tried == 1, anew == 1, at(next), at(updated)
-	return read(unkept, &s.Unkept)
+	if err := read(unkept, &s.Unkept); err != nil || s.Status != engine.StatusWaiting {
+		return err
+	}
+	return read(waiting, &s.WaitingOn)
 }
 
 // dueSets are the principals of a lane in the order of their urgency; each has an index of its own, so that a long queue of
@@ -111,13 +113,16 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
-	unkept := ""
+	unkept, waiting := "", ""
 	if len(f.Unkept) > 0 {
-		b, err := json.Marshal(f.Unkept)
-		if err != nil {
+		if unkept, err = written(f.Unkept); err != nil {
 			return "", err
 		}
-		unkept = text(string(b))
+	}
+	if len(f.WaitingOn) > 0 {
+		if waiting, err = written(f.WaitingOn); err != nil {
+			return "", err
+		}
 	}
 	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
 	// waits with the principal.
@@ -128,9 +133,9 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
 		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
-		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
+		anew     = CASE WHEN ? IN ('clean', 'waiting') THEN 0 ELSE anew END,
 		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?, halted = ?,
-		password_version = CASE WHEN ? = '' THEN '' ELSE ? END
+		password_version = CASE WHEN ? = '' THEN '' ELSE ? END, manager_id = ?, waiting_on = ?
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure),
@@ -138,7 +143,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted), text(f.RemoteID), text(f.PasswordVersion),
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted), text(f.RemoteID), text(f.PasswordVersion), f.Manager, waiting,
 		app, string(f.Kind), f.ID)
 	return status, err
 }

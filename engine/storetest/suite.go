@@ -49,6 +49,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what is halted is held until it is resumed":           testHalts,
 		"a halt that ends leaves nobody behind":                testHaltRace,
 		"the version of a password belongs to an account":      testPasswords,
+		"a user is due when its manager gets an account":       testManagers,
+		"a user does not miss the account of its manager":      testManagerRace,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
