@@ -118,6 +118,8 @@ type Target struct {
 	UserNameAttribute string        // compared in the lookup. Defaults to userName
 	OnMissing         Missing       // Defaults to Recreate
 	OnExisting        Existing      // Defaults to LinkAuto
+	OnRecycled        Existing      // for an account that a lookup finds and that is or was another user's. Defaults to LinkAsk
+	HoldNames         string        // regular expression (RE2): no account is renamed to such a userName. Defaults to DefaultHoldNames; "-" for none
 	Concurrency       int           // principals worked on at once. Defaults to 4
 	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
 	MemberBatch       int           // members in one request. Defaults to 100

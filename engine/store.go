@@ -74,6 +74,7 @@ type State struct {
 
 	RemoteID   string // id at the target, empty when not known
 	RemoteName string // userName or displayName at the target, as last seen
+	FormerID   string // id at the target before RemoteID, empty when there was none
 	Origin     plan.Origin
 
 	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
@@ -138,6 +139,8 @@ type Finish struct {
 	Error     string
 	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
 	Halted bool
+	// Untried takes back what Begin noted for the first time, State.Tried: no account was asked for.
+	Untried bool
 
 	RemoteID   string
 	RemoteName string
@@ -200,6 +203,8 @@ type StateQuery struct {
 	Status Status
 	// RemoteID selects those that have this id at the target.
 	RemoteID string
+	// FormerID selects those that had this id at the target before the one that they have now, if any.
+	FormerID string
 	After    *State // the last one of the page before; the order is by app, kind, id
 	Limit    int    // Defaults to 100
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
 )
 
 func (r *run) user(ctx context.Context) error {
@@ -33,6 +34,7 @@ func (r *run) user(ctx context.Context) error {
 	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
 		return err
 	}
+	in.Former = func(account *scim.Resource) (string, error) { return r.former(ctx, account) }
 	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
@@ -62,6 +64,7 @@ func (r *run) userInput(want UserState) plan.UserInput {
 		Style: r.known.style(t.Style), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
+		OnRecycled: t.OnRecycled, HoldName: r.holdsName,
 	}
 	if r.row.Anew {
 		in.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -61,7 +63,8 @@ type work struct {
 type connection struct {
 	target Target
 	client *connect.Client
-	broken error // why there is no client
+	names  *regexp.Regexp // that no account is renamed to without somebody having a look; nil for none
+	broken error          // why there is no client
 }
 
 // concurrency follows the target while the lane runs.
@@ -97,7 +100,9 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	}
 	if have := w.connection.Load(); have == nil || have.target != t {
 		c := &connection{target: t}
-		c.client, c.broken = w.e.client(t)
+		if c.client, c.broken = w.e.client(t); c.broken == nil {
+			c.names, c.broken = heldNames(t.HoldNames)
+		}
 		w.connection.Store(c)
 	}
 	if err := w.recall(ctx, w.connection.Load()); err != nil {
@@ -363,6 +368,7 @@ func (r *run) conclude(interrupted bool) {
 	default:
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(r.w.e.backoff.Delay(failures))
 	}
+	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !slices.ContainsFunc(r.steps, func(s Step) bool { return s.Method == http.MethodPost })
 	r.finishReport(o.Class == plan.Done && !interrupted)
 }
 

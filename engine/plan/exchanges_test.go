@@ -65,6 +65,11 @@ func chapters() []chapter {
 		known(in)
 		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
 	}
+	recycled := func(policy plan.Existing) func(*plan.UserInput) {
+		return func(in *plan.UserInput) {
+			in.OnRecycled, in.Former = policy, func(*scim.Resource) (string, error) { return "u-2", nil }
+		}
+	}
 	manager := func(id string) func(*plan.UserInput) {
 		return func(in *plan.UserInput) {
 			known(in)
@@ -101,6 +106,31 @@ func chapters() []chapter {
 			{name: "link an active account that differs", when: "the same, and the account has other values", user: fresh, answers: []string{strings.Replace(found, "Ann", "Anna", 1), `200 ` + other, `200 ` + same}},
 			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh, answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
 			{name: "link without rights to update", when: "the same, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
+		}},
+		{"Users: whose account it is", []exchange{
+			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, answers: []string{one}},
+			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, answers: []string{one}},
+			{name: "links are halted", when: "the same, and Engine.Halt has halted link", user: func(in *plan.UserInput) { in.HaltedLinks = "link is halted for this app: an audit" }, answers: []string{one}},
+			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(plan.LinkAsk), answers: []string{one}},
+			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(plan.LinkNever), answers: []string{one}},
+			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(plan.LinkAuto), answers: []string{one, `200 ` + other, `200 ` + same}},
+			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId", user: recycled(plan.LinkAsk), answers: []string{found, `200 ` + same}},
+			{name: "a recycled name is not deactivated", when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
+				recycled("")(in)
+				in.Want, in.Known = plan.Absent, true
+			}, answers: []string{one}},
+			{name: "an account that may be ours is not deactivated", when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
+				in.Want, in.Known, in.OnExisting = plan.Absent, true, plan.LinkAsk
+			}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
+			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier", user: func(in *plan.UserInput) {
+				in.Want, in.Known, in.OnExisting = plan.Absent, true, plan.LinkAsk
+			}, answers: []string{one}},
+			{name: "a rename to a tombstone", when: "the new name matches Target.HoldNames", user: func(in *plan.UserInput) {
+				known(in)
+				in.Resource.Set("userName", "deleted-ann")
+				in.HoldName = func(name string) bool { return name == "deleted-ann" }
+			}, answers: []string{`200 ` + off}},
+			{name: "several accounts", when: "the lookup finds several", user: fresh, answers: []string{two}},
 		}},
 		{"Users: update", []exchange{
 			{name: "update", when: "a mapped attribute changed", user: known, answers: []string{`200 etag=W/"7" ` + other, `200 ` + same}},

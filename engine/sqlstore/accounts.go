@@ -94,7 +94,7 @@ func settle(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish, bef
 		*f = f.Taken()
 	default:
 		for _, h := range others {
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0, password_version = ''
+			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0, password_version = '', former_id = remote_id
 				WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, app, h.user)
 			if err != nil {
 				return nil, err

@@ -13,13 +13,13 @@ import (
 )
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, manager_id, waiting_on`
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, manager_id, waiting_on, former_id`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
 	var tried, anew, next, updated, halted int64
 	var unkept, waiting string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &s.Manager, &waiting)
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &s.Manager, &waiting, &s.FormerID)
 	if err != nil {
 		return err
 	}
@@ -132,18 +132,19 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		status   = CASE WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END,
 		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
-		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
+		tried    = CASE WHEN ? = 'clean' AND want <> 'active' OR ? = 1 THEN 0 ELSE tried END,
 		anew     = CASE WHEN ? IN ('clean', 'waiting') THEN 0 ELSE anew END,
 		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?, halted = ?,
-		password_version = CASE WHEN ? = '' THEN '' ELSE ? END, manager_id = ?, waiting_on = ?
+		password_version = CASE WHEN ? = '' THEN '' ELSE ? END, manager_id = ?, waiting_on = ?,
+		former_id = CASE WHEN remote_id <> '' AND remote_id <> ? THEN remote_id ELSE former_id END
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure),
 		parked, f.Gen, string(f.Status),
 		parked, f.Gen, ms(f.At), due(f.NextAt),
 		parked, f.Gen, f.Attempts,
-		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted), text(f.RemoteID), text(f.PasswordVersion), f.Manager, waiting,
+		string(f.Status), bit(f.Untried), string(f.Status),
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, bit(f.Halted), text(f.RemoteID), text(f.PasswordVersion), f.Manager, waiting, text(f.RemoteID),
 		app, string(f.Kind), f.ID)
 	return status, err
 }
@@ -190,8 +191,14 @@ func byUser(members []engine.RemoteMember) []engine.RemoteMember {
 // States implements engine.Store.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	where, args := conditions(map[string]string{
-		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
+		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.FormerID,
 	})
+	if q.RemoteID != "" {
+		where += ` AND remote_id <> ''` // which the index needs to hear
+	}
+	if q.FormerID != "" {
+		where += ` AND former_id <> ''`
+	}
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
 		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)

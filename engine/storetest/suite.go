@@ -51,6 +51,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"the version of a password belongs to an account":      testPasswords,
 		"a user is due when its manager gets an account":       testManagers,
 		"a user does not miss the account of its manager":      testManagerRace,
+		"the account that a user had before is known":          testFormer,
+		"a first sequence may leave no trace":                  testUntried,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
