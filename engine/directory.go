@@ -142,7 +142,7 @@ type UserState struct {
 	OnCreate *scim.Resource
 	// Manager is the user who is the manager, by the id in the directory. The engine fills in manager.value of the enterprise extension
 	// (RFC 7643 section 4.3) with the id of that user's account at the app. While there is none, the user is provisioned without and has the
-	// status StatusWaiting; see [Engine.Wait] and State.WaitingOn. A manager who has no account and is not wanted at the app is not
+	// status StatusWaiting; State.WaitingOn tells on whom. A manager who has no account and is not wanted at the app is not
 	// waited for: the account then has none. Defaults to what Resource says.
 	Manager string
 	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.

@@ -24,9 +24,7 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	in := r.groupInput(want)
-	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
-		return err
-	}
+	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
 	in.Members = func() ([]plan.Member, error) { return r.accounts(ctx) }
 	if in.Want == Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {

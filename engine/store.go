@@ -246,7 +246,7 @@ type MemberAnswer struct {
 // Store keeps the engine's state. Its methods are called from several goroutines and return when the change is durable.
 //
 // The lane methods are those of [lane.Leases]. Writes that take a lease are refused with ErrLeaseLost, and change nothing,
-// when the lane's epoch is not the lease's any more. Rows are always written in the order users, groups, members, lane, ids
+// when the lane's epoch is not the lease's any more. Rows are always written in the order halts, users, groups, members, lane, ids
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases

@@ -31,9 +31,7 @@ func (r *run) user(ctx context.Context) error {
 		return err
 	}
 	in := r.userInput(want)
-	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
-		return err
-	}
+	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
 	in.Former = func(account *scim.Resource) (string, error) { return r.former(ctx, account) }
 	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
 	if in.RemoteID != r.row.RemoteID {

@@ -110,7 +110,9 @@ func chapters() []chapter {
 		{"Users: whose account it is", []exchange{
 			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, answers: []string{one}},
 			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, answers: []string{one}},
-			{name: "links are halted", when: "the same, and Engine.Halt has halted link", user: func(in *plan.UserInput) { in.HaltedLinks = "link is halted for this app: an audit" }, answers: []string{one}},
+			{name: "links are halted", when: "the same, and Engine.Halt has halted link", user: func(in *plan.UserInput) {
+				in.HaltedLinks = func() (string, error) { return "link is halted for this app: an audit", nil }
+			}, answers: []string{one}},
 			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(plan.LinkAsk), answers: []string{one}},
 			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(plan.LinkNever), answers: []string{one}},
 			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(plan.LinkAuto), answers: []string{one, `200 ` + other, `200 ` + same}},
@@ -130,6 +132,7 @@ func chapters() []chapter {
 				in.Resource.Set("userName", "deleted-ann")
 				in.HoldName = func(name string) bool { return name == "deleted-ann" }
 			}, answers: []string{`200 ` + off}},
+			{name: "an account without an id", when: "the lookup finds an account that has none", user: fresh, answers: []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
 			{name: "several accounts", when: "the lookup finds several", user: fresh, answers: []string{two}},
 		}},
 		{"Users: update", []exchange{
@@ -198,6 +201,10 @@ func chapters() []chapter {
 			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Inactive }},
 			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "c") },
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group is gone", when: "the group is not there any more, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), plan.Fail
+			}, answers: []string{`404`}},
 			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
 				answers: []string{`404`, none, `201 {"id":"g2"}`}},
 			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`204`}},

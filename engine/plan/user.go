@@ -41,8 +41,8 @@ type UserInput struct {
 	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
 	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
-	// that RemoteID names, are not meant.
-	HaltedLinks string
+	// that RemoteID names, are not meant. Defaults to nothing.
+	HaltedLinks func() (why string, err error)
 
 	// Former returns another user that is known here and has or had an account, or whose externalId it carries, "" for nobody: the userName
 	// may be another person's by now, and OnRecycled says what is done then. Defaults to nobody.
@@ -87,6 +87,9 @@ func User(in UserInput) *Sequence {
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
+	}
+	if u.in.HaltedLinks == nil {
+		u.in.HaltedLinks = linksAllowed
 	}
 	if u.in.Former == nil {
 		u.in.Former = func(*scim.Resource) (string, error) { return "", nil }
@@ -277,10 +280,13 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case former != "":
 		return u.end(Held, fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
 	}
-	switch ours := u.ours(hit); {
-	case !ours && u.in.HaltedLinks != "":
-		u.out.Operation, u.out.Halted = OpLink, true
-		return u.end(Held, u.in.HaltedLinks)
+	ours := u.ours(hit)
+	if !ours {
+		if f := haltedLink(u.in.HaltedLinks, &u.out); f != nil {
+			return u.fail(f)
+		}
+	}
+	switch {
 	case !ours && u.in.OnExisting == LinkAsk:
 		return u.end(Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
 	case !ours && u.in.OnExisting == LinkNever:
