@@ -16,7 +16,7 @@ func (r *run) group(ctx context.Context) error {
 		r.directoryFailed(err)
 		return nil
 	}
-	if err := r.begin(ctx, want.Want, want.DisplayName); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, groupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if !r.target.PushGroups {

@@ -39,45 +39,34 @@ func (w *waits) String() string {
 	}
 }
 
-// report is the manager of a user as a sequence was given it.
-type report struct {
-	manager string // the user that is the manager, empty for none
-	remote  string // its id at the target, empty when there is none
-}
-
-// manage gives a user its manager, as far as that has an account at the target, and returns the desired state with it.
+// manage gives a user its manager, as far as that has an account at the target, and returns the desired state with it. That it is the
+// manager was stored by begin: when its account moves after it was looked at here, this user is made due.
 func (r *run) manage(ctx context.Context, want UserState) (UserState, error) {
-	r.report = report{manager: want.Manager}
 	if want.Want != Active || want.Manager == "" && r.row.Manager == "" {
 		return want, nil
 	}
+	remote := ""
 	if want.Manager != "" {
 		known, err := r.w.e.state(ctx, r.row.App, User, want.Manager)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return want, err
 		}
-		r.report.remote = known.RemoteID
+		remote = known.RemoteID
 	}
-	switch waits, err := r.awaited(ctx, want.Manager); {
-	case err != nil:
-		r.directoryFailed(fmt.Errorf("the manager %s: %w", want.Manager, err))
-		return want, nil
-	case waits:
-		r.waiting.on(want.Manager)
-		return want, nil // the account keeps what it has until the manager gets an id, which makes this user due
+	if want.Manager != "" && remote == "" && r.target.UpdateUsers {
+		// Whoever is not wanted at the app is not waited for.
+		switch u, err := r.w.e.o.Directory.User(ctx, r.row.App, want.Manager); {
+		case err != nil:
+			r.directoryFailed(fmt.Errorf("the manager %s: %w", want.Manager, err))
+			return want, nil
+		case u.Want == Active:
+			r.waiting.on(want.Manager)
+			return want, nil // the account keeps what it has until the manager gets an id
+		}
 	}
-	want.Resource = withManager(want.Resource, r.report.remote)
+	r.unled = want.Manager == ""
+	want.Resource = withManager(want.Resource, remote)
 	return want, nil
-}
-
-// awaited says whether a manager without an account is to get one. The directory is asked: whoever is not wanted at the app is not
-// waited for.
-func (r *run) awaited(ctx context.Context, manager string) (bool, error) {
-	if manager == "" || r.report.remote != "" || !r.target.UpdateUsers {
-		return false, nil
-	}
-	u, err := r.w.e.o.Directory.User(ctx, r.row.App, manager)
-	return u.Want == Active, err
 }
 
 // withManager returns a copy of the mapped attributes with the manager of the enterprise extension (RFC 7643 section 4.3), null for none.
@@ -103,12 +92,11 @@ func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	return out
 }
 
-// finishReport notes who the manager is from now on, once the target was told.
-func (r *run) finishReport(done bool) {
+// finishWaiting notes who is waited for, and whom the account may have as manager.
+func (r *run) finishWaiting(done bool) {
 	f := &r.finish
-	f.Manager = r.row.Manager
-	if done && r.row.Kind == User && r.row.Want == Active {
-		f.Manager, f.ManagerID = r.report.manager, r.report.remote
+	if !done || !r.unled {
+		f.Manager = r.row.Manager
 	}
 	if f.Status == StatusWaiting {
 		f.WaitingOn, f.Error = slices.Clone(r.waiting.named), r.waiting.String()

@@ -81,7 +81,7 @@ type State struct {
 	Unkept map[string]plan.Unkept
 	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
 	PasswordVersion string
-	// Manager is the UserState.Manager that the account was last given, as far as that had an account.
+	// Manager is the UserState.Manager that the account may have, as far as that has an account.
 	Manager string
 	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
 	WaitingOn []string
@@ -123,6 +123,8 @@ type Intent struct {
 	ID   string
 	Want Want
 	Name string // kept as RemoteName until Tried: the name an account may have been created under
+	// Manager is the user whose account is about to be written as manager, empty for none: from now on it makes this one due when it moves.
+	Manager string
 }
 
 // Finish is the end of one sequence, as it is stored.
@@ -148,10 +150,8 @@ type Finish struct {
 	Unkept     map[string]plan.Unkept // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
-	// Manager is the user that the account now has as manager (users only, empty for none), and ManagerID its id at the target as it was
-	// sent, empty when it had none.
-	Manager, ManagerID string
-	WaitingOn          []string // with StatusWaiting
+	Manager         string   // users only: the manager that the account may have, empty once it has none
+	WaitingOn       []string // with StatusWaiting
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.
@@ -265,11 +265,12 @@ type Store interface {
 	// those without (a deactivation must not wait behind a thousand creates), oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
-	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive is due in full.
+	// a crash for whom an account may have been created, and of whom one that gets an account at that moment is the manager: either that
+	// sequence finds this one, or this one reads the account. A group that becomes Active after it was Inactive is due in full.
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains, changes or loses its remote id makes those due that are to be active and whose manager
-	// it is; one whose f.Manager has another remote id than f.ManagerID by now is due again itself.
+	// it is.
 	// A user that gains or changes its remote id makes the groups due that wait for it; one that
 	// changes or loses it is no longer in any group of the target. An account belongs to one user of an app: one that
 	// is to be active takes it from those that are not to be (Want is neither Active nor Keep), is due again at once to see

@@ -16,7 +16,7 @@ func (r *run) user(ctx context.Context) error {
 		r.directoryFailed(err)
 		return nil
 	}
-	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, userIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if r.target.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {

@@ -135,7 +135,8 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if running[t] {
 			continue // its sequence has said itself what it works towards, maybe after the row was read
 		}
-		want, name, err := w.want(ctx, r)
+		intent, err := w.intent(ctx, r)
+		want := intent.Want
 		t.Urgent = err == nil && r.Kind == User && (want == Inactive || want == Absent)
 		tasks = append(tasks, t)
 		if err != nil {
@@ -145,8 +146,8 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if want == Active && !r.Tried {
 			w.first.Store(t, true)
 		}
-		if news(r, want) {
-			intents = append(intents, Intent{Kind: r.Kind, ID: r.ID, Want: want, Name: name})
+		if news(r, intent) {
+			intents = append(intents, intent)
 		}
 	}
 	if len(intents) > 0 {
@@ -161,7 +162,9 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 }
 
 // news says whether Begin has anything to store.
-func news(r State, want Want) bool { return r.Want != want || want == Active && !r.Tried }
+func news(r State, i Intent) bool {
+	return r.Want != i.Want || i.Want == Active && !r.Tried || i.Manager != "" && i.Manager != r.Manager
+}
 
 func urgency(w Want) int {
 	if w == Inactive || w == Absent {
@@ -170,13 +173,25 @@ func urgency(w Want) int {
 	return 1
 }
 
-func (w *work) want(ctx context.Context, r State) (Want, string, error) {
+func (w *work) intent(ctx context.Context, r State) (Intent, error) {
 	if r.Kind == User {
 		u, err := w.e.o.Directory.User(ctx, w.app(), r.ID)
-		return u.Want, u.UserName, err
+		return userIntent(r.ID, u), err
 	}
 	g, err := w.e.o.Directory.Group(ctx, w.app(), r.ID)
-	return g.Want, g.DisplayName, err
+	return groupIntent(r.ID, g), err
+}
+
+func userIntent(id string, u UserState) Intent {
+	i := Intent{Kind: User, ID: id, Want: u.Want, Name: u.UserName}
+	if u.Want == Active {
+		i.Manager = u.Manager
+	}
+	return i
+}
+
+func groupIntent(id string, g GroupState) Intent {
+	return Intent{Kind: Group, ID: id, Want: g.Want, Name: g.DisplayName}
 }
 
 // Do implements lane.Work.
@@ -207,8 +222,8 @@ type run struct {
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
-	waiting waits  // users that are not provisioned yet
-	report  report // users: their manager
+	waiting waits // users that are not provisioned yet
+	unled   bool  // a user is to have no manager any more
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -263,19 +278,19 @@ func (r *run) keep(o plan.Outcome) plan.Outcome {
 }
 
 // begin stores what is worked towards, if the directory changed its mind since Due.
-func (r *run) begin(ctx context.Context, want Want, name string) error {
-	switch {
+func (r *run) begin(ctx context.Context, intent Intent) error {
+	switch want := intent.Want; {
 	case want == Active, want == Inactive, want == Absent:
 	case want == Keep && r.row.Kind == User:
 	default:
 		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
 		return nil
 	}
-	if !news(r.row, want) {
+	if !news(r.row, intent) {
 		return nil
 	}
-	r.first = r.first || want == Active && !r.row.Tried
-	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}}); err != nil {
+	r.first = r.first || intent.Want == Active && !r.row.Tried
+	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{intent}); err != nil {
 		return err
 	}
 	fresh, err := r.w.e.state(ctx, r.row.App, r.row.Kind, r.row.ID)
@@ -369,7 +384,7 @@ func (r *run) conclude(interrupted bool) {
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(r.w.e.backoff.Delay(failures))
 	}
 	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !slices.ContainsFunc(r.steps, func(s Step) bool { return s.Method == http.MethodPost })
-	r.finishReport(o.Class == plan.Done && !interrupted)
+	r.finishWaiting(o.Class == plan.Done && !interrupted)
 }
 
 func (r *run) signal() lane.Signal {

@@ -25,34 +25,36 @@ type holder struct {
 	keeps        bool // is to be active, or to stay as it is
 }
 
+// lockAccounts lets one transaction at a time change who has an account of an app, or is the manager of somebody: two users that take
+// the same account at once do not see each other, nor does one that gets an account see whose manager it is just becoming.
+func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
+	return tx.Lock(ctx, "engine.accounts."+app)
+}
+
 // moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f. Whoever has
-// one of those users as manager is made due, and so is the user itself when its manager has another account than it was given.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) (moves []move, err error) {
-	var before, manager string
-	err = tx.QueryRow(ctx, `SELECT remote_id, manager_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-		app, string(f.Kind), f.ID).Scan(&before, &manager)
+// one of those users as manager is made due.
+func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
+	var before string
+	err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+		app, string(f.Kind), f.ID).Scan(&before)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.ErrNotFound
 	}
-	changed, managed := before != text(f.RemoteID), f.Manager != "" && f.Manager != manager
-	if err != nil || f.Kind == engine.Group || !changed && !managed {
+	if err != nil || f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, err
 	}
-	// Two users that take the same account at once do not see each other, nor does one that gets an id see whose manager it has just
-	// become: one at a time for each app.
-	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil {
+	if err := lockAccounts(ctx, tx, app); err != nil {
 		return nil, err
 	}
-	var reports []reporter
-	if changed {
-		if reports, err = lockReports(ctx, tx, app, *f); err != nil {
-			return nil, err
-		}
-		if moves, err = settle(ctx, tx, app, f, before); err != nil {
-			return nil, err
-		}
+	reports, err := lockReports(ctx, tx, app, *f)
+	if err != nil {
+		return nil, err
 	}
-	return moves, remanage(ctx, tx, app, *f, managed, reports, moves)
+	moves, err := settle(ctx, tx, app, f, before)
+	if err != nil {
+		return nil, err
+	}
+	return moves, moveReports(ctx, tx, app, reports, moves, f.At)
 }
 
 // settle leaves an account to one of the users that have it.

@@ -3,9 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -55,31 +55,14 @@ func arguments(app string, ids []string) []any {
 	return args
 }
 
-// remanage makes those due whose manager has another account now: the reports of whoever moved, and the user itself when it has a new
-// manager (managed) that moved since the sequence looked.
-func remanage(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish, managed bool, reports []reporter, moves []move) error {
-	if managed {
-		current := text(f.RemoteID)
-		if f.Manager != f.ID {
-			err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, app, f.Manager).Scan(&current)
-			if errors.Is(err, sql.ErrNoRows) {
-				current, err = "", nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if current != text(f.ManagerID) {
-			if err := again(ctx, tx, app, f.ID, f.At); err != nil {
-				return err
-			}
-		}
-	}
+// moveReports makes those due whose manager has another account now.
+func moveReports(ctx context.Context, tx *sqldb.Tx, app string, reports []reporter, moves []move, now time.Time) error {
 	for _, r := range reports {
-		if slices.ContainsFunc(moves, func(m move) bool { return m.user == r.manager }) {
-			if err := again(ctx, tx, app, r.user, f.At); err != nil {
-				return err
-			}
+		if !slices.ContainsFunc(moves, func(m move) bool { return m.user == r.manager }) {
+			continue
+		}
+		if err := again(ctx, tx, app, r.user, now); err != nil {
+			return err
 		}
 	}
 	return nil

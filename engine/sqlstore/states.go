@@ -63,6 +63,11 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
 	return s.under(ctx, l, "begin", func(tx *sqldb.Tx) error {
+		if slices.ContainsFunc(intents, func(i engine.Intent) bool { return i.Manager != "" }) {
+			if err := lockAccounts(ctx, tx, l.App); err != nil {
+				return err
+			}
+		}
 		for _, i := range intents {
 			active := bit(i.Want == engine.Active)
 			_, err := tx.Exec(ctx, `UPDATE sync_state SET
@@ -70,8 +75,9 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
 				remote_name = CASE WHEN remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
+				manager_id = CASE WHEN ? <> '' THEN ? ELSE manager_id END,
 				want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-				active, active, active, text(i.Name), text(i.Name), string(i.Want), l.App, string(i.Kind), i.ID)
+				active, active, active, text(i.Name), text(i.Name), i.Manager, i.Manager, string(i.Want), l.App, string(i.Kind), i.ID)
 			if err != nil {
 				return err
 			}
