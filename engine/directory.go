@@ -118,6 +118,8 @@ type Target struct {
 	UserNameAttribute string        // compared in the lookup. Defaults to userName
 	OnMissing         Missing       // Defaults to Recreate
 	OnExisting        Existing      // Defaults to LinkAuto
+	OnRecycled        Existing      // for an account that a lookup finds and that is or was another user's. Defaults to LinkAsk
+	HoldNames         string        // regular expression (RE2): no account is renamed to such a userName. Defaults to DefaultHoldNames; "-" for none
 	Concurrency       int           // requests at once; 1 also means one principal after another. Defaults to 4
 	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
 	MemberBatch       int           // members in one request. Defaults to 100
@@ -138,6 +140,11 @@ type UserState struct {
 	// target: they are neither compared nor cleared. What Resource says, be it null, counts more. It is made like Resource, and
 	// mapping.Result.OnCreate fits. May be nil.
 	OnCreate *scim.Resource
+	// Manager is the user who is the manager, by the id in the directory. The engine fills in manager.value of the enterprise extension
+	// (RFC 7643 section 4.3) with the id of that user's account at the app. While there is none, the user is provisioned without and has the
+	// status StatusWaiting; State.WaitingOn tells on whom. A manager who has no account and is not wanted at the app is not
+	// waited for: the account then has none. Defaults to what Resource says.
+	Manager string
 	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.
 	RemoteID string
 	// Password is sent when the user is created. Defaults to a random placeholder.

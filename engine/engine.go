@@ -288,6 +288,9 @@ func (e *Engine) pace(app string) *lane.Pace {
 func (e *Engine) client(t Target) (*connect.Client, error) {
 	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
 	limit := e.o.Lease * 3 / 10
+	if _, err := heldNames(t.HoldNames); err != nil {
+		return nil, err
+	}
 	return connect.New(connect.Config{
 		BaseURL: t.BaseURL, Auth: t.Auth, TLS: t.TLS, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
 		UserAgent: e.o.UserAgent, Network: e.network, Now: e.o.Now,

@@ -527,6 +527,8 @@ func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T
 func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, engine.Options{RetryInitial: 200 * time.Millisecond, RetryMax: 200 * time.Millisecond})
+		w.target.OnRecycled = engine.LinkAuto
+		w.dir.SetTarget(app, w.target)
 		w.set("old", user("old", "ada"))
 		w.wait()
 		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 500})

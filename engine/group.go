@@ -17,7 +17,7 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	r.desired = want
-	if err := r.begin(ctx, want.Want, want.DisplayName); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, groupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if !r.target.PushGroups {
@@ -25,9 +25,7 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	in := r.groupInput(want)
-	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
-		return err
-	}
+	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
 	in.Members = func() ([]plan.Member, error) { return r.accounts(ctx) }
 	if in.Want == Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
@@ -82,7 +80,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 			case !m.Want:
 				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
-				r.waiting = true // the user's sequence makes the group due when it has an id
+				r.waiting.on(m.User) // the user's sequence makes the group due when it has an id
 			case whole:
 			default:
 				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/engine"
@@ -13,8 +14,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// TestWhateverHappensTheTargetConverges drives the engine with random assignments, changes, unassignments, group changes and
-// faults, and then compares the target with the directory.
+// TestWhateverHappensTheTargetConverges drives the engine with random assignments, changes, unassignments, group changes,
+// halts and faults, and then compares the target with the directory.
 func TestWhateverHappensTheTargetConverges(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
@@ -31,7 +32,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{Sweep: 2 * time.Millisecond})
 	defer w.stop(w.engine)
 	w.target.Style = style
-	w.target.MemberBatch = 2
+	w.target.MemberBatch, w.target.SyncPasswords = 2, true
 	w.dir.SetTarget(app, w.target)
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 
@@ -51,9 +52,11 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	for range modelSteps {
 		id := rapid.SampledFrom(userIDs).Draw(rt, "user")
 		g := rapid.SampledFrom(groupIDs).Draw(rt, "group")
-		switch rapid.IntRange(0, 6).Draw(rt, "step") {
+		switch rapid.IntRange(0, 7).Draw(rt, "step") {
 		case 0, 1: // assign or change
 			u := user(id, fmt.Sprintf("%s%d", id, rapid.IntRange(0, 3).Draw(rt, "name")))
+			u.Password, u.PasswordVersion = "secret", fmt.Sprint(rapid.IntRange(0, 2).Draw(rt, "password"))
+			u.Manager = rapid.SampledFrom(append(userIDs, "")).Draw(rt, "manager")
 			want[id] = u
 			w.set(id, u)
 		case 2: // unassign
@@ -77,9 +80,25 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 			w.fake.Inject(rapid.SampledFrom(faults).Draw(rt, "fault"))
 		case 6:
 			w.wait()
+		case 7: // halt or resume
+			op := rapid.SampledFrom(engine.HaltOperations()).Draw(rt, "operation")
+			if rapid.Bool().Draw(rt, "halt") {
+				require.NoError(t, w.engine.Halt(t.Context(), app, "a test", op))
+			} else {
+				require.NoError(t, w.engine.Resume(t.Context(), app, op))
+			}
 		}
 	}
 	w.wait()
+	require.NoError(t, w.engine.Resume(t.Context(), app))
+	w.wait()
+	held, err := w.engine.States(t.Context(), engine.StateQuery{App: app, Status: engine.StatusHeld})
+	require.NoError(t, err)
+	for _, s := range held {
+		if s.Halted {
+			rt.Fatalf("%s %s is left behind by a halt: %+v", s.Kind, s.ID, s)
+		}
+	}
 	w.fake.Heal()
 	// What was refused for good, or went wrong without a sign, comes right when everything is looked at again.
 	var all []engine.Mark
@@ -118,6 +137,18 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		}
 		if u.Want == engine.Active && got.Text("userName") != u.UserName {
 			rt.Fatalf("%s is called %s, want %s", id, got.Text("userName"), u.UserName)
+		}
+	}
+	for id, u := range want {
+		if u.Want != engine.Active {
+			continue
+		}
+		if got := w.state(engine.User, id).PasswordVersion; got != u.PasswordVersion {
+			rt.Fatalf("%s has the password %s, want %s", id, got, u.PasswordVersion)
+		}
+		got := remote[id][0].Complex(scim.EnterpriseUserSchema).Complex("manager").Text("value")
+		if account := idOf[u.Manager]; got != account && (u.Manager == "" || want[u.Manager].Want == engine.Active) {
+			rt.Fatalf("the manager of %s is %q, want %s, which is %q: %+v", id, got, u.Manager, account, w.state(engine.User, id))
 		}
 	}
 	if len(w.fake.Groups()) != len(groups) {

@@ -16,7 +16,7 @@ type Result struct {
 	Status    Status // as stored: StatusDirty when a mark came meanwhile, so that another result follows
 	RemoteID  string // id at the target, empty when not known
 	HTTP      int    // status that decided, 0 for none
-	Error     string // empty unless something is wrong
+	Error     string // empty unless something is wrong, or users are waited for
 	Steps     []Step // what was sent, in order
 	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
 	Unkept map[string]plan.Unkept

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,7 +162,7 @@ func begun(s State, i Intent) State {
 		s.RemoteName = i.Name
 	}
 	s.Tried = s.Tried || i.Want == Active
-	s.Want = i.Want
+	s.Want, s.Manager = i.Want, cmp.Or(i.Manager, s.Manager)
 	return s
 }
 
@@ -223,7 +224,7 @@ func (r *run) rehearseMembers(ctx context.Context, in *plan.GroupInput) error {
 		case !m.Want:
 			in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
 		case m.RemoteID == "":
-			r.waiting = true
+			r.waiting.on(m.User)
 		default:
 			in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 		}

@@ -48,7 +48,7 @@ const (
 	StatusDirty    Status = "dirty"    // a change waits to be provisioned
 	StatusClean    Status = "clean"    // the target has the desired state
 	StatusSkipped  Status = "skipped"  // the target's options exclude what would be needed
-	StatusWaiting  Status = "waiting"  // a group is up to date but for members that are not provisioned yet
+	StatusWaiting  Status = "waiting"  // up to date but for users that are not provisioned yet: members of a group, the manager of a user
 	StatusRetrying Status = "retrying" // failed; is tried again at NextAt
 	StatusFailed   Status = "failed"   // refused by the target; waits for the next Mark
 	StatusHeld     Status = "held"     // needs a decision; waits for the next Mark
@@ -74,16 +74,21 @@ type State struct {
 
 	RemoteID   string // id at the target, empty when not known
 	RemoteName string // userName or displayName at the target, as last seen
+	FormerID   string // id at the target before RemoteID, empty when there was none
 	Origin     plan.Origin
 
 	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
 	Unkept map[string]plan.Unkept
 	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
 	PasswordVersion string
+	// Manager is the UserState.Manager that the account may have, as far as that has an account.
+	Manager string
+	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
+	WaitingOn []string
 
 	LastOperation plan.Operation
 	LastStatus    int    // HTTP status that decided, 0 for none
-	LastError     string // empty after a success
+	LastError     string // empty after a success; of StatusWaiting the users that are waited for
 	UpdatedAt     time.Time
 	DirtySince    time.Time // the first Mark whose change has not arrived; zero when nothing waits
 }
@@ -123,6 +128,8 @@ type Intent struct {
 	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
 	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
 	Creating bool
+	// Manager is the user whose account is about to be written as manager, empty for none: from now on it makes this one due when it moves.
+	Manager string
 }
 
 // Finish is the end of one sequence, as it is stored.
@@ -139,6 +146,8 @@ type Finish struct {
 	Error     string
 	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
 	Halted bool
+	// Untried takes back what Begin noted for the first time, State.Tried: no account was asked for.
+	Untried bool
 
 	RemoteID   string
 	RemoteName string
@@ -146,6 +155,8 @@ type Finish struct {
 	Unkept     map[string]plan.Unkept // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
+	Manager         string   // users only: the manager that the account may have, empty once it has none
+	WaitingOn       []string // with StatusWaiting
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
 	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure
@@ -199,6 +210,8 @@ type StateQuery struct {
 	Status Status
 	// RemoteID selects those that have this id at the target.
 	RemoteID string
+	// FormerID selects those that had this id at the target before the one that they have now, if any.
+	FormerID string
 	After    *State // the last one of the page before; the order is by app, kind, id
 	Limit    int    // Defaults to 100
 }
@@ -241,7 +254,7 @@ type MemberAnswer struct {
 // Store keeps the engine's state. Its methods are called from several goroutines and return when the change is durable.
 //
 // The lane methods are those of [lane.Leases]. Writes that take a lease are refused with ErrLeaseLost, and change nothing,
-// when the lane's epoch is not the lease's any more. Rows are always written in the order users, groups, members, lane, ids
+// when the lane's epoch is not the lease's any more. Rows are always written in the order halts, users, groups, members, lane, ids
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
 	lane.Leases
@@ -270,10 +283,13 @@ type Store interface {
 	// those without (a deactivation must not wait behind a thousand creates), oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
-	// a crash for whom an account may have been created. A group that becomes Active after it was Inactive or Absent is due in full.
+	// a crash for whom an account may have been created, and of whom one that gets an account at that moment is the manager: either that
+	// sequence finds this one, or this one reads the account. A group that becomes Active after it was Inactive or Absent is due in full.
 	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
-	// unless f.NextAt says later. A user that gains or changes its remote id makes the groups due that wait for it; one that
+	// unless f.NextAt says later. A user that gains, changes or loses its remote id makes those due that are to be active and whose manager
+	// it is.
+	// A user that gains or changes its remote id makes the groups due that wait for it; one that
 	// changes or loses it is no longer in any group of the target. An account belongs to one user of an app: one that
 	// is to be active takes it from those that are not to be (Want is neither Active nor Keep), is due again at once to see
 	// that theirs was not the last word, and the groups they were in are due in full; from others it does not, and f.Taken is

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
 )
 
 func (r *run) user(ctx context.Context) error {
@@ -16,7 +17,7 @@ func (r *run) user(ctx context.Context) error {
 		return nil
 	}
 	r.desired = want
-	if err := r.begin(ctx, want.Want, want.UserName); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, userIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if r.target.DeactivateUsers && (want.Want == Inactive || want.Want == Absent) {
@@ -27,10 +28,12 @@ func (r *run) user(ctx context.Context) error {
 	if want.Password == "" {
 		want.Password, want.PasswordVersion = placeholder(), ""
 	}
-	in := r.userInput(want)
-	if in.HaltedLinks, err = r.haltedLinks(ctx); err != nil {
+	if want, err = r.manage(ctx, want); err != nil || r.outcome.Class != "" {
 		return err
 	}
+	in := r.userInput(want)
+	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
+	in.Former = func(account *scim.Resource) (string, error) { return r.former(ctx, account) }
 	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
@@ -62,6 +65,7 @@ func (r *run) userInput(want UserState) plan.UserInput {
 		Style: r.known.style(t.Style, r.w.e.o.Now()), Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
+		OnRecycled: t.OnRecycled, HoldName: r.holdsName,
 	}
 	if r.row.Anew {
 		in.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since

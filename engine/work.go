@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -64,6 +66,7 @@ type work struct {
 type connection struct {
 	target Target
 	client *connect.Client
+	names  *regexp.Regexp      // that no account is renamed to without somebody having a look; nil for none
 	broken error               // why there is no client
 	slots  *semaphore.Weighted // of the requests that are on their way
 }
@@ -113,7 +116,9 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	}
 	if have := w.connection.Load(); have == nil || have.target != t {
 		c := &connection{target: t, slots: semaphore.NewWeighted(int64(w.e.requests(t)))}
-		c.client, c.broken = w.e.client(t)
+		if c.client, c.broken = w.e.client(t); c.broken == nil {
+			c.names, c.broken = heldNames(t.HoldNames)
+		}
 		w.connection.Store(c)
 	}
 	if err := w.recall(ctx, w.connection.Load()); err != nil {
@@ -146,7 +151,8 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if running[t] {
 			continue // its sequence has said itself what it works towards, maybe after the row was read
 		}
-		want, name, err := w.want(ctx, r)
+		intent, err := w.intent(ctx, r)
+		want := intent.Want
 		t.Urgent = err == nil && r.Kind == User && (want == Inactive || want == Absent)
 		tasks = append(tasks, t)
 		if err != nil {
@@ -156,8 +162,8 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if want == Active && !r.Tried {
 			w.first.Store(t, true)
 		}
-		if news(r, want) {
-			intents = append(intents, Intent{Kind: r.Kind, ID: r.ID, Want: want, Name: name})
+		if news(r, intent) {
+			intents = append(intents, intent)
 		}
 	}
 	if len(intents) > 0 {
@@ -172,7 +178,9 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 }
 
 // news says whether Begin has anything to store.
-func news(r State, want Want) bool { return r.Want != want || want == Active && !r.Tried }
+func news(r State, i Intent) bool {
+	return r.Want != i.Want || i.Want == Active && !r.Tried || i.Manager != "" && i.Manager != r.Manager
+}
 
 func urgency(w Want) int {
 	if w == Inactive || w == Absent {
@@ -181,13 +189,25 @@ func urgency(w Want) int {
 	return 1
 }
 
-func (w *work) want(ctx context.Context, r State) (Want, string, error) {
+func (w *work) intent(ctx context.Context, r State) (Intent, error) {
 	if r.Kind == User {
 		u, err := w.e.o.Directory.User(ctx, w.app(), r.ID)
-		return u.Want, u.UserName, err
+		return userIntent(r.ID, u), err
 	}
 	g, err := w.e.o.Directory.Group(ctx, w.app(), r.ID)
-	return g.Want, g.DisplayName, err
+	return groupIntent(r.ID, g), err
+}
+
+func userIntent(id string, u UserState) Intent {
+	i := Intent{Kind: User, ID: id, Want: u.Want, Name: u.UserName}
+	if u.Want == Active {
+		i.Manager = u.Manager
+	}
+	return i
+}
+
+func groupIntent(id string, g GroupState) Intent {
+	return Intent{Kind: Group, ID: id, Want: g.Want, Name: g.DisplayName}
 }
 
 // Do implements lane.Work.
@@ -215,11 +235,12 @@ type run struct {
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
-	waiting bool // a group lacks members that are not provisioned yet
-	noted   int  // how many requests of a push may be sent before its progress is stored
-	desired any  // UserState or GroupState, as the directory said
-	dry     *dry // nil unless nothing is to be sent or stored
-	late    bool // the lease had ended when the answer to a change came
+	noted   int   // how many requests of a push may be sent before its progress is stored
+	desired any   // UserState or GroupState, as the directory said
+	dry     *dry  // nil unless nothing is to be sent or stored
+	late    bool  // the lease had ended when the answer to a change came
+	waiting waits // users that are not provisioned yet
+	unled   bool  // a user is to have no manager any more
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -274,20 +295,19 @@ func (r *run) keep(o plan.Outcome) plan.Outcome {
 }
 
 // begin stores what is worked towards, if the directory changed its mind since Due.
-func (r *run) begin(ctx context.Context, want Want, name string) error {
-	switch {
+func (r *run) begin(ctx context.Context, intent Intent) error {
+	switch want := intent.Want; {
 	case want == Active, want == Inactive, want == Absent:
 	case want == Keep && r.row.Kind == User:
 	default:
 		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
 		return nil
 	}
-	r.name = name
-	if !news(r.row, want) {
+	r.name = intent.Name
+	if !news(r.row, intent) {
 		return nil
 	}
-	r.first = r.first || want == Active && !r.row.Tried
-	intent := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: want, Name: name}
+	r.first = r.first || intent.Want == Active && !r.row.Tried
 	if r.dry != nil {
 		r.row = begun(r.row, intent)
 		return nil
@@ -397,7 +417,7 @@ func (r *run) conclude(interrupted bool) {
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now
 		f.Error = r.row.LastError
-	case o.Class == plan.Done && r.waiting:
+	case o.Class == plan.Done && r.waiting.all > 0:
 		f.Status = StatusWaiting
 	case o.Class == plan.Done:
 		f.Status = StatusClean
@@ -417,6 +437,8 @@ func (r *run) conclude(interrupted bool) {
 	default:
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(r.w.e.backoff.Delay(failures))
 	}
+	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !slices.ContainsFunc(r.steps, func(s Step) bool { return s.Method == http.MethodPost })
+	r.finishWaiting(o.Class == plan.Done && !interrupted)
 }
 
 func (r *run) signal() lane.Signal {

@@ -97,6 +97,16 @@ func (t *Target) Add(endpoint string, r *scim.Resource) string {
 	return t.add(t.kinds[endpoint], r.Clone()).ID()
 }
 
+// Replace writes a resource that exists behind the engine's back.
+func (t *Target) Replace(endpoint string, r *scim.Resource) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.kinds[endpoint]
+	k.keep()
+	k.all[r.ID()] = r.Clone()
+	k.rev[r.ID()]++
+}
+
 // Remove deletes a resource behind the engine's back.
 func (t *Target) Remove(endpoint, id string) {
 	t.mu.Lock()

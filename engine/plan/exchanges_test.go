@@ -65,6 +65,24 @@ func chapters() []chapter {
 		known(in)
 		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
 	}
+	recycled := func(policy plan.Existing) func(*plan.UserInput) {
+		return func(in *plan.UserInput) {
+			in.OnRecycled, in.Former = policy, func(*scim.Resource) (string, error) { return "u-2", nil }
+		}
+	}
+	manager := func(id string) func(*plan.UserInput) {
+		return func(in *plan.UserInput) {
+			known(in)
+			value := scim.NewObject(scim.Member{Name: "manager"})
+			if id != "" {
+				in.Resource.AddSchema(enterprise)
+				value.Set("manager", scim.NewObject(scim.Member{Name: "value", Value: id}))
+			}
+			in.Resource.Set(enterprise, value)
+		}
+	}
+	led := strings.Replace(strings.Replace(same, `"],"id"`, `","`+enterprise+`"],"id"`, 1), `"active"`,
+		`"`+enterprise+`":{"department":"D","manager":{"value":"r9","$ref":"../Users/r9","displayName":"Bob"}},"active"`, 1)
 	pushed := func(in *plan.GroupInput) { in.RemoteID, in.RemoteName, in.Origin = "g1", "Tea", plan.Created }
 	const (
 		found   = `200 {"totalResults":1,"startIndex":1,"itemsPerPage":1,"Resources":[` + same + `]}`
@@ -89,6 +107,34 @@ func chapters() []chapter {
 			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh, answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
 			{name: "link without rights to update", when: "the same, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
 		}},
+		{"Users: whose account it is", []exchange{
+			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, answers: []string{one}},
+			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, answers: []string{one}},
+			{name: "links are halted", when: "the same, and Engine.Halt has halted link", user: func(in *plan.UserInput) {
+				in.HaltedLinks = func() (string, error) { return "link is halted for this app: an audit", nil }
+			}, answers: []string{one}},
+			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(plan.LinkAsk), answers: []string{one}},
+			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(plan.LinkNever), answers: []string{one}},
+			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(plan.LinkAuto), answers: []string{one, `200 ` + other, `200 ` + same}},
+			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId", user: recycled(plan.LinkAsk), answers: []string{found, `200 ` + same}},
+			{name: "a recycled name is not deactivated", when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
+				recycled("")(in)
+				in.Want, in.Known = plan.Absent, true
+			}, answers: []string{one}},
+			{name: "an account that may be ours is not deactivated", when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
+				in.Want, in.Known, in.OnExisting = plan.Absent, true, plan.LinkAsk
+			}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
+			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier", user: func(in *plan.UserInput) {
+				in.Want, in.Known, in.OnExisting = plan.Absent, true, plan.LinkAsk
+			}, answers: []string{one}},
+			{name: "a rename to a tombstone", when: "the new name matches Target.HoldNames", user: func(in *plan.UserInput) {
+				known(in)
+				in.Resource.Set("userName", "deleted-ann")
+				in.HoldName = func(name string) bool { return name == "deleted-ann" }
+			}, answers: []string{`200 ` + off}},
+			{name: "an account without an id", when: "the lookup finds an account that has none", user: fresh, answers: []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
+			{name: "several accounts", when: "the lookup finds several", user: fresh, answers: []string{two}},
+		}},
 		{"Users: update", []exchange{
 			{name: "update", when: "a mapped attribute changed", user: known, answers: []string{`200 etag=W/"7" ` + other, `200 ` + same}},
 			{name: "update, nothing changed", when: "the account has all of it already", user: known, answers: []string{`200 ` + same}},
@@ -97,6 +143,14 @@ func chapters() []chapter {
 			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known, answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
 			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, answers: []string{`404`}},
 			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
+		}},
+		{"Users: manager", []exchange{
+			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without", user: fresh, answers: []string{none, created}},
+			{name: "manager", when: "the manager got an account", user: manager("r9"), answers: []string{`200 ` + same, `200 ` + led}},
+			{name: "manager, another one", when: "the manager is another one, or has another account", user: manager("r8"), answers: []string{`200 ` + led, `200 ` + strings.Replace(led, "r9", "r8", 1)}},
+			{name: "manager, nothing changed", when: "the account has it already", user: manager("r9"), answers: []string{`200 ` + led}},
+			{name: "manager, none any more", when: "there was one, or who is is not wanted at the app", user: manager(""), answers: []string{`200 ` + led, `200 ` + same}},
+			{name: "manager, none as before", when: "the same, and the account has none", user: manager(""), answers: []string{`200 ` + same}},
 		}},
 		{"Users: deactivate and reactivate", []exchange{
 			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
@@ -147,6 +201,10 @@ func chapters() []chapter {
 			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Inactive }},
 			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "c") },
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group is gone", when: "the group is not there any more, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), plan.Fail
+			}, answers: []string{`404`}},
 			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
 				answers: []string{`404`, none, `201 {"id":"g2"}`}},
 			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`204`}},

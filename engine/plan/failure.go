@@ -118,6 +118,21 @@ func honest(r Response) Response {
 	return r
 }
 
+func linksAllowed() (string, error) { return "", nil }
+
+// haltedLink ends a sequence that must not link what a lookup found.
+func haltedLink(halted func() (string, error), out *Outcome) *failure {
+	why, err := halted()
+	switch {
+	case err != nil:
+		return transient(Response{}, "whether links are halted cannot be told: "+err.Error())
+	case why == "":
+		return nil
+	}
+	out.Operation, out.Halted = OpLink, true
+	return &failure{class: Held, message: why}
+}
+
 // maxRounds bounds how often one sequence goes back to its beginning (a resource that vanishes or changes meanwhile).
 const maxRounds = 3
 

@@ -25,8 +25,8 @@ type GroupInput struct {
 	Traits       Traits // what is known about the target
 
 	// HaltedLinks says why no group that exists may be linked at the moment; empty when it may. A group that we created, and the one that
-	// RemoteID names, are not meant.
-	HaltedLinks string
+	// RemoteID names, are not meant. Defaults to nothing.
+	HaltedLinks func() (why string, err error)
 
 	// Full says that the target's member list is to be replaced by Members. It is implied by everything but deltas to a
 	// group with a known id.
@@ -57,6 +57,9 @@ type GroupInput struct {
 // After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known. So it
 // does after a crash: Step.Push tells what is to be kept before a request is sent.
 func Group(in GroupInput) *Sequence {
+	if in.HaltedLinks == nil {
+		in.HaltedLinks = linksAllowed
+	}
 	if in.Batch <= 0 {
 		in.Batch = DefaultBatch
 	}
@@ -235,9 +238,10 @@ func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 
 // adopt links a found group. What it contains is replaced: the source is the truth about a pushed group.
 func (g *group) adopt(hit *scim.Resource) Step {
-	if g.in.HaltedLinks != "" && g.in.Origin != Unconfirmed {
-		g.out.Operation, g.out.Halted = OpLink, true
-		return g.end(Held, g.in.HaltedLinks)
+	if g.in.Origin != Unconfirmed {
+		if f := haltedLink(g.in.HaltedLinks, &g.out); f != nil {
+			return g.fail(f)
+		}
 	}
 	g.out.RemoteID, g.out.Name, g.out.Operation = hit.ID(), hit.Text("displayName"), OpLink
 	g.out.Origin = Linked

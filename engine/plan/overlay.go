@@ -95,7 +95,14 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 			return out
 		}
 	case *scim.Object:
-		if inner, ok := have.(*scim.Object); ok {
+		inner, ok := have.(*scim.Object)
+		value, refers := want.Get("value")
+		switch {
+		case !ok && void(want):
+			return out
+		case ok && refers && !says(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
+			return append(out, assignment{chain, want}) // it is another one, and what is told about the one before must not stay
+		case ok:
 			for sub, v := range want.All() {
 				out = differing(out, inner, append(chain[:len(chain):len(chain)], sub), v)
 			}
@@ -121,6 +128,17 @@ func complete(o, more *scim.Object) {
 			complete(inner, extra)
 		}
 	}
+}
+
+// void says whether an object says nothing: none of its attributes has a value.
+func void(o *scim.Object) bool {
+	for _, v := range o.All() {
+		if inner, ok := v.(*scim.Object); ok && void(inner) || unassigned(v) {
+			continue
+		}
+		return false
+	}
+	return true
 }
 
 // unassigned says whether a value is the same as none (RFC 7643 section 2.5).

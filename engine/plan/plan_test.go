@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,7 +79,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 		}
 		r := step.Request
 		fmt.Fprintf(&b, "%s %s\n", r.Method, r.Path)
-		require.Equal(t, r.Method == "GET", r.Op == "", "every write says what it changes")
+		require.Equal(t, r.Method == http.MethodGet, r.Op == "", "every write says what it changes")
 		if r.IfMatch != "" {
 			fmt.Fprintf(&b, "If-Match: %s\n", r.IfMatch)
 		}
@@ -304,6 +305,14 @@ func TestUser(t *testing.T) {
 		{"password with an update without effect", wizard(password), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
 		{"password of an account that is gone", password, []string{`404`, none, none, `201 {"id":"r2"}`}},
 		{"password with an empty answer for the first time", wary(password), []string{`200 ` + same, `204`}},
+		{"create with a manager to be cleared", func(in *plan.UserInput) {
+			in.Resource.Set(enterprise, scim.NewObject(scim.Member{Name: "manager"}))
+		}, []string{none, `201 {"id":"r1"}`}},
+		{"manager where there is no PUT", func(in *plan.UserInput) {
+			with(known, plan.NoPut)(in)
+			in.Resource.AddSchema(enterprise)
+			in.Resource.Set(enterprise, scim.NewObject(scim.Member{Name: "manager", Value: scim.NewObject(scim.Member{Name: "value", Value: "r9"})}))
+		}, []string{`200 ` + same, `204`}},
 		{"lookup without filters", fresh, []string{`400 {"scimType":"invalidFilter"}`, `200 {"totalResults":3,"Resources":[{"id":"r1","userName":"bob"},{"id":"r2"}]}`,
 			`200 {"totalResults":3,"Resources":[{"id":"r3","userName":"Ann"}]}`, `200 ` + strings.Replace(same, "r1", "r3", 1)}},
 		{"lookup where filters are known not to work", with(fresh, plan.NoUserFilter), []string{none, `201 {"id":"r1"}`}},

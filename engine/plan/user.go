@@ -41,8 +41,15 @@ type UserInput struct {
 	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
 	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
-	// that RemoteID names, are not meant.
-	HaltedLinks string
+	// that RemoteID names, are not meant. Defaults to nothing.
+	HaltedLinks func() (why string, err error)
+
+	// Former returns another user that is known here and has or had an account, or whose externalId it carries, "" for nobody: the userName
+	// may be another person's by now, and OnRecycled says what is done then. Defaults to nobody.
+	Former     func(account *scim.Resource) (string, error)
+	OnRecycled Existing // LinkAuto takes the account over. The zero value reads as LinkAsk
+	// HoldName says whether an account must not be renamed to that. Defaults to none.
+	HoldName func(userName string) bool
 
 	// Owner returns another user that has the account with that id and is to keep it, "" when there is none. Defaults to nobody.
 	Owner func(id string) (string, error)
@@ -58,7 +65,8 @@ type UserInput struct {
 //
 // A lookup that finds nothing although an account may exist goes on by externalId, and then by the earlier name.
 //
-// An account that belongs to another user by now is neither deactivated nor linked.
+// An account that belongs to another user by now is neither deactivated nor linked. One that another user had before, by its id or by
+// its externalId, is neither deactivated nor, unless OnRecycled says so, linked: the userName may have been given to another person.
 //
 // A form of a request that the target refuses, or that has no effect, is followed by another one, and what that teaches is in
 // Outcome.Learned. An attribute that the target does not keep is sent in a few sequences and then left alone: Outcome.Unkept.
@@ -79,6 +87,15 @@ func User(in UserInput) *Sequence {
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
+	}
+	if u.in.HaltedLinks == nil {
+		u.in.HaltedLinks = linksAllowed
+	}
+	if u.in.Former == nil {
+		u.in.Former = func(*scim.Resource) (string, error) { return "", nil }
+	}
+	if u.in.HoldName == nil {
+		u.in.HoldName = func(string) bool { return false }
 	}
 	s := &Sequence{sofar: u.sofar}
 	u.s = s
@@ -255,10 +272,21 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case owner != "":
 		return u.end(Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
 	}
-	switch ours := u.ours(hit); {
-	case !ours && u.in.HaltedLinks != "":
-		u.out.Operation, u.out.Halted = OpLink, true
-		return u.end(Held, u.in.HaltedLinks)
+	switch former, err := u.recycled(hit); {
+	case err != nil:
+		return u.ownerUnknown(err)
+	case former != "" && u.in.OnRecycled == LinkNever:
+		return u.end(Rejected, fmt.Sprintf("the account %s is or was that of the user %s, and such accounts are not linked for this target", hit.ID(), former))
+	case former != "":
+		return u.end(Held, fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
+	}
+	ours := u.ours(hit)
+	if !ours {
+		if f := haltedLink(u.in.HaltedLinks, &u.out); f != nil {
+			return u.fail(f)
+		}
+	}
+	switch {
 	case !ours && u.in.OnExisting == LinkAsk:
 		return u.end(Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
 	case !ours && u.in.OnExisting == LinkNever:
@@ -271,6 +299,14 @@ func (u *user) adopt(hit *scim.Resource) Step {
 		return u.end(Done, "")
 	}
 	return u.refresh()
+}
+
+// recycled returns another user that an account is or was that of, although it has this user's name now.
+func (u *user) recycled(hit *scim.Resource) (string, error) {
+	if theirs := hit.ExternalID(); u.in.OnRecycled == LinkAuto || theirs != "" && theirs == u.externalID() {
+		return "", nil
+	}
+	return u.in.Former(hit)
 }
 
 // link takes over the id.
@@ -333,6 +369,11 @@ func (u *user) create() Step {
 // createBody is the mapped resource with what only counts now, active, an empty list of groups and the password.
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
+	for name, v := range u.desired().All() { // an extension that is only there to be cleared
+		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && void(extension) {
+			body.Delete(name)
+		}
+	}
 	if once := u.in.OnCreate; once != nil {
 		for _, urn := range once.Schemas() {
 			body.AddSchema(urn)
@@ -437,6 +478,10 @@ func (u *user) gone(r Response) Step {
 
 // reconcile compares what the target has with what it should have, and writes what differs: a reactivation by PATCH first.
 func (u *user) reconcile(have *scim.Resource, etag string) Step {
+	is, wanted := have.Text("userName"), u.desired().Text("userName")
+	if u.in.Update && is != "" && wanted != "" && !strings.EqualFold(is, wanted) && u.in.HoldName(wanted) {
+		return u.end(Held, fmt.Sprintf("the account %s is called %q and would be renamed to %q, which looks like the name of somebody who was removed", u.out.RemoteID, is, wanted))
+	}
 	var set []assignment
 	if u.in.Update {
 		set = u.unkept.settle(overlay(have, u.desired()))
@@ -486,8 +531,20 @@ func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 		u.out.Status, u.out.Origin = r.Status, ""
 		return u.end(Done, "")
 	}
-	u.link(found[0])
-	u.inactive = !active(found[0])
+	hit := found[0]
+	asks := u.in.OnExisting == LinkAsk || u.in.OnExisting == LinkNever
+	strange := hit.ExternalID() != "" && u.externalID() != "" && hit.ExternalID() != u.externalID()
+	switch former, err := u.recycled(hit); {
+	case err != nil:
+		return u.ownerUnknown(err)
+	case former != "", asks && strange:
+		u.out.Status, u.out.Origin = r.Status, ""
+		return u.end(Done, "")
+	case asks && !u.ours(hit):
+		return u.end(Held, fmt.Sprintf("the account %s has the user's name; somebody has to say that it is the user's, so that it is deactivated", hit.ID()))
+	}
+	u.link(hit)
+	u.inactive = !active(hit)
 	return u.deactivate()
 }
 

@@ -30,7 +30,14 @@ const holders = `SELECT principal_id, remote_id, want FROM sync_state WHERE app_
 	SELECT CAST(? AS TEXT) UNION ALL
 	SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
 
-// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f.
+// lockAccounts lets one transaction at a time change who has an account of an app, or is the manager of somebody: two users that take
+// the same account at once do not see each other, nor does one that gets an account see whose manager it is just becoming.
+func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
+	return tx.Lock(ctx, "engine.accounts."+app)
+}
+
+// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f. Whoever has
+// one of those users as manager is made due.
 func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
 	var before string
 	err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
@@ -41,10 +48,22 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 	if err != nil || f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, err
 	}
-	// Two users that take the same account at once do not see each other: one at a time for each app.
-	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil {
+	if err := lockAccounts(ctx, tx, app); err != nil {
 		return nil, err
 	}
+	reports, err := lockReports(ctx, tx, app, *f)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := settle(ctx, tx, app, f, before)
+	if err != nil {
+		return nil, err
+	}
+	return moves, moveReports(ctx, tx, app, reports, moves, f.At)
+}
+
+// settle leaves an account to one of the users that have it.
+func settle(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish, before string) ([]move, error) {
 	query := holders
 	if tx.Dialect() == Postgres {
 		query += ` FOR UPDATE` // in the order in which rows are written
@@ -66,10 +85,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		}
 	}
 	others := slices.DeleteFunc(all, func(h holder) bool { return h.user == f.ID })
-	again := func(user string) error {
-		_, err := tx.Exec(ctx, raise, raising(app, engine.User, user, false, f.At, false)...)
-		return err
-	}
+	again := func(user string) error { return again(ctx, tx, app, user, f.At) }
 	var moves []move
 	switch {
 	case len(others) == 0:
@@ -84,7 +100,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		*f = f.Taken()
 	default:
 		for _, h := range others {
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0, password_version = ''
+			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0, password_version = '', former_id = remote_id
 				WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, app, h.user)
 			if err != nil {
 				return nil, err
@@ -99,6 +115,12 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]m
 		moves = append(moves, move{user: f.ID, lost: before != ""})
 	}
 	return moves, nil
+}
+
+// again makes a user due.
+func again(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) error {
+	_, err := tx.Exec(ctx, raise, raising(app, engine.User, user, false, now, false)...)
+	return err
 }
 
 // moveMembers makes the groups due that wait for the users, or that had them under their old ids.

@@ -10,10 +10,10 @@ import (
 
 // forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more.
 var forget = []string{
+	`DELETE FROM halt WHERE app_id = ?`,
 	`DELETE FROM sync_state WHERE app_id = ?`,
 	`DELETE FROM member_state WHERE app_id = ?`,
 	`DELETE FROM removal WHERE app_id = ?`,
-	`DELETE FROM halt WHERE app_id = ?`,
 	`DELETE FROM sync_attempt WHERE app_id = ?`,
 	`DELETE FROM remote_object WHERE app_id = ?`,
 	`DELETE FROM import_run WHERE app_id = ?`,
@@ -28,7 +28,7 @@ func (s *Store) Forget(ctx context.Context, tx engine.Execer, app string) error 
 	statements := forget
 	if s.db.Dialect() == Postgres { // where a DELETE takes its rows in any order
 		lock := `SELECT 1 FROM sync_state WHERE app_id = ? ORDER BY kind DESC, principal_id FOR UPDATE`
-		statements = append([]string{lock}, forget...)
+		statements = append([]string{forget[0], lock}, forget[1:]...)
 	}
 	for _, statement := range statements {
 		if _, err := t.Exec(ctx, statement, app); err != nil {

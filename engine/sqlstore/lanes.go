@@ -223,3 +223,9 @@ func read(text string, into any) error {
 	}
 	return json.Unmarshal([]byte(text), into)
 }
+
+// written is what read reads.
+func written(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return text(string(b)), err
+}

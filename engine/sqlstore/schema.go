@@ -191,6 +191,13 @@ CREATE TABLE plan_item (
 );
 `, `
 DROP INDEX sync_state_due;  -- the planner took it where one of the others knows the set, and went through a million creates
+`, `
+ALTER TABLE sync_state ADD COLUMN manager_id KEY NOT NULL DEFAULT '';   -- users: the principal that is the manager
+ALTER TABLE sync_state ADD COLUMN waiting_on TEXT NOT NULL DEFAULT '';  -- JSON, principals; empty for none
+CREATE INDEX sync_state_manager ON sync_state (app_id, manager_id) WHERE manager_id <> '';
+`, `
+ALTER TABLE sync_state ADD COLUMN former_id KEY NOT NULL DEFAULT '';    -- remote_id before the present one
+CREATE INDEX sync_state_former ON sync_state (app_id, kind, former_id) WHERE former_id <> '';
 `}
 
 // typed puts the dialect's types into the steps.

@@ -3,9 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -14,19 +14,24 @@ import (
 )
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
-	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, dirty_since`
+	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, dirty_since,
+	manager_id, waiting_on, former_id`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
 	var tried, anew, next, updated, halted, since int64
-	var unkept string
+	var unkept, waiting string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &since)
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &since,
+		&s.Manager, &waiting, &s.FormerID)
 	if err != nil {
 		return err
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
 	s.Tried, s.Anew, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
-	return read(unkept, &s.Unkept)
+	if err := read(unkept, &s.Unkept); err != nil || s.Status != engine.StatusWaiting {
+		return err
+	}
+	return read(waiting, &s.WaitingOn)
 }
 
 // dueSets are the principals of a lane in the order of their urgency; each has an index of its own, so that a long queue of
@@ -64,6 +69,11 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
 	return s.under(ctx, l, "begin", func(tx *sqldb.Tx) error {
+		if slices.ContainsFunc(intents, func(i engine.Intent) bool { return i.Manager != "" }) {
+			if err := lockAccounts(ctx, tx, l.App); err != nil {
+				return err
+			}
+		}
 		for _, i := range intents {
 			active, creating := bit(i.Want == engine.Active), bit(i.Creating)
 			_, err := tx.Exec(ctx, `UPDATE sync_state SET
@@ -73,8 +83,9 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
 				link_origin = CASE WHEN ? = 1 AND (remote_id = '' OR kind = 'group') THEN 'unconfirmed' ELSE link_origin END,
 				remote_id = CASE WHEN ? = 1 AND kind = 'group' THEN '' ELSE remote_id END,
+				manager_id = CASE WHEN ? <> '' THEN ? ELSE manager_id END,
 				want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-				active, active, active, creating, text(i.Name), text(i.Name), creating, creating,
+				active, active, active, creating, text(i.Name), text(i.Name), creating, creating, i.Manager, i.Manager,
 				string(i.Want), l.App, string(i.Kind), i.ID)
 			if err != nil {
 				return err
@@ -117,44 +128,50 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 	return status, err
 }
 
+// assignments are those of an UPDATE, with their parameters.
+type assignments struct {
+	texts []string
+	args  []any
+}
+
+func (u *assignments) set(text string, args ...any) {
+	u.texts, u.args = append(u.texts, text), append(u.args, args...)
+}
+
 func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
-	unkept := ""
+	unkept, waiting := "", ""
 	if len(f.Unkept) > 0 {
-		b, err := json.Marshal(f.Unkept)
-		if err != nil {
+		if unkept, err = written(f.Unkept); err != nil {
 			return "", err
 		}
-		unkept = text(string(b))
+	}
+	if len(f.WaitingOn) > 0 {
+		if waiting, err = written(f.WaitingOn); err != nil {
+			return "", err
+		}
 	}
 	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
 	// waits with the principal. It came when the row was last written.
-	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET
-		synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END,
-		full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END,
-		status   = CASE WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END,
-		next_at  = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
-		attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END,
-		tried    = CASE WHEN ? = 'clean' AND want <> 'active' THEN 0 ELSE tried END,
-		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
-		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?,
-		unkept = CASE WHEN fresh_gen > ? THEN '' ELSE ? END, halted = ?,
-		password_version = CASE WHEN ? = '' THEN '' ELSE ? END,
-		dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END,
-		overdue_at  = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END
-		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
-		synced, f.Gen,
-		bit(f.Unsure), bit(f.Whole), f.Gen,
-		parked, f.Gen, string(f.Status),
-		parked, f.Gen, ms(f.At), due(f.NextAt),
-		parked, f.Gen, f.Attempts,
-		string(f.Status), string(f.Status),
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At),
-		f.Gen, unkept, bit(f.Halted),
-		text(f.RemoteID), text(f.PasswordVersion),
-		synced, f.Gen, synced,
-		app, string(f.Kind), f.ID)
+	var u assignments
+	u.set(`synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END`, synced, f.Gen)
+	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.Unsure), bit(f.Whole), f.Gen)
+	u.set(`status = CASE WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END`, parked, f.Gen, string(f.Status))
+	u.set(`next_at = CASE WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END`, parked, f.Gen, ms(f.At), due(f.NextAt))
+	u.set(`attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END`, parked, f.Gen, f.Attempts)
+	u.set(`tried = CASE WHEN ? = 'clean' AND want <> 'active' OR ? = 1 THEN 0 ELSE tried END`, string(f.Status), bit(f.Untried))
+	u.set(`anew = CASE WHEN ? IN ('clean', 'waiting') THEN 0 ELSE anew END`, string(f.Status))
+	u.set(`remote_id = ?, remote_name = ?, link_origin = ?`, text(f.RemoteID), text(f.RemoteName), string(f.Origin))
+	u.set(`former_id = CASE WHEN remote_id <> '' AND remote_id <> ? THEN remote_id ELSE former_id END`, text(f.RemoteID))
+	u.set(`last_op = ?, last_http = ?, last_error = ?, updated_at = ?`, string(f.Operation), f.HTTP, text(f.Error), ms(f.At))
+	u.set(`unkept = CASE WHEN fresh_gen > ? THEN '' ELSE ? END`, f.Gen, unkept)
+	u.set(`halted = ?, manager_id = ?, waiting_on = ?`, bit(f.Halted), f.Manager, waiting)
+	u.set(`password_version = CASE WHEN ? = '' THEN '' ELSE ? END`, text(f.RemoteID), text(f.PasswordVersion))
+	u.set(`dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END`, synced, f.Gen)
+	u.set(`overdue_at = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END`, synced)
+	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET `+strings.Join(u.texts, ", ")+`
+		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`, append(u.args, app, string(f.Kind), f.ID)...)
 	return status, err
 }
 
@@ -170,11 +187,15 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 // States implements engine.Store.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	where, args := conditions(map[string]string{
-		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
+		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.FormerID,
 	})
 	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
 		where += ` AND principal_id IN (SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)
+	}
+	if q.FormerID != "" && q.App != "" && q.Kind != "" {
+		where += ` AND principal_id IN (SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND former_id <> '' AND former_id = ?)`
+		args = append(args, q.App, string(q.Kind), q.FormerID)
 	}
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`

@@ -43,6 +43,7 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token), Style: style, UserNameAttribute: t.UserNameAttribute,
 		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
 		Paused: t.Paused, Timeout: b.timeout, OnMissing: engine.Fail,
+		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
 	}, nil
 }
 

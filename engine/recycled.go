@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// DefaultHoldNames matches the names that directories give to those who were removed: deleted-ann, ann_deleted_2024, ann.deleted,
+// ann.deleted@example.com; in any letter case.
+const DefaultHoldNames = `(?i)(^|[-_.+])deleted([-_.+@0-9]|$)`
+
+// noHoldNames is Target.HoldNames for none.
+const noHoldNames = "-"
+
+// heldNames compiles Target.HoldNames; nil holds none.
+func heldNames(expression string) (*regexp.Regexp, error) {
+	if expression == noHoldNames {
+		return nil, nil
+	}
+	names, err := regexp.Compile(cmp.Or(expression, DefaultHoldNames))
+	if err != nil {
+		return nil, fmt.Errorf("HoldNames: %w", err)
+	}
+	return names, nil
+}
+
+// holdsName says whether an account must not be renamed to that without somebody having a look.
+func (c *connection) holdsName(name string) bool { return c.names != nil && c.names.MatchString(name) }
+
+// former returns another user of the app who has or had an account, or whose identifier it carries, "" for nobody.
+func (r *run) former(ctx context.Context, account *scim.Resource) (string, error) {
+	if id := account.ExternalID(); id != "" && id != r.row.ID {
+		switch _, err := r.w.e.state(ctx, r.row.App, User, id); {
+		case err == nil:
+			return id, nil
+		case !errors.Is(err, ErrNotFound):
+			return "", err
+		}
+	}
+	for _, q := range []StateQuery{{RemoteID: account.ID()}, {FormerID: account.ID()}} {
+		q.App, q.Kind = r.row.App, User
+		rows, err := r.w.e.o.Store.States(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, other := range rows {
+			if other.ID != r.row.ID {
+				return other.ID, nil
+			}
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,69 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// reporter is a user that is to be active and has a manager.
+type reporter struct{ user, manager string }
+
+// lockChunk is how many rows are locked by one statement.
+const lockChunk = 500
+
+// lockReports returns whoever has the user, or another user with the account that it is about to get, as manager. On PostgreSQL all of
+// them are locked in the order in which rows are written.
+func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) ([]reporter, error) {
+	rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,
+		app, text(f.RemoteID))
+	ids, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
+	if err != nil {
+		return nil, err
+	}
+	ids = append(ids, f.ID)
+	rows, err = tx.Query(ctx, `SELECT principal_id, manager_id FROM sync_state WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active'
+		AND manager_id IN (?`+strings.Repeat(", ?", len(ids)-1)+`) ORDER BY principal_id`, arguments(app, ids)...)
+	reports, err := collect(rows, err, func(r *sql.Rows, rep *reporter) error { return r.Scan(&rep.user, &rep.manager) })
+	if err != nil || len(reports) == 0 || tx.Dialect() != Postgres {
+		return reports, err
+	}
+	for _, r := range reports {
+		ids = append(ids, r.user)
+	}
+	slices.Sort(ids)
+	for chunk := range slices.Chunk(slices.Compact(ids), lockChunk) {
+		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user'
+			AND principal_id IN (?`+strings.Repeat(", ?", len(chunk)-1)+`) ORDER BY principal_id FOR UPDATE`, arguments(app, chunk)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}
+
+func arguments(app string, ids []string) []any {
+	args := []any{app}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return args
+}
+
+// moveReports makes those due whose manager has another account now.
+func moveReports(ctx context.Context, tx *sqldb.Tx, app string, reports []reporter, moves []move, now time.Time) error {
+	for _, r := range reports {
+		if !slices.ContainsFunc(moves, func(m move) bool { return m.user == r.manager }) {
+			continue
+		}
+		if err := again(ctx, tx, app, r.user, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
