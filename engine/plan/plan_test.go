@@ -422,6 +422,9 @@ func TestGroup(t *testing.T) {
 		{"a create where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
 			in.Members, in.Traits = all("a"), plan.Traits{plan.MembersHidden: true}
 		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
+		{"a replacement that leaves others", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b", "c", "d") }), []string{
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"x"},{"value":"a"},{"value":"b"},{"value":"c"}]}`,
+			`200 {"id":"g1","displayName":"Tea","members":[{"value":"x"},{"value":"a"},{"value":"b"},{"value":"c"}]}`, `204`}},
 		{"a link to a group whose members turn out to be hidden", fresh, []string{hit, tea, tea, tea, tea, tea}},
 		{"a link by PUT to a group whose members turn out to be hidden", with(fresh, func(in *plan.GroupInput) { in.Style, in.Batch = plan.Wizard, 3 }),
 			[]string{hit, tea, tea, tea, tea}},

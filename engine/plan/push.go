@@ -149,6 +149,9 @@ func (g *group) patched(c Change, r Response) Step {
 	}
 	g.out.Status = r.Status
 	switch shown := shownGroup(r); {
+	case shown != nil && c.Replace && !g.tried[NoMembersReplace] && !only(shown, c.Add):
+		g.tried[NoMembersReplace], g.traits[NoMembersReplace] = true, true
+		return g.replaceByDeltas(g.add)
 	case shown == nil, g.keeps(shown, c):
 	case g.overtake(NoPatch):
 		if g.doubt = g.mayHide(shown, c); !g.doubt && g.refusal == nil {
@@ -392,6 +395,15 @@ func (g *group) keeps(shown *scim.Resource, c Change) bool {
 func contains(shown *scim.Resource, members []Member) bool {
 	ids := memberIDs(shown)
 	return !slices.ContainsFunc(members, func(m Member) bool { return !ids[m.ID] })
+}
+
+// only says whether a group has no other members than these.
+func only(shown *scim.Resource, members []Member) bool {
+	others := memberIDs(shown)
+	for _, m := range members {
+		delete(others, m.ID)
+	}
+	return len(others) == 0
 }
 
 func memberIDs(r *scim.Resource) map[string]bool {

@@ -12,7 +12,7 @@ const (
 	NoPut            Trait = "no-put"             // PUT is refused or has no effect: PATCH is sent, an operation for each attribute
 	NeedsPath        Trait = "needs-path"         // a PATCH operation needs a path
 	NoValuePath      Trait = "no-value-path"      // a path must not have a filter: members are removed by a list of values
-	NoMembersReplace Trait = "no-members-replace" // the members of a group cannot be replaced by PATCH: what differs is added and removed
+	NoMembersReplace Trait = "no-members-replace" // PATCH does not replace the members of a group, or not all: what differs is added and removed
 	NoUserFilter     Trait = "no-user-filter"     // users cannot be filtered: the list is read
 	NoGroupFilter    Trait = "no-group-filter"    // groups cannot be filtered: the list is read
 	MembersHidden    Trait = "members-hidden"     // the members of a group are never shown
