@@ -328,3 +328,55 @@ func TestPlansAreMadeNoFasterThanTheAppAllows(t *testing.T) {
 	w.plan(engine.PlanRequest{Principals: users(ids...)})
 	require.GreaterOrEqual(t, time.Since(began), 5*time.Second/50, "one at a time, 50 in a second")
 }
+
+func TestACanaryMeetsATargetThatLies(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	w.fake.Ignores = []string{"active"} // it answers 200 and keeps nothing of it
+	ids := w.populate(4)
+	for _, id := range ids {
+		w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})
+	}
+	p := w.plan(engine.PlanRequest{Principals: users(ids...)})
+	require.Equal(t, map[plan.Operation]int{plan.OpDeactivate: 4}, p.Operations)
+	require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 1}))
+	w.wait()
+	err := w.apply(p.ID, engine.ApplyOptions{})
+	require.ErrorIs(t, err, engine.ErrCanary)
+	require.ErrorContains(t, err, "user u-00 (failed)")
+	require.EqualValues(t, 1, w.state(engine.User, ids[1]).Desired)
+
+	w.fake.Inject(enginetest.Fault{HTML: true}, enginetest.Fault{Twice: true, Times: -1})
+	w.dir.SetUser(app, "new", user("new", "new"))
+	w.dir.SetUser(app, "found", user("found", "name-"+ids[0]))
+	p = w.plan(engine.PlanRequest{Principals: users("found", "new")})
+	require.Equal(t, 1, p.Outcomes[plan.Transient], "a page of HTML is no answer")
+	p = w.plan(engine.PlanRequest{Principals: users("found")})
+	require.Equal(t, map[plan.Class]int{plan.Held: 1}, p.Outcomes, "two hits are for somebody to decide")
+}
+
+func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, engine.Options{})
+		w.sleep()
+		for _, id := range []string{"a", "b"} {
+			w.dir.SetUser(app, id, user(id, id))
+		}
+		p := w.plan(engine.PlanRequest{Principals: users("b", "a")})
+		const tries = 5
+		results := make(chan error, tries)
+		for range tries {
+			go func() { results <- w.apply(p.ID, engine.ApplyOptions{}) }()
+		}
+		applied := 0
+		for range tries {
+			switch err := <-results; {
+			case err == nil:
+				applied++
+			case !errors.Is(err, engine.ErrApplied) && !errors.Is(err, engine.ErrMoved):
+				t.Error(err)
+			}
+		}
+		require.Equal(t, 1, applied)
+		require.EqualValues(t, 1, w.state(engine.User, "a").Desired)
+	})
+}
