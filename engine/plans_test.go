@@ -262,6 +262,9 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 			cancel()
 			return u
 		}}, All: true})
+		require.NoError(t, w.store.SavePlan(t.Context(), engine.Plan{ID: "half", App: app, Status: engine.PlanMaking, ExpiresAt: time.Now().Add(time.Hour)}))
+		require.ErrorContains(t, w.apply("half", engine.ApplyOptions{}), "plan half is not complete")
+		require.NoError(t, w.engine.Discard(t.Context(), "half"))
 		d := candidate{&enginetest.Directory{}, gone}
 		d.SetTarget(app, w.target)
 		p := w.plan(engine.PlanRequest{Directory: d, Principals: users(ids...)})
