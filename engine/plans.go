@@ -157,7 +157,8 @@ type PlanStore interface {
 }
 
 // Plan rehearses principals, as Rehearse does but as if they were marked and the deletion guard were asked already, and stores
-// what would be done, to be looked at and applied. Groups are rehearsed with all their members. The target is read as fast as the
+// what would be done, to be looked at and applied. Groups are rehearsed with all their members, and each principal for itself: what
+// another one of the plan would bring about, such as an account that a group waits for, is not foreseen. The target is read as fast as the
 // app allows, with as many principals at once; when it asks for a pause, the plan waits. The end of ctx ends the making of the
 // plan, of which nothing is then kept. A target that refuses the credentials, and a directory that cannot tell what is desired,
 // are errors.
@@ -167,6 +168,9 @@ func (e *Engine) Plan(ctx context.Context, req PlanRequest) (Plan, error) {
 	}
 	if req.Expires <= 0 {
 		req.Expires = PlanExpires
+	}
+	if err := e.bounded(ctx, req); err != nil {
+		return Plan{}, err
 	}
 	x, err := e.rehearsal(ctx, req.App, req.Directory)
 	if err != nil {
@@ -186,6 +190,25 @@ func (e *Engine) Plan(ctx context.Context, req PlanRequest) (Plan, error) {
 		return Plan{}, fmt.Errorf("engine: plan for %s: %w", req.App, errors.Join(err, e.o.Store.DiscardPlan(discard, p.ID)))
 	}
 	return p, nil
+}
+
+// bounded refuses a plan that would be about too many principals before they are rehearsed.
+func (e *Engine) bounded(ctx context.Context, req PlanRequest) error {
+	n := len(req.Principals)
+	if req.All {
+		counts, err := e.o.Store.Counts(ctx, req.App)
+		if err != nil {
+			return err
+		}
+		n = 0
+		for _, c := range counts {
+			n += c
+		}
+	}
+	if n > MaxPlanItems {
+		return fmt.Errorf("%w: %d, and it may be about %d", ErrTooMany, n, MaxPlanItems)
+	}
+	return nil
 }
 
 // plan rehearses and stores the items.
@@ -210,7 +233,7 @@ func (e *Engine) plan(ctx context.Context, x *rehearsal, req PlanRequest, p *Pla
 			return err
 		}
 		if p.Items+len(chunk) == MaxPlanItems {
-			return fmt.Errorf("%w: it may name %d", ErrTooMany, MaxPlanItems)
+			return fmt.Errorf("%w: more than %d", ErrTooMany, MaxPlanItems)
 		}
 		if chunk = append(chunk, one); len(chunk) == planChunk {
 			if err := flush(); err != nil {

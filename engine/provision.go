@@ -79,7 +79,7 @@ func (e *Engine) trace(ctx context.Context, s State, generation int64) (Trace, e
 	for _, a := range run {
 		t.Requests = append(t.Requests, sent(a, target.BaseURL))
 	}
-	t.changed(replay(ctx, t.Requests).Changes(), nil)
+	t.changed(replay(ctx, t.Requests), nil)
 	if s.Kind == Group {
 		if t.Waiting, err = e.waitsOn(ctx, s); err != nil {
 			return t, err
@@ -110,9 +110,10 @@ func sent(a Attempt, base string) Sent {
 	return s
 }
 
-// replay rehearses what was sent, with the answers to the reads as they were recorded. What a write that was answered with
-// success was to change is in the changes then, as far as bodies were kept.
-func replay(ctx context.Context, all []Sent) *rehearse.Client {
+// replay tells what was written: it rehearses what was sent and answered with success, with the answers to the reads as they were
+// recorded. What an account was afterwards is taken from the last answer that shows it, if there is one: the target may not have
+// kept what it was sent.
+func replay(ctx context.Context, all []Sent) []rehearse.Change {
 	recorded := &recording{}
 	c := rehearse.New(recorded, rehearse.Options{})
 	for _, s := range all {
@@ -127,7 +128,28 @@ func replay(ctx context.Context, all []Sent) *rehearse.Client {
 		}
 		c.Do(ctx, plan.Request{Method: s.Method, Path: s.Path, Body: body})
 	}
-	return c
+	changes := c.Changes()
+	if len(changes) == 0 {
+		return nil
+	}
+	last := &changes[len(changes)-1]
+	known := last.Before == nil || last.Before.Text("userName") != ""
+	if shown := lastShown(all); last.Endpoint == "Users" && known && shown != nil {
+		last.After = shown
+	}
+	return changes
+}
+
+// lastShown is the account that the last answer shows, nil when it shows none.
+func lastShown(all []Sent) *scim.Resource {
+	if len(all) == 0 {
+		return nil
+	}
+	shown, err := scim.DecodeResource([]byte(all[len(all)-1].Answer))
+	if err != nil || shown.Text("userName") == "" {
+		return nil
+	}
+	return shown
 }
 
 // recording answers as was recorded.

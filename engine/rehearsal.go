@@ -347,7 +347,12 @@ func (t *Trace) changed(all []rehearse.Change, roster []Member) {
 func wanted(desired any) (Want, *scim.Resource) {
 	switch d := desired.(type) {
 	case UserState:
-		return d.Want, d.Resource
+		if d.Resource == nil {
+			return d.Want, nil
+		}
+		r := d.Resource.Clone()
+		r.Delete("password")
+		return d.Want, r
 	case GroupState:
 		r := &scim.Resource{}
 		r.Set("displayName", d.DisplayName)

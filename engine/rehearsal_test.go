@@ -153,6 +153,32 @@ func paths(all []engine.Difference) (out []string) {
 	return out
 }
 
+func TestDifferencesAreToldByPath(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	const enterprise = scim.EnterpriseUserSchema
+	u := user("u-1", "ann")
+	u.Resource.Set("title", "Cook")
+	u.Resource.Set("roles", []any{map[string]any{"value": "a"}})
+	u.Resource.Set(enterprise, map[string]any{"department": "Tea", "manager": map[string]any{"value": "1"}})
+	w.set("u-1", u)
+	w.wait()
+	u.Resource = u.Resource.Clone()
+	u.Resource.Set("title", nil)
+	u.Resource.Set("nickName", nil)
+	u.Resource.Set("emails", []any{})
+	u.Resource.Set("roles", []any{map[string]any{"value": "b"}})
+	u.Resource.Set("password", "hush-hush")
+	u.Resource.Set(enterprise, map[string]any{"department": "Coffee", "manager": map[string]any{"value": "2"}})
+	w.dir.SetUser(app, "u-1", u)
+	got := w.rehearse(engine.User, "u-1")
+	require.Equal(t, []string{"roles", enterprise + ":department", enterprise + ":manager.value", "title"}, paths(got.Diff))
+	require.Equal(t, []any{"Cook", nil}, []any{got.Diff[3].Before, got.Diff[3].After})
+	encoded, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.NotContains(t, string(encoded), "hush-hush")
+	require.Contains(t, string(encoded), `{"path":"roles","before":[{"value":"a"}],"after":[{"value":"b"}]}`)
+}
+
 func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, engine.Options{})

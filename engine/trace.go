@@ -116,16 +116,16 @@ func differences(before, after *scim.Resource) []Difference {
 		to = &after.Object
 	}
 	var out []Difference
-	differing("", from, to, &out)
+	differing(nil, from, to, &out)
 	return out
 }
 
 // leftOut are attributes that are not compared: the target's own, and those that are compared by other means.
 var leftOut = []string{"id", "meta", "schemas", "password", "members"}
 
-func differing(path string, before, after *scim.Object, out *[]Difference) {
+func differing(chain []string, before, after *scim.Object, out *[]Difference) {
 	each := func(name string) {
-		if path == "" {
+		if len(chain) == 0 {
 			for _, other := range leftOut {
 				if scim.EqualName(name, other) {
 					return
@@ -136,11 +136,11 @@ func differing(path string, before, after *scim.Object, out *[]Difference) {
 		b, _ := after.Get(name)
 		inner, wasComplex := a.(*scim.Object)
 		other, isComplex := b.(*scim.Object)
-		switch at := join(path, name); {
+		switch at := append(chain[:len(chain):len(chain)], name); {
 		case wasComplex && (isComplex || b == nil), isComplex && a == nil:
 			differing(at, inner, other, out)
 		case !same(a, b):
-			*out = append(*out, Difference{at, a, b})
+			*out = append(*out, Difference{plan.Path(at), a, b})
 		}
 	}
 	for name := range after.All() {
@@ -151,16 +151,6 @@ func differing(path string, before, after *scim.Object, out *[]Difference) {
 			each(name)
 		}
 	}
-}
-
-func join(path, name string) string {
-	switch {
-	case path == "":
-		return name
-	case len(path) > 4 && scim.EqualName(path[:4], "urn:"):
-		return path + ":" + name
-	}
-	return path + "." + name
 }
 
 // same compares values. Null, an empty list and none are the same (RFC 7643 section 2.5), and some targets write booleans as text.

@@ -236,6 +236,23 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 	})
 }
 
+func TestATraceTellsWhatALyingTargetHasMadeOfIt(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	w.fake.Ignores = []string{"title"}
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	u := user("u-1", "anna")
+	u.Resource.Set("title", "Cook")
+	w.dir.SetUser(app, "u-1", u)
+	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.rehearse(engine.User, "u-1").Diff))
+	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))
+	require.Equal(t, 1, got.State.Unkept["title"].Rounds)
+}
+
 func TestAForcedSyncSendsAgainWhatWasLeftAlone(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{KeepRounds: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)

@@ -27,3 +27,26 @@ func ExampleCompile() {
 	// emails[type eq "work"].value = Ada@sales.example.com
 	// locale = en-GB
 }
+
+func ExampleCanary() {
+	compile := func(expression string) *mapping.Mapping {
+		m, err := mapping.Compile([]mapping.Rule{{Target: "userName", Expression: expression}},
+			mapping.Options{Names: mapping.Names{"user": {"login": mapping.String}}})
+		if err != nil {
+			panic(err)
+		}
+		return m
+	}
+	first := map[string]bool{"u-1": true}
+	canary := mapping.Canary{
+		Stable: compile(`user.login`), Candidate: compile(`user.login + "@example.com"`),
+		Users: func(id string) bool { return first[id] },
+	}
+	for _, id := range []string{"u-1", "u-2"} {
+		made, err := canary.Apply(id, mapping.Values{Objects: map[string]map[string]any{"user": {"login": id}}})
+		fmt.Println(id, made.Resource.Text("userName"), err)
+	}
+	// Output:
+	// u-1 u-1@example.com <nil>
+	// u-2 u-2 <nil>
+}

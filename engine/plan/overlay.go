@@ -14,12 +14,15 @@ type assignment struct {
 	value any
 }
 
-// path is the attribute path of RFC 7644 section 3.10: title, name.givenName, urn:…:department.
-func (a assignment) path() string {
-	if strings.Contains(a.chain[0], ":") && len(a.chain) > 1 {
-		return a.chain[0] + ":" + strings.Join(a.chain[1:], ".")
+func (a assignment) path() string { return Path(a.chain) }
+
+// Path joins the names of an attribute, from the outside in, to its path of RFC 7644 section 3.10: title, name.givenName,
+// urn:…:department. The outermost may be the URN of an extension.
+func Path(chain []string) string {
+	if strings.Contains(chain[0], ":") && len(chain) > 1 {
+		return chain[0] + ":" + strings.Join(chain[1:], ".")
 	}
-	return strings.Join(a.chain, ".")
+	return strings.Join(chain, ".")
 }
 
 // clears says whether the attribute is to have no value.

@@ -148,28 +148,29 @@ func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 	return nil
 }
 
-// Planned implements engine.PlanStore.
+// Planned implements engine.PlanStore. The items are read first: if somebody else applies the plan in between, it is the status that
+// tells.
 func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []engine.Planned, err error) {
 	t := sqldb.WrapTx(tx, s.db.Dialect())
-	err = scanPlan(t.QueryRow(ctx, `SELECT `+planColumns+` FROM plan WHERE id = ?`, id), &p)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, nil, engine.ErrNotFound
-	}
-	if err != nil {
-		return p, nil, fmt.Errorf("sqlstore: plan %s: %w", id, err)
-	}
 	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
 			COALESCE(s.desired_gen, 0), COALESCE(s.status, '')
-		FROM plan_item AS i LEFT JOIN sync_state AS s ON s.app_id = ? AND s.kind = i.kind AND s.principal_id = i.principal_id
-		WHERE i.plan_id = ? ORDER BY i.seq`, p.App, id)
+		FROM plan_item AS i JOIN plan AS p ON p.id = i.plan_id
+		LEFT JOIN sync_state AS s ON s.app_id = p.app_id AND s.kind = i.kind AND s.principal_id = i.principal_id
+		WHERE i.plan_id = ? ORDER BY i.seq`, id)
 	items, err = collect(rows, err, func(r *sql.Rows, i *engine.Planned) error {
 		var marked int64
 		err := r.Scan(&i.Seq, &i.Kind, &i.ID, &i.Operation, &i.Outcome, &i.Generation, &i.Digest, &marked, &i.Now, &i.Status)
 		i.Plan, i.Marked = id, marked == 1
 		return err
 	})
-	if err != nil {
-		return p, nil, fmt.Errorf("sqlstore: items of the plan %s: %w", id, err)
+	if err == nil {
+		err = scanPlan(t.QueryRow(ctx, `SELECT `+planColumns+` FROM plan WHERE id = ?`, id), &p)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return p, nil, engine.ErrNotFound
+	case err != nil:
+		return p, nil, fmt.Errorf("sqlstore: plan %s: %w", id, err)
 	}
 	return p, items, nil
 }
