@@ -32,10 +32,14 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&Learned{})
 	gate := lane.NewGate(t.Lease.Hold, e.backoff, e.o.BreakerAfter)
+	w.gate, w.noted = gate, t.Lease.Hold.Kind
 	if idle, err := w.refresh(ctx); err != nil || idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
 	err := lane.Loop(ctx, t, gate, w.concurrency, e.o.Now, w)
+	if held := w.noteHold(ctx); err == nil {
+		err = held
+	}
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
@@ -56,6 +60,9 @@ type work struct {
 	connection atomic.Pointer[connection]
 	knowledge  atomic.Pointer[Learned] // about the target, as stored
 	pace       *lane.Pace
+
+	gate  *lane.Gate    // asked between tasks only
+	noted lane.HoldKind // as stored
 }
 
 // connection is a target and the client for it.
@@ -83,6 +90,21 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 		w.e.o.Logger.ErrorContext(ctx, "lane interrupted", "app", w.app(), "error", err)
 		return w.e.o.Now().Add(errorRest)
 	}
+}
+
+// noteHold stores a hold that has begun or ended, as soon as that is known: the lane may go on for long.
+func (w *work) noteHold(ctx context.Context) error {
+	h := w.gate.Hold()
+	if h.Kind == w.noted {
+		return nil
+	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := w.e.o.Store.Hold(store, w.tenure.Lease, w.e.o.Now(), h); err != nil {
+		return err
+	}
+	w.noted = h.Kind
+	return nil
 }
 
 // refresh asks the directory for the target, so that a change of credentials or a pause takes effect while the lane runs.
@@ -114,6 +136,9 @@ var stages = map[Kind]int{User: 0, Group: 1}
 
 // Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
+	if err := w.noteHold(ctx); err != nil {
+		return nil, err
+	}
 	idle, err := w.refresh(ctx)
 	if err != nil || idle {
 		w.idle = idle

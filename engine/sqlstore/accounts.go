@@ -25,16 +25,22 @@ type holder struct {
 	keeps        bool // is to be active, or to stay as it is
 }
 
-// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
-	var before string
-	err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-		app, string(f.Kind), f.ID).Scan(&before)
+// earlier is what a principal's row says before its sequence is finished.
+type earlier struct{ remote, told string }
+
+func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (e earlier, err error) {
+	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+		app, string(f.Kind), f.ID).Scan(&e.remote, &e.told)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, engine.ErrNotFound
+		err = engine.ErrNotFound
 	}
-	if err != nil || f.Kind == engine.Group || before == text(f.RemoteID) {
-		return nil, err
+	return e, err
+}
+
+// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f.
+func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *engine.Finish) ([]move, error) {
+	if f.Kind == engine.Group || before == text(f.RemoteID) {
+		return nil, nil
 	}
 	// Two users that take the same account at once do not see each other: one at a time for each app.
 	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil {

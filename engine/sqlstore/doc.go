@@ -1,7 +1,7 @@
 // Package sqlstore keeps the engine's state in an SQLite or PostgreSQL database, its own or the embedder's.
 //
 // It works on database/sql with one SQL text for both databases and imports no driver. Instants are integers, milliseconds
-// since 1970. The tables are app_lane, sync_state, member_state and sync_attempt; New creates them.
+// since 1970. The tables are app_lane, sync_state, member_state, removal, sync_attempt and lifecycle_event; New creates them.
 //
 // On SQLite the embedder's connections should have a busy timeout and begin transactions immediately (with mattn/go-sqlite3:
 // _busy_timeout=5000&_txlock=immediate&_journal_mode=WAL).

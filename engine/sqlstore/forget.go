@@ -8,13 +8,15 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more.
+// forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more; the events
+// that were written under its lock are seen only then.
 var forget = []string{
 	`DELETE FROM sync_state WHERE app_id = ?`,
 	`DELETE FROM member_state WHERE app_id = ?`,
 	`DELETE FROM removal WHERE app_id = ?`,
 	`DELETE FROM sync_attempt WHERE app_id = ?`,
 	`DELETE FROM app_lane WHERE app_id = ?`,
+	`DELETE FROM lifecycle_event WHERE app_id = ?`,
 }
 
 // Forget implements engine.Store.

@@ -108,6 +108,20 @@ CREATE INDEX sync_state_since ON sync_state (app_id, dirty_since) WHERE dirty_si
 CREATE INDEX sync_state_late ON sync_state (app_id, dirty_since, principal_id)
 	WHERE kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1);
 CREATE INDEX sync_state_task ON sync_state (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held');
+`, `
+ALTER TABLE app_lane   ADD COLUMN event_seq BIGINT NOT NULL DEFAULT 0; -- of the app's last lifecycle event
+ALTER TABLE sync_state ADD COLUMN told TEXT NOT NULL DEFAULT '';       -- the failure that an event has told of; empty for none
+
+CREATE TABLE lifecycle_event (
+	app_id       KEY NOT NULL,
+	seq          BIGINT NOT NULL,   -- ascending without gaps
+	at           BIGINT NOT NULL,
+	type         TEXT NOT NULL,
+	kind         TEXT NOT NULL,     -- empty for events of the app
+	principal_id TEXT NOT NULL,
+	data         TEXT NOT NULL,     -- JSON
+	PRIMARY KEY (app_id, seq)
+);
 `}
 
 // typed puts the dialect's types into the steps.

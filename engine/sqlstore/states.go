@@ -84,11 +84,16 @@ const keptExchanges = 100
 func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (status engine.Status, err error) {
 	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		f := f // as it was: the transaction may be tried again
-		moves, err := moved(ctx, tx, l.App, &f)
+		before, err := readEarlier(ctx, tx, l.App, f)
 		if err != nil {
 			return err
 		}
-		if status, err = finishState(ctx, tx, l.App, f); err != nil {
+		moves, err := moved(ctx, tx, l.App, before.remote, &f)
+		if err != nil {
+			return err
+		}
+		events, told := f.Tell(before.remote, before.told)
+		if status, err = finishState(ctx, tx, l.App, f, told); err != nil {
 			return err
 		}
 		if f.Kind == engine.Group {
@@ -102,12 +107,12 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 		if err := keepExchanges(ctx, tx, l.App, f); err != nil {
 			return err
 		}
-		return succeeded(ctx, tx, l, f)
+		return finishLane(ctx, tx, l, f, events)
 	})
 	return status, err
 }
 
-func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (status engine.Status, err error) {
+func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish, told string) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
 	unkept := ""
@@ -130,7 +135,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		anew     = CASE WHEN ? = 'clean' THEN 0 ELSE anew END,
 		dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END,
 		overdue_at  = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END,
-		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?
+		remote_id = ?, remote_name = ?, link_origin = ?, last_op = ?, last_http = ?, last_error = ?, updated_at = ?, unkept = ?, told = ?
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`,
 		synced, f.Gen,
 		bit(f.Unsure),
@@ -139,7 +144,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 		parked, f.Gen, f.Attempts,
 		string(f.Status), string(f.Status),
 		synced, f.Gen, synced,
-		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept,
+		text(f.RemoteID), text(f.RemoteName), string(f.Origin), string(f.Operation), f.HTTP, text(f.Error), ms(f.At), unkept, told,
 		app, string(f.Kind), f.ID)
 	return status, err
 }

@@ -48,6 +48,8 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what a probe found is kept beside it":                 testProfile,
 		"a row knows since when it is dirty":                   testLag,
 		"who is overdue is told once":                          testOverdue,
+		"events are numbered without gaps":                     testEvents,
+		"events of an app tell of its holds":                   testHoldEvents,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
