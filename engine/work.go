@@ -213,7 +213,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{}, err
 	}
 	_, first := w.first.LoadAndDelete(t)
-	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first}
+	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
 	return r.do(ctx)
 }
 
@@ -228,6 +228,7 @@ type run struct {
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
+	begun   time.Time
 	waiting bool // a group lacks members that are not provisioned yet
 }
 
@@ -506,7 +507,7 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		Unkept: unkept(r.finish.Unkept),
+		Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 

@@ -33,6 +33,8 @@ var Rules = []Rule{
 
 	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "internal/sqldb"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the only part of the engine that speaks SQL"},
+	{Package: "engine/metrics", May: []string{"engine", "engine/lane", "engine/plan"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
+		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog", "internal/expression"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
 
