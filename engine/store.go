@@ -108,6 +108,7 @@ type Lane struct {
 	Hold   lane.Hold
 	// Learned is what was found out about the target.
 	Learned Learned
+	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
 }
 
 // Intent is what is about to be worked towards.
@@ -234,6 +235,7 @@ type Store interface {
 	ProfileStore
 	LagStore
 	EventStore
+	RestStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

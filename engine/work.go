@@ -37,6 +37,9 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 		return gate.Hold(), w.rest(ctx, err)
 	}
 	err := lane.Loop(ctx, t, gate, w.concurrency, e.o.Now, w)
+	if errors.Is(err, errResting) {
+		w.idle, err = w.refresh(ctx)
+	}
 	if held := w.noteHold(ctx); err == nil {
 		err = held
 	}
@@ -61,15 +64,17 @@ type work struct {
 	knowledge  atomic.Pointer[Learned] // about the target, as stored
 	pace       *lane.Pace
 
+	rests *Rest         // as stored, nil before that is known
 	gate  *lane.Gate    // asked between tasks only
 	noted lane.HoldKind // as stored
 }
 
 // connection is a target and the client for it.
 type connection struct {
-	target Target
-	client *connect.Client
-	broken error // why there is no client
+	target  Target
+	client  *connect.Client
+	windows []window // of maintenance
+	broken  error    // why there is no client
 }
 
 // concurrency follows the target while the lane runs.
@@ -84,6 +89,12 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrLeaseLost):
 		return time.Time{} // somebody else owns the lane by now, or nobody: the app was forgotten
+	case err == nil && w.rests != nil && w.rests.Reason == RestMaintenance:
+		again := w.e.o.Now().Add(idleRest) // the window may be lifted meanwhile
+		if w.rests.Until.Before(again) {
+			again = w.rests.Until
+		}
+		return again
 	case err == nil:
 		return w.e.o.Now().Add(idleRest)
 	default:
@@ -112,16 +123,18 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	t, err := w.e.o.Directory.Target(ctx, w.app())
 	switch {
 	case errors.Is(err, ErrUnknownApp):
-		return true, nil
+		return true, w.noteRest(ctx, Rest{Reason: RestUnknown})
 	case err != nil:
 		return false, fmt.Errorf("engine: target of %s: %w", w.app(), err)
 	case t.Paused:
-		return true, nil
+		return true, w.noteRest(ctx, Rest{Reason: RestPaused})
 	}
-	if have := w.connection.Load(); have == nil || have.target != t {
-		c := &connection{target: t}
-		c.client, c.broken = w.e.client(t)
-		w.connection.Store(c)
+	if have := w.connection.Load(); have == nil || !have.target.equal(t) {
+		w.connection.Store(w.e.connection(t))
+	}
+	rest := w.connection.Load().rest(w.e.o.Now())
+	if err := w.noteRest(ctx, rest); err != nil || rest.Reason != "" {
+		return true, err
 	}
 	if err := w.recall(ctx, w.connection.Load()); err != nil {
 		return false, err
@@ -208,6 +221,9 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{}, err
 	}
 	defer w.e.turns.Release(1)
+	if w.connection.Load().rest(w.e.o.Now()).Reason != "" {
+		return lane.Signal{}, errResting // a window has begun since the task was queued
+	}
 	row, err := w.e.state(ctx, w.app(), Kind(t.Kind), t.ID)
 	if err != nil {
 		return lane.Signal{}, err

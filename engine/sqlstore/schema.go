@@ -122,6 +122,8 @@ CREATE TABLE lifecycle_event (
 	data         TEXT NOT NULL,     -- JSON
 	PRIMARY KEY (app_id, seq)
 );
+`, `
+ALTER TABLE app_lane ADD COLUMN rest TEXT NOT NULL DEFAULT '';      -- JSON, why nothing is sent; empty for no reason
 `}
 
 // typed puts the dialect's types into the steps.

@@ -50,6 +50,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"who is overdue is told once":                          testOverdue,
 		"events are numbered without gaps":                     testEvents,
 		"events of an app tell of its holds":                   testHoldEvents,
+		"a lane knows why it rests":                            testRest,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
