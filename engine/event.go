@@ -28,6 +28,7 @@ const (
 	UserFailed      EventType = "user.failed"
 	UserHeld        EventType = "user.held"
 	UserRecovered   EventType = "user.recovered"
+	UserDismissed   EventType = "user.dismissed" // somebody marked the failure as done
 
 	GroupCreated   EventType = "group.created"
 	GroupLinked    EventType = "group.linked"
@@ -37,6 +38,7 @@ const (
 	GroupFailed    EventType = "group.failed"
 	GroupHeld      EventType = "group.held"
 	GroupRecovered EventType = "group.recovered"
+	GroupDismissed EventType = "group.dismissed"
 
 	AppPaused      EventType = "app.paused"      // the target asked for it
 	AppBreaker     EventType = "app.breaker"     // several failures in a row
@@ -77,7 +79,7 @@ type EventQuery struct {
 }
 
 // EventStore keeps lifecycle events. The store writes them in the transaction of what they tell about: Finish those that
-// [Finish.Tell] returns, Overdue a DeactivationOverdue. Of each app at least KeptEvents are kept, and not many more.
+// [Finish.Tell] returns, Overdue a DeactivationOverdue, Dismiss a UserDismissed or GroupDismissed. Of each app at least KeptEvents are kept, and not many more.
 type EventStore interface {
 	// Hold stores the hold that the owner of a lane has begun or ended, with the event that [HoldEvent] returns.
 	Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Hold) error

@@ -38,6 +38,16 @@ func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now t
 	return err
 }
 
+// addEvent stores an event of an app, whoever has its lease.
+func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e engine.Event) error {
+	var last int64
+	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
+	if err != nil {
+		return err
+	}
+	return keepEvents(ctx, tx, app, last, now, e)
+}
+
 // finishLane notes on the lane row that a sequence has succeeded, and what there is to tell about it.
 func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish, events []engine.Event) error {
 	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting

@@ -11,9 +11,6 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// tasks is the condition of the index on what is wrong.
-const tasks = `status IN ('retrying', 'failed', 'held')`
-
 // Lags implements engine.Store.
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	where, args := conditions(map[string]string{"app_id": app})
@@ -82,13 +79,8 @@ func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.
 		if err != nil {
 			return err
 		}
-		var last int64
-		err = tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
-		if err != nil {
-			return err
-		}
 		first, e.Data.Since = true, at(since)
-		return keepEvents(ctx, tx, app, last, now, e)
+		return addEvent(ctx, tx, app, now, e)
 	})
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: overdue user %s of %s: %w", user, app, err)

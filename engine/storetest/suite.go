@@ -51,6 +51,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"events are numbered without gaps":                     testEvents,
 		"events of an app tell of its holds":                   testHoldEvents,
 		"a lane knows why it rests":                            testRest,
+		"what is wrong is listed, retried and dismissed":       testTasks,
 		"removals are counted, held back and approved":         testRemovals,
 		"what a target does not keep is kept":                  testUnkept,
 		"a forgotten app leaves nothing and loses its lease":   testForget,

@@ -273,7 +273,7 @@ const (
 
 func word(s engine.Status) string {
 	switch s {
-	case engine.StatusClean, engine.StatusSkipped:
+	case engine.StatusClean, engine.StatusSkipped, engine.StatusDismissed:
 		return inSync
 	case engine.StatusFailed, engine.StatusHeld:
 		return failed
