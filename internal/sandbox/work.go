@@ -9,7 +9,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -97,7 +96,7 @@ func (w *work) Attempts(ctx context.Context, q sandboxapi.AttemptQuery) ([]sandb
 	out := make([]sandboxapi.Attempt, 0, len(list))
 	for _, a := range list {
 		t := sandboxapi.Attempt{ID: a.ID, At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration,
-			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a)}
+			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: a.Curl(true)}
 		if a.Kind == engine.User {
 			t.User = a.Principal
 		} else {
@@ -126,8 +125,4 @@ func relativePath(raw string) string {
 		p += "?" + u.RawQuery
 	}
 	return p
-}
-
-func curl(a engine.Attempt) string {
-	return wirelog.Curl(wirelog.Exchange{Method: a.Method, URL: a.URL, RequestHeader: a.RequestHeader, RequestBody: a.RequestBody})
 }
