@@ -126,6 +126,7 @@ type Target struct {
 	Rate              float64       // requests per second. Defaults to as many as the target takes
 	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
 	Guard             Guard         // against masses of deactivations. Defaults to none
+	Maintenance       []Window      // when nothing is sent, deactivations included; sequences that are running come to their end
 	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 

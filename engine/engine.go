@@ -260,21 +260,21 @@ func (e *Engine) Counts(ctx context.Context, app string) (map[Status]int, error)
 // Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
 // ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
 func (e *Engine) Test(ctx context.Context, t Target) error {
-	client, err := e.client(t)
-	if err != nil {
-		return err
+	c := e.connection(t)
+	if c.broken != nil {
+		return c.broken
 	}
-	return client.Test(ctx)
+	return c.client.Test(ctx)
 }
 
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
 // is stored; [Engine.ProbeApp] stores it.
 func (e *Engine) Probe(ctx context.Context, t Target, o probe.Options) (probe.Profile, error) {
-	client, err := e.client(t)
-	if err != nil {
-		return probe.Profile{}, err
+	c := e.connection(t)
+	if c.broken != nil {
+		return probe.Profile{}, c.broken
 	}
-	return probe.Run(ctx, client, o)
+	return probe.Run(ctx, c.client, o)
 }
 
 func (e *Engine) pace(app string) *lane.Pace {
@@ -283,6 +283,18 @@ func (e *Engine) pace(app string) *lane.Pace {
 		p, _ = e.paces.LoadOrStore(app, lane.NewPace(e.o.Now))
 	}
 	return p.(*lane.Pace)
+}
+
+// connection makes the client for a target, or says why there is none.
+func (e *Engine) connection(t Target) *connection {
+	c := &connection{target: t, slots: semaphore.NewWeighted(int64(e.requests(t)))}
+	if c.windows, c.broken = compile(t.Maintenance); c.broken == nil {
+		c.client, c.broken = e.client(t)
+	}
+	if c.broken == nil {
+		c.names, c.broken = heldNames(t.HoldNames)
+	}
+	return c
 }
 
 func (e *Engine) client(t Target) (*connect.Client, error) {

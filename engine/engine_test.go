@@ -158,8 +158,9 @@ func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
 		got := w.result()
 		require.Equal(t, engine.Result{
 			App: app, Kind: engine.User, ID: "u-1", Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean,
-			RemoteID: "u1", HTTP: 201, Steps: got.Steps,
+			RemoteID: "u1", HTTP: 201, Steps: got.Steps, Duration: got.Duration,
 		}, got)
+		require.Positive(t, got.Duration)
 		require.Equal(t, []int{200, 201}, []int{got.Steps[0].Status, got.Steps[1].Status})
 
 		w.set("u-1", user("u-1", "anna"))

@@ -47,9 +47,12 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 	case t.Paused:
 		return nil, ErrPaused
 	}
-	r := &reader{e: e, connection: &connection{target: t}, pace: e.pace(app)}
-	if r.client, err = e.client(t); err != nil {
-		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, err)
+	r := &reader{e: e, connection: e.connection(t), pace: e.pace(app)}
+	if r.broken != nil {
+		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, r.broken)
+	}
+	if rest := r.rest(e.o.Now()); rest.Reason != "" {
+		return nil, fmt.Errorf("%w: %s until %s", ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
 	}
 	r.pace.Allow(t.Rate, t.Burst)
 	return r, nil

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/scimwright/scimwright/engine/plan"
 )
@@ -13,11 +14,12 @@ type Result struct {
 	ID        string
 	Operation plan.Operation
 	Outcome   plan.Class
-	Status    Status // as stored: StatusDirty when a mark came meanwhile, so that another result follows
-	RemoteID  string // id at the target, empty when not known
-	HTTP      int    // status that decided, 0 for none
-	Error     string // empty unless something is wrong, or users are waited for
-	Steps     []Step // what was sent, in order
+	Status    Status        // as stored: StatusDirty when a mark came meanwhile, so that another result follows
+	RemoteID  string        // id at the target, empty when not known
+	HTTP      int           // status that decided, 0 for none
+	Error     string        // empty unless something is wrong, or users are waited for
+	Steps     []Step        // what was sent, in order
+	Duration  time.Duration // from the question to the directory until the result was stored
 	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
 	Unkept map[string]plan.Unkept
 }
@@ -43,3 +45,22 @@ type ObserverFunc func(ctx context.Context, r Result)
 
 // Result calls f.
 func (f ObserverFunc) Result(ctx context.Context, r Result) { f(ctx, r) }
+
+// Observers returns an Observer that tells all of them, in their order; of overdue deactivations those that are an OverdueObserver.
+func Observers(all ...Observer) Observer { return observers(all) }
+
+type observers []Observer
+
+func (all observers) Result(ctx context.Context, r Result) {
+	for _, o := range all {
+		o.Result(ctx, r)
+	}
+}
+
+func (all observers) Overdue(ctx context.Context, d Overdue) {
+	for _, o := range all {
+		if o, ok := o.(OverdueObserver); ok {
+			o.Overdue(ctx, d)
+		}
+	}
+}

@@ -86,7 +86,7 @@ func (w *world) titles() map[string]string {
 	return out
 }
 
-func users(ids ...string) (out []engine.Principal) {
+func principals(ids ...string) (out []engine.Principal) {
 	for _, id := range ids {
 		out = append(out, engine.Principal{Kind: engine.User, ID: id})
 	}
@@ -150,7 +150,7 @@ func TestAnAppliedPlanSendsWhatWasPlanned(t *testing.T) {
 		w.dir.SetUser(app, ids[1], off(ids[1], "name-"+ids[1]))
 		w.dir.SetUser(app, "new", user("new", "new"))
 		w.dir.SetMember(app, "g", ids[2], false)
-		p := w.plan(engine.PlanRequest{All: true, Principals: users("new", ids[2])})
+		p := w.plan(engine.PlanRequest{All: true, Principals: principals("new", ids[2])})
 		log.take()
 		var want []string
 		for _, item := range w.items(p.ID) {
@@ -171,7 +171,7 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 		ids := w.populate(6)
 		w.target.Guard = engine.Guard{Limit: 1}
 		w.dir.SetTarget(app, w.target)
-		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, gone}, Principals: users(ids[:5]...)})
+		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, gone}, Principals: principals(ids[:5]...)})
 		require.Equal(t, map[plan.Operation]int{plan.OpDeactivate: 5}, p.Operations)
 		require.Empty(t, cmp.Diff([]engine.Difference{{Path: "active", Before: true, After: false}}, w.items(p.ID)[4].Diff))
 		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrMoved, "the directory does not say so yet")
@@ -204,7 +204,7 @@ func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 		}
 		w.dir.SetMember(app, "g", ids[0], true)
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
-		p := w.plan(engine.PlanRequest{Principals: append(users(ids...), engine.Principal{Kind: engine.Group, ID: "g"}), Expires: time.Minute})
+		p := w.plan(engine.PlanRequest{Principals: append(principals(ids...), engine.Principal{Kind: engine.Group, ID: "g"}), Expires: time.Minute})
 		marks := func() int {
 			n, err := w.engine.Pending(t.Context())
 			require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 		refused(t.Context(), `kind "robot"`, engine.PlanRequest{Principals: []engine.Principal{{Kind: "robot", ID: "x"}}})
 		refused(t.Context(), "100001, and it may be about 100000", engine.PlanRequest{Principals: make([]engine.Principal, engine.MaxPlanItems+1)})
 		w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
-		refused(t.Context(), "read: 401", engine.PlanRequest{Principals: users(ids...)})
+		refused(t.Context(), "read: 401", engine.PlanRequest{Principals: principals(ids...)})
 		w.fake.Heal()
 		ctx, cancel := context.WithCancel(t.Context())
 		refused(ctx, "context canceled", engine.PlanRequest{Directory: candidate{w.dir, func(_ string, u engine.UserState) engine.UserState {
@@ -267,7 +267,7 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 		require.NoError(t, w.engine.Discard(t.Context(), "half"))
 		d := candidate{&enginetest.Directory{}, gone}
 		d.SetTarget(app, w.target)
-		p := w.plan(engine.PlanRequest{Directory: d, Principals: users(ids...)})
+		p := w.plan(engine.PlanRequest{Directory: d, Principals: principals(ids...)})
 		require.NoError(t, w.engine.Discard(t.Context(), p.ID))
 		d.Fail(errors.New("no database"))
 		_, err := w.engine.Plan(t.Context(), engine.PlanRequest{App: app, Directory: d, All: true})
@@ -282,7 +282,7 @@ func TestAPlanSaysWhatItCouldNotLookAt(t *testing.T) {
 		enginetest.Fault{Path: "/Users/" + w.state(engine.User, ids[0]).RemoteID, Status: 500},
 		enginetest.Fault{Path: "/Users/" + w.state(engine.User, ids[1]).RemoteID, Status: 429, RetryAfter: "0", Times: 2},
 	)
-	p := w.plan(engine.PlanRequest{Principals: users(ids...)})
+	p := w.plan(engine.PlanRequest{Principals: principals(ids...)})
 	require.Equal(t, map[plan.Class]int{plan.Transient: 1, plan.Done: 2}, p.Outcomes, "a pause is waited for")
 	require.Equal(t, "read: 500: injected 500", w.items(p.ID)[0].Message)
 }
@@ -291,7 +291,7 @@ func TestACanaryGoesFirst(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, engine.Options{})
 		ids := w.populate(5)
-		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, titled}, Principals: users(ids...)})
+		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, titled}, Principals: principals(ids...)})
 		for _, id := range ids {
 			w.dir.SetUser(app, id, titled(id, user(id, "name-"+id)))
 		}
@@ -328,7 +328,7 @@ func TestPlansAreMadeNoFasterThanTheAppAllows(t *testing.T) {
 	w.target.Rate, w.target.Burst = 50, 1
 	w.dir.SetTarget(app, w.target)
 	began := time.Now()
-	w.plan(engine.PlanRequest{Principals: users(ids...)})
+	w.plan(engine.PlanRequest{Principals: principals(ids...)})
 	require.GreaterOrEqual(t, time.Since(began), 5*time.Second/50, "one at a time, 50 in a second")
 }
 
@@ -339,7 +339,7 @@ func TestACanaryMeetsATargetThatLies(t *testing.T) {
 	for _, id := range ids {
 		w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})
 	}
-	p := w.plan(engine.PlanRequest{Principals: users(ids...)})
+	p := w.plan(engine.PlanRequest{Principals: principals(ids...)})
 	require.Equal(t, map[plan.Operation]int{plan.OpDeactivate: 4}, p.Operations)
 	require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 1}))
 	w.wait()
@@ -351,9 +351,9 @@ func TestACanaryMeetsATargetThatLies(t *testing.T) {
 	w.fake.Inject(enginetest.Fault{HTML: true}, enginetest.Fault{Twice: true, Times: -1})
 	w.dir.SetUser(app, "new", user("new", "new"))
 	w.dir.SetUser(app, "found", user("found", "name-"+ids[0]))
-	p = w.plan(engine.PlanRequest{Principals: users("found", "new")})
+	p = w.plan(engine.PlanRequest{Principals: principals("found", "new")})
 	require.Equal(t, 1, p.Outcomes[plan.Transient], "a page of HTML is no answer")
-	p = w.plan(engine.PlanRequest{Principals: users("found")})
+	p = w.plan(engine.PlanRequest{Principals: principals("found")})
 	require.Equal(t, map[plan.Class]int{plan.Held: 1}, p.Outcomes, "two hits are for somebody to decide")
 }
 
@@ -364,7 +364,7 @@ func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
 		for _, id := range []string{"a", "b"} {
 			w.dir.SetUser(app, id, user(id, id))
 		}
-		p := w.plan(engine.PlanRequest{Principals: users("b", "a")})
+		p := w.plan(engine.PlanRequest{Principals: principals("b", "a")})
 		const tries = 5
 		results := make(chan error, tries)
 		for range tries {

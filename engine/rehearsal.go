@@ -54,8 +54,7 @@ func (e *Engine) rehearsal(ctx context.Context, app string, d Directory) (*rehea
 	}
 	o := e.o
 	o.Directory = d
-	x := &rehearsal{app: app, connection: &connection{target: t}}
-	x.connection.client, x.connection.broken = e.client(t)
+	x := &rehearsal{app: app, connection: e.connection(t)}
 	x.w = &work{e: &Engine{o: o, backoff: e.backoff, network: e.network}, pace: e.pace(app)}
 	row, err := e.o.Store.Lane(ctx, app)
 	if err != nil && !errors.Is(err, ErrNotFound) {

@@ -45,13 +45,14 @@ type Status string
 
 // The statuses.
 const (
-	StatusDirty    Status = "dirty"    // a change waits to be provisioned
-	StatusClean    Status = "clean"    // the target has the desired state
-	StatusSkipped  Status = "skipped"  // the target's options exclude what would be needed
-	StatusWaiting  Status = "waiting"  // up to date but for users that are not provisioned yet: members of a group, the manager of a user
-	StatusRetrying Status = "retrying" // failed; is tried again at NextAt
-	StatusFailed   Status = "failed"   // refused by the target; waits for the next Mark
-	StatusHeld     Status = "held"     // needs a decision; waits for the next Mark
+	StatusDirty     Status = "dirty"     // a change waits to be provisioned
+	StatusClean     Status = "clean"     // the target has the desired state
+	StatusSkipped   Status = "skipped"   // the target's options exclude what would be needed
+	StatusWaiting   Status = "waiting"   // up to date but for users that are not provisioned yet: members of a group, the manager of a user
+	StatusRetrying  Status = "retrying"  // failed; is tried again at NextAt
+	StatusFailed    Status = "failed"    // refused by the target; waits for the next Mark
+	StatusHeld      Status = "held"      // needs a decision; waits for the next Mark
+	StatusDismissed Status = "dismissed" // failed or held, and somebody has marked it as done: nothing is due until the next Mark
 )
 
 // State is what the engine knows about one principal at one app.
@@ -117,6 +118,7 @@ type Lane struct {
 	Hold   lane.Hold
 	// Learned is what was found out about the target.
 	Learned Learned
+	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
 }
 
 // Intent is what is about to be worked towards.
@@ -269,6 +271,9 @@ type Store interface {
 	LinkStore
 	PlanStore
 	LateStore
+	EventStore
+	RestStore
+	TaskStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due.

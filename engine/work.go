@@ -36,10 +36,17 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&Learned{})
 	gate := lane.NewGate(t.Lease.Hold, e.backoff, e.o.BreakerAfter)
+	w.gate, w.noted = gate, t.Lease.Hold.Kind
 	if idle, err := w.refresh(ctx); err != nil || idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
 	err := lane.Loop(ctx, t, gate, w.concurrency, e.o.Now, w)
+	if errors.Is(err, errResting) {
+		w.idle, err = w.refresh(ctx)
+	}
+	if held := w.noteHold(ctx); err == nil {
+		err = held
+	}
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
@@ -60,15 +67,20 @@ type work struct {
 	connection atomic.Pointer[connection]
 	knowledge  atomic.Pointer[Learned] // about the target, as stored
 	pace       *lane.Pace
+
+	rests *Rest         // as stored, nil before that is known
+	gate  *lane.Gate    // asked between tasks only
+	noted lane.HoldKind // as stored
 }
 
 // connection is a target and the client for it.
 type connection struct {
-	target Target
-	client *connect.Client
-	names  *regexp.Regexp      // that no account is renamed to without somebody having a look; nil for none
-	broken error               // why there is no client
-	slots  *semaphore.Weighted // of the requests that are on their way
+	target  Target
+	client  *connect.Client
+	names   *regexp.Regexp      // that no account is renamed to without somebody having a look; nil for none
+	windows []window            // of maintenance
+	broken  error               // why there is no client
+	slots   *semaphore.Weighted // of the requests that are on their way
 }
 
 // concurrency is how many principals are worked on at once. It follows the target while the lane runs. Twice as many as there
@@ -94,6 +106,12 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrLeaseLost):
 		return time.Time{} // somebody else owns the lane by now, or nobody: the app was forgotten
+	case err == nil && w.rests != nil && w.rests.Reason == RestMaintenance:
+		again := w.e.o.Now().Add(idleRest) // the window may be lifted meanwhile
+		if w.rests.Until.Before(again) {
+			again = w.rests.Until
+		}
+		return again
 	case err == nil:
 		// Thousands of paused lanes that were started together must not come back together.
 		return w.e.o.Now().Add(idleRest/2 + mathrand.N(idleRest))
@@ -103,23 +121,38 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 	}
 }
 
+// noteHold stores a hold that has begun or ended, as soon as that is known: the lane may go on for long.
+func (w *work) noteHold(ctx context.Context) error {
+	h := w.gate.Hold()
+	if h.Kind == w.noted {
+		return nil
+	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := w.e.o.Store.Hold(store, w.tenure.Lease, w.e.o.Now(), h); err != nil {
+		return err
+	}
+	w.noted = h.Kind
+	return nil
+}
+
 // refresh asks the directory for the target, so that a change of credentials or a pause takes effect while the lane runs.
 func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	t, err := w.e.o.Directory.Target(ctx, w.app())
 	switch {
 	case errors.Is(err, ErrUnknownApp):
-		return true, nil
+		return true, w.noteRest(ctx, Rest{Reason: RestUnknown})
 	case err != nil:
 		return false, fmt.Errorf("engine: target of %s: %w", w.app(), err)
 	case t.Paused:
-		return true, nil
+		return true, w.noteRest(ctx, Rest{Reason: RestPaused})
 	}
-	if have := w.connection.Load(); have == nil || have.target != t {
-		c := &connection{target: t, slots: semaphore.NewWeighted(int64(w.e.requests(t)))}
-		if c.client, c.broken = w.e.client(t); c.broken == nil {
-			c.names, c.broken = heldNames(t.HoldNames)
-		}
-		w.connection.Store(c)
+	if have := w.connection.Load(); have == nil || !have.target.equal(t) {
+		w.connection.Store(w.e.connection(t))
+	}
+	rest := w.connection.Load().rest(w.e.o.Now())
+	if err := w.noteRest(ctx, rest); err != nil || rest.Reason != "" {
+		return true, err
 	}
 	if err := w.recall(ctx, w.connection.Load()); err != nil {
 		return false, err
@@ -134,6 +167,9 @@ var stages = map[Kind]int{User: 0, Group: 1}
 
 // Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
+	if err := w.noteHold(ctx); err != nil {
+		return nil, err
+	}
 	idle, err := w.refresh(ctx)
 	if err != nil || idle {
 		w.idle = idle
@@ -214,12 +250,15 @@ func groupIntent(id string, g GroupState) Intent {
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.e.busy.begin(w.app())
 	defer w.e.busy.end(w.app())
+	if w.connection.Load().rest(w.e.o.Now()).Reason != "" {
+		return lane.Signal{}, errResting // a window has begun since the task was queued
+	}
 	row, err := w.e.state(ctx, w.app(), Kind(t.Kind), t.ID)
 	if err != nil {
 		return lane.Signal{}, err
 	}
 	_, first := w.first.LoadAndDelete(t)
-	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first}
+	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
 	return r.do(ctx)
 }
 
@@ -235,6 +274,7 @@ type run struct {
 	finish  Finish
 	steps   []Step
 	outcome plan.Outcome
+	begun   time.Time
 	noted   int   // how many requests of a push may be sent before its progress is stored
 	desired any   // UserState or GroupState, as the directory said
 	dry     *dry  // nil unless nothing is to be sent or stored
@@ -463,7 +503,7 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		Unkept: unkept(r.finish.Unkept),
+		Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 

@@ -36,17 +36,23 @@ func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 	return tx.Lock(ctx, "engine.accounts."+app)
 }
 
+// earlier is what a principal's row says before its sequence is finished.
+type earlier struct{ remote, told string }
+
+func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (e earlier, err error) {
+	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+		app, string(f.Kind), f.ID).Scan(&e.remote, &e.told)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = engine.ErrNotFound
+	}
+	return e, err
+}
+
 // moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f. Whoever has
 // one of those users as manager is made due.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) ([]move, error) {
-	var before string
-	err := tx.QueryRow(ctx, `SELECT remote_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-		app, string(f.Kind), f.ID).Scan(&before)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, engine.ErrNotFound
-	}
-	if err != nil || f.Kind == engine.Group || before == text(f.RemoteID) {
-		return nil, err
+func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *engine.Finish) ([]move, error) {
+	if f.Kind == engine.Group || before == text(f.RemoteID) {
+		return nil, nil
 	}
 	if err := lockAccounts(ctx, tx, app); err != nil {
 		return nil, err

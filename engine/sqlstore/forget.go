@@ -8,7 +8,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more.
+// forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more; the events
+// that were written under its lock are seen only then.
 var forget = []string{
 	`DELETE FROM halt WHERE app_id = ?`,
 	`DELETE FROM sync_state WHERE app_id = ?`,
@@ -20,6 +21,7 @@ var forget = []string{
 	`DELETE FROM plan_item WHERE plan_id IN (SELECT id FROM plan WHERE app_id = ?)`,
 	`DELETE FROM plan WHERE app_id = ?`,
 	`DELETE FROM app_lane WHERE app_id = ?`,
+	`DELETE FROM lifecycle_event WHERE app_id = ?`,
 }
 
 // Forget implements engine.Store.

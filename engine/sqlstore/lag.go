@@ -3,16 +3,13 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
-
-// tasks is the condition of the index on what is wrong.
-const tasks = `status IN ('retrying', 'failed', 'held')`
 
 // Lags implements engine.Store.
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
@@ -71,26 +68,22 @@ func (s *Store) Late(ctx context.Context, app string, before time.Time, after *e
 // Overdue implements engine.Store.
 func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.Time) (first bool, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		res, err := tx.Exec(ctx, `UPDATE sync_state SET overdue_at = ? WHERE app_id = ? AND principal_id = ? AND `+late,
-			ms(now), app, user, ms(before))
+		first = false
+		e := engine.Event{Type: engine.DeactivationOverdue, Kind: engine.User, Principal: user}
+		var since int64
+		err := tx.ExecReturning(ctx, []any{&since, &e.Data.RemoteID, &e.Data.Status}, `UPDATE sync_state SET overdue_at = ?
+			WHERE app_id = ? AND principal_id = ? AND `+late+` RETURNING dirty_since, remote_id, status`, ms(now), app, user, ms(before))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		n, err := res.RowsAffected()
-		first = n == 1
-		return err
+		first, e.Data.Since = true, at(since)
+		return addEvent(ctx, tx, app, now, e)
 	})
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: overdue user %s of %s: %w", user, app, err)
 	}
 	return first, nil
-}
-
-// succeeded notes on the lane row when a sequence has last succeeded.
-func succeeded(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish) error {
-	if f.Status != engine.StatusClean && f.Status != engine.StatusWaiting {
-		return nil
-	}
-	_, err := tx.Exec(ctx, `UPDATE app_lane SET success_at = ? WHERE app_id = ? AND epoch = ?`, ms(f.At), l.App, l.Epoch)
-	return err
 }

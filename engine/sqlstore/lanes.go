@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, marks, hold, hold_until, hold_reason, hold_streak, learned`
+const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, marks, hold, hold_until, hold_reason, hold_streak, learned, rest`
 
 type laneRow struct {
 	engine.Lane
@@ -22,12 +22,15 @@ type laneRow struct {
 
 func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	var until, next, holdUntil int64
-	var learned string
-	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.marks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned)
+	var learned, rest string
+	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.marks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned, &rest)
 	if err != nil {
 		return err
 	}
 	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
+	if err := read(rest, &l.Rest); err != nil {
+		return err
+	}
 	return read(learned, &l.Learned)
 }
 

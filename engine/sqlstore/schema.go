@@ -198,6 +198,22 @@ CREATE INDEX sync_state_manager ON sync_state (app_id, manager_id) WHERE manager
 `, `
 ALTER TABLE sync_state ADD COLUMN former_id KEY NOT NULL DEFAULT '';    -- remote_id before the present one
 CREATE INDEX sync_state_former ON sync_state (app_id, kind, former_id) WHERE former_id <> '';
+`, `
+ALTER TABLE app_lane   ADD COLUMN event_seq BIGINT NOT NULL DEFAULT 0; -- of the app's last lifecycle event
+ALTER TABLE sync_state ADD COLUMN told TEXT NOT NULL DEFAULT '';       -- the failure that an event has told of; empty for none
+
+CREATE TABLE lifecycle_event (
+	app_id       KEY NOT NULL,
+	seq          BIGINT NOT NULL,   -- ascending without gaps
+	at           BIGINT NOT NULL,
+	type         TEXT NOT NULL,
+	kind         TEXT NOT NULL,     -- empty for events of the app
+	principal_id TEXT NOT NULL,
+	data         TEXT NOT NULL,     -- JSON
+	PRIMARY KEY (app_id, seq)
+);
+`, `
+ALTER TABLE app_lane ADD COLUMN rest TEXT NOT NULL DEFAULT '';      -- JSON, why nothing is sent; empty for no reason
 `}
 
 // typed puts the dialect's types into the steps.

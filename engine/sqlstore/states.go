@@ -105,11 +105,16 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 		if err := stillHalted(ctx, tx, l.App, &f); err != nil {
 			return err
 		}
-		moves, err := moved(ctx, tx, l.App, &f)
+		before, err := readEarlier(ctx, tx, l.App, f)
 		if err != nil {
 			return err
 		}
-		if status, err = finishState(ctx, tx, l.App, f); err != nil {
+		moves, err := moved(ctx, tx, l.App, before.remote, &f)
+		if err != nil {
+			return err
+		}
+		events, told := f.Tell(before.remote, before.told)
+		if status, err = finishState(ctx, tx, l.App, f, told); err != nil {
 			return err
 		}
 		if f.Kind == engine.Group {
@@ -123,7 +128,7 @@ func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (stat
 		if err := keepExchanges(ctx, tx, l.App, f); err != nil {
 			return err
 		}
-		return succeeded(ctx, tx, l, f)
+		return finishLane(ctx, tx, l, f, events)
 	})
 	return status, err
 }
@@ -138,7 +143,7 @@ func (u *assignments) set(text string, args ...any) {
 	u.texts, u.args = append(u.texts, text), append(u.args, args...)
 }
 
-func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (status engine.Status, err error) {
+func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish, told string) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
 	unkept, waiting := "", ""
@@ -169,6 +174,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 	u.set(`halted = ?, manager_id = ?, waiting_on = ?`, bit(f.Halted), f.Manager, waiting)
 	u.set(`password_version = CASE WHEN ? = '' THEN '' ELSE ? END`, text(f.RemoteID), text(f.PasswordVersion))
 	u.set(`dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END`, synced, f.Gen)
+	u.set(`told = ?`, told)
 	u.set(`overdue_at = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END`, synced)
 	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET `+strings.Join(u.texts, ", ")+`
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`, append(u.args, app, string(f.Kind), f.ID)...)

@@ -37,6 +37,8 @@ var Rules = []Rule{
 		Why: "what is compared with what is decided without a target, a store or a clock"},
 	{Package: "engine/rehearse", May: []string{"engine/plan", "scim/...", "internal/wirelog"}, Tests: []string{"engine/connect", "engine/enginetest"},
 		Why: "what is rehearsed cannot reach a target, a store or a lane by any other way than the reads that it is given"},
+	{Package: "engine/metrics", May: []string{"engine", "engine/lane", "engine/plan"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
+		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog", "internal/expression"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
 

@@ -136,7 +136,7 @@ func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchan
 func exchange(a engine.Attempt) console.Exchange {
 	return console.Exchange{
 		At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration.Round(10 * time.Microsecond),
-		Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a),
+		Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: a.Curl(true),
 	}
 }
 
@@ -273,7 +273,7 @@ const (
 
 func word(s engine.Status) string {
 	switch s {
-	case engine.StatusClean, engine.StatusSkipped:
+	case engine.StatusClean, engine.StatusSkipped, engine.StatusDismissed:
 		return inSync
 	case engine.StatusFailed, engine.StatusHeld:
 		return failed

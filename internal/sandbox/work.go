@@ -2,14 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -49,29 +48,24 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 	}
 }
 
-// failing lists the statuses that make a principal a task.
-var failing = []engine.Status{engine.StatusRetrying, engine.StatusFailed, engine.StatusHeld}
-
 // maxTasks bounds the list of failed tasks of one app.
 const maxTasks = 1000
 
 // Tasks implements sandboxapi.Work. A task's id is the id of its principal.
 func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error) {
+	found, err := w.engine.Tasks(ctx, engine.TaskQuery{App: app, Limit: maxTasks})
+	if err != nil {
+		return nil, err
+	}
 	var tasks []sandboxapi.Task
-	for _, status := range failing {
-		states, err := w.engine.States(ctx, engine.StateQuery{App: app, Status: status, Limit: maxTasks})
-		if err != nil {
-			return nil, err
+	for _, f := range found {
+		t := sandboxapi.Task{ID: f.ID, Operation: string(f.Operation), Error: f.Error, Created: f.Since, Attempts: f.Attempts}
+		if f.Kind == engine.User {
+			t.User = f.ID
+		} else {
+			t.Group = f.ID
 		}
-		for _, s := range states {
-			t := sandboxapi.Task{ID: s.ID, Operation: string(s.LastOperation), Error: s.LastError, Created: s.UpdatedAt, Attempts: s.Attempts}
-			if s.Kind == engine.User {
-				t.User = s.ID
-			} else {
-				t.Group = s.ID
-			}
-			tasks = append(tasks, t)
-		}
+		tasks = append(tasks, t)
 	}
 	return tasks, nil
 }
@@ -79,12 +73,8 @@ func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error)
 // Retry implements sandboxapi.Work.
 func (w *work) Retry(ctx context.Context, app, task string) error {
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
-		states, err := w.engine.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: task, Limit: 1})
-		if err != nil {
+		if err := w.engine.Retry(ctx, app, kind, task); !errors.Is(err, engine.ErrNotFound) {
 			return err
-		}
-		if len(states) == 1 {
-			return w.mark(ctx, engine.Mark{App: app, Kind: kind, ID: task, Retry: true})
 		}
 	}
 	return sandboxapi.ErrNoTask
@@ -106,7 +96,7 @@ func (w *work) Attempts(ctx context.Context, q sandboxapi.AttemptQuery) ([]sandb
 	out := make([]sandboxapi.Attempt, 0, len(list))
 	for _, a := range list {
 		t := sandboxapi.Attempt{ID: a.ID, At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration,
-			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: curl(a)}
+			Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: a.Curl(true)}
 		if a.Kind == engine.User {
 			t.User = a.Principal
 		} else {
@@ -115,18 +105,6 @@ func (w *work) Attempts(ctx context.Context, q sandboxapi.AttemptQuery) ([]sandb
 		out = append(out, t)
 	}
 	return out, nil
-}
-
-// mark marks principals in a transaction of its own.
-func (w *work) mark(ctx context.Context, marks ...engine.Mark) error {
-	err := w.store.Update(ctx, func(tx *docstore.Tx) error {
-		return w.engine.Mark(ctx, tx.SQL().Execer(), marks...)
-	})
-	if err != nil {
-		return fmt.Errorf("mark: %w", err)
-	}
-	w.engine.Wake()
-	return nil
 }
 
 // relativePath cuts a request's URL to what follows the base URL of the target: the part from the last /Users
@@ -147,8 +125,4 @@ func relativePath(raw string) string {
 		p += "?" + u.RawQuery
 	}
 	return p
-}
-
-func curl(a engine.Attempt) string {
-	return wirelog.Curl(wirelog.Exchange{Method: a.Method, URL: a.URL, RequestHeader: a.RequestHeader, RequestBody: a.RequestBody})
 }

@@ -1,0 +1,154 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/metrics"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+// shown are the lines of the text format that begin with one of the names, in its order.
+func shown(t *testing.T, m *metrics.Metrics, names ...string) (out []string) {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	for line := range strings.Lines(w.Body.String()) {
+		if !strings.HasPrefix(line, "#") && (len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(line, n) })) {
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+type lags struct {
+	all []engine.Lag
+	err error
+}
+
+func (l lags) Lags(context.Context) ([]engine.Lag, error) { return l.all, l.err }
+
+func TestWhatAnEngineDoesIsCounted(t *testing.T) {
+	m := metrics.New()
+	for range 2 {
+		m.Result(t.Context(), engine.Result{
+			App: "crm", Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean, Duration: 20 * time.Millisecond,
+			Steps: []engine.Step{{Method: "GET", Status: 200}, {Method: "POST", Status: 201}},
+		})
+	}
+	m.Result(t.Context(), engine.Result{
+		App: "crm", Operation: plan.OpUpdate, Outcome: plan.Transient, Status: engine.StatusRetrying, Duration: time.Second,
+		Steps: []engine.Step{{Method: "GET", Status: 0}, {Method: "GET", Status: 999}, {Method: "GET", Status: 503}},
+	})
+	m.Overdue(t.Context(), engine.Overdue{App: "crm"})
+	require.Empty(t, cmp.Diff([]string{
+		`scim_engine_overdue_total{app="crm"} 1`,
+		`scim_engine_requests_total{app="crm",method="GET",status="2xx"} 2`,
+		`scim_engine_requests_total{app="crm",method="GET",status="5xx"} 1`,
+		`scim_engine_requests_total{app="crm",method="GET",status="none"} 2`,
+		`scim_engine_requests_total{app="crm",method="POST",status="2xx"} 2`,
+		`scim_engine_retries_total{app="crm"} 1`,
+		`scim_engine_sequences_total{app="crm",operation="create",outcome="done"} 2`,
+		`scim_engine_sequences_total{app="crm",operation="update",outcome="transient"} 1`,
+	}, shown(t, m, "scim_engine_overdue_total", "scim_engine_requests_total", "scim_engine_retries_total", "scim_engine_sequences_total")))
+	require.Equal(t, []string{`scim_engine_sequence_duration_seconds_count{app="crm"} 3`}, shown(t, m, "scim_engine_sequence_duration_seconds_count"))
+	require.Equal(t, []string{`scim_engine_sequence_duration_seconds_sum{app="crm"} 1.04`}, shown(t, m, "scim_engine_sequence_duration_seconds_sum"))
+	m.Forget("other")
+	require.NotEmpty(t, shown(t, m, ""))
+	m.Forget("crm")
+	require.Empty(t, shown(t, m, ""))
+}
+
+func TestTheGaugesTellWhatHasNotArrived(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	m := metrics.New()
+	m.Now = func() time.Time { return now }
+	m.Follow(lags{all: []engine.Lag{
+		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: lane.Hold{Kind: lane.HoldBreaker}, LastSuccess: now.Add(-time.Second)},
+		{App: "wiki"},
+	}})
+	require.Empty(t, cmp.Diff([]string{
+		`scim_engine_due{app="crm"} 7`,
+		`scim_engine_due{app="wiki"} 0`,
+		`scim_engine_failed{app="crm"} 3`,
+		`scim_engine_failed{app="wiki"} 0`,
+		`scim_engine_held{app="crm"} 1`,
+		`scim_engine_held{app="wiki"} 0`,
+		`scim_engine_hold{app="crm",kind="breaker"} 1`,
+		`scim_engine_hold{app="crm",kind="pause"} 0`,
+		`scim_engine_hold{app="crm",kind="quarantine"} 0`,
+		`scim_engine_hold{app="wiki",kind="breaker"} 0`,
+		`scim_engine_hold{app="wiki",kind="pause"} 0`,
+		`scim_engine_hold{app="wiki",kind="quarantine"} 0`,
+		`scim_engine_lag_seconds{app="crm"} 90`,
+		`scim_engine_lag_seconds{app="wiki"} 0`,
+		`scim_engine_last_success_timestamp_seconds{app="crm"} 1.799999999e+09`,
+		`scim_engine_retrying{app="crm"} 2`,
+		`scim_engine_retrying{app="wiki"} 0`,
+	}, shown(t, m)))
+}
+
+func TestAStoreThatCannotTellIsAnErrorOfTheCollection(t *testing.T) {
+	m := metrics.New()
+	m.Follow(lags{err: errors.New("the disk is gone")})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	_, err := registry.Gather()
+	require.ErrorContains(t, err, "the disk is gone")
+}
+
+func TestTheMetricsOfARunningEngine(t *testing.T) {
+	fake := enginetest.NewTarget()
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	db := sqldbtest.SQLite(t)
+	store, err := sqlstore.NewOn(t.Context(), db)
+	require.NoError(t, err)
+	dir := &enginetest.Directory{}
+	dir.SetTarget("crm", engine.Target{BaseURL: server.URL, CreateUsers: true})
+	person := &scim.Resource{}
+	person.Set("userName", "ann")
+	dir.SetUser("crm", "u-1", engine.UserState{Want: engine.Active, UserName: "ann", Resource: person})
+	m, seen := metrics.New(), 0
+	other := engine.ObserverFunc(func(context.Context, engine.Result) { seen++ })
+	e, err := engine.New(engine.Options{Store: store, Directory: dir, Observer: engine.Observers(m, other)})
+	require.NoError(t, err)
+	m.Follow(e)
+	require.NoError(t, e.Start(t.Context()))
+	err = db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		return e.Mark(t.Context(), tx.Execer(), engine.Mark{App: "crm", Kind: engine.User, ID: "u-1"})
+	})
+	require.NoError(t, err)
+	e.Wake()
+	require.NoError(t, e.Wait(t.Context(), "crm"))
+	require.NoError(t, e.Stop(t.Context()))
+	require.Empty(t, cmp.Diff([]string{
+		`scim_engine_due{app="crm"} 0`,
+		`scim_engine_sequences_total{app="crm",operation="create",outcome="done"} 1`,
+	}, shown(t, m, "scim_engine_due", "scim_engine_sequences_total")))
+	require.Equal(t, 1, seen, "several observers are told")
+}

@@ -1,0 +1,104 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// trimEvery is after how many events old ones are removed.
+const trimEvery = 100
+
+// keepEvents stores events of an app, which the caller has taken the numbers up to last for: it has the lane row locked, so that
+// they are committed in their order.
+func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
+	first := last - int64(len(events)) + 1
+	for i, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO lifecycle_event (app_id, seq, at, type, kind, principal_id, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			app, first+int64(i), ms(now), string(e.Type), string(e.Kind), e.Principal, text(string(data)))
+		if err != nil {
+			return err
+		}
+	}
+	if last/trimEvery == (first-1)/trimEvery {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM lifecycle_event WHERE app_id = ? AND seq <= ?`, app, last-engine.KeptEvents)
+	return err
+}
+
+// addEvent stores an event of an app, whoever has its lease.
+func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e engine.Event) error {
+	var last int64
+	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
+	if err != nil {
+		return err
+	}
+	return keepEvents(ctx, tx, app, last, now, e)
+}
+
+// finishLane notes on the lane row that a sequence has succeeded, and what there is to tell about it.
+func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish, events []engine.Event) error {
+	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
+	if !success && len(events) == 0 {
+		return nil
+	}
+	var last int64
+	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + ?,
+		success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
+		len(events), bit(success), ms(f.At), l.App, l.Epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return lane.ErrLeaseLost
+	}
+	if err != nil {
+		return err
+	}
+	return keepEvents(ctx, tx, l.App, last, f.At, events...)
+}
+
+// Hold implements engine.Store.
+func (s *Store) Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Hold) error {
+	return s.under(ctx, l, "hold", func(tx *sqldb.Tx) error {
+		var last int64
+		err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + 1,
+			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
+			string(h.Kind), ms(h.Until), text(h.Reason), h.Streak, l.App, l.Epoch)
+		if errors.Is(err, sql.ErrNoRows) {
+			return lane.ErrLeaseLost
+		}
+		if err != nil {
+			return err
+		}
+		return keepEvents(ctx, tx, l.App, last, now, engine.HoldEvent(h))
+	})
+}
+
+// Events implements engine.Store.
+func (s *Store) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, seq, at, type, kind, principal_id, data FROM lifecycle_event
+		WHERE app_id = ? AND seq > ? ORDER BY seq LIMIT ?`, q.App, q.After, limitOr(q.Limit))
+	out, err := collect(rows, err, func(r *sql.Rows, e *engine.Event) error {
+		var when int64
+		var data string
+		if err := r.Scan(&e.App, &e.Seq, &when, &e.Type, &e.Kind, &e.Principal, &data); err != nil {
+			return err
+		}
+		e.At = at(when)
+		return read(data, &e.Data)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: events of %s: %w", q.App, err)
+	}
+	return out, nil
+}

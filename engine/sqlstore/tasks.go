@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// tasks is the condition of the index on what is wrong.
+const tasks = `status IN ('retrying', 'failed', 'held')`
+
+// retriedAtOnce is how many principals one transaction marks, so that others come between.
+const retriedAtOnce = 500
+
+// Tasks implements engine.Store.
+func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error) {
+	where, args := conditions(map[string]string{"app_id": q.App})
+	if q.After != nil {
+		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
+		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)
+	}
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+tasks+` AND `+where+
+		` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
+	out, err := collect(rows, err, scanState)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: tasks: %w", err)
+	}
+	return out, nil
+}
+
+// known returns ErrNotFound for a principal that was never marked.
+func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
+	var one int64
+	err := tx.QueryRow(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`, p.app, string(p.kind), p.id).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return engine.ErrNotFound
+	}
+	return err
+}
+
+// Retry implements engine.Store.
+func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		if err := known(ctx, tx, principal{kind, app, id}); err != nil {
+			return err
+		}
+		return s.Mark(ctx, tx.Execer(), now, []engine.Mark{{App: app, Kind: kind, ID: id, Retry: true}})
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: retry %s %s of %s: %w", kind, id, app, err)
+	}
+	return nil
+}
+
+// RetryAll implements engine.Store.
+func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int, err error) {
+	for _, kind := range []engine.Kind{engine.User, engine.Group} {
+		after := ""
+		for more := true; more; {
+			var marks []engine.Mark
+			err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+				rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id > ? AND `+tasks+`
+					ORDER BY principal_id LIMIT ?`, app, string(kind), after, retriedAtOnce)
+				marks, err = collect(rows, err, func(r *sql.Rows, m *engine.Mark) error {
+					m.App, m.Kind, m.Retry = app, kind, true
+					return r.Scan(&m.ID)
+				})
+				if err != nil {
+					return err
+				}
+				return s.Mark(ctx, tx.Execer(), now, marks)
+			})
+			if err != nil {
+				return n, fmt.Errorf("sqlstore: retry all of %s: %w", app, err)
+			}
+			if more = len(marks) == retriedAtOnce; more {
+				after = marks[len(marks)-1].ID
+			}
+			n += len(marks)
+		}
+	}
+	return n, nil
+}
+
+// Dismiss implements engine.Store.
+func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		e := engine.Event{Type: engine.UserDismissed, Kind: kind, Principal: id, Data: engine.EventData{Status: engine.StatusDismissed}}
+		if kind == engine.Group {
+			e.Type = engine.GroupDismissed
+		}
+		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE sync_state SET
+			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
+			WHERE app_id = ? AND kind = ? AND principal_id = ? AND `+tasks+` RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id)
+		if errors.Is(err, sql.ErrNoRows) {
+			if err := known(ctx, tx, principal{kind, app, id}); err != nil {
+				return err
+			}
+			return engine.ErrMoved
+		}
+		if err != nil {
+			return err
+		}
+		return addEvent(ctx, tx, app, now, e)
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: dismiss %s %s of %s: %w", kind, id, app, err)
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+)
+
+func testRest(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	for _, want := range []engine.Rest{
+		{Reason: engine.RestPaused}, {Reason: engine.RestMaintenance, Until: s.now.Add(time.Hour).UTC()}, {},
+	} {
+		require.NoError(t, s.store.Rest(t.Context(), l, want))
+		row, err := s.store.Lane(t.Context(), s.app)
+		require.NoError(t, err)
+		require.Empty(t, cmp.Diff(want, row.Rest))
+	}
+	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.ErrorIs(t, s.store.Rest(t.Context(), l, engine.Rest{}), engine.ErrLeaseLost)
+}

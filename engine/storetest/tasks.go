@@ -1,0 +1,89 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+func testTasks(t *testing.T, s *suite) {
+	ctx := t.Context()
+	list := func(q engine.TaskQuery) (ids []string) {
+		q.App = s.app
+		found, err := s.store.Tasks(ctx, q)
+		require.NoError(t, err)
+		for _, f := range found {
+			ids = append(ids, fmt.Sprintf("%s %s %s", f.Kind, f.ID, f.Status))
+		}
+		return ids
+	}
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{ID: "d"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	l := s.claim()
+	later := s.now.Add(time.Hour)
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 2, NextAt: later})
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb"})
+	s.finish(l, engine.Finish{ID: "c"})
+	s.finish(l, engine.Finish{ID: "d", Status: engine.StatusHeld})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed})
+	all := []string{"group g failed", "user a retrying", "user b failed", "user d held"}
+	require.Equal(t, all, list(engine.TaskQuery{}))
+	require.Equal(t, all[:2], list(engine.TaskQuery{Limit: 2}))
+	require.Equal(t, all[2:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "a"}}))
+	require.Empty(t, s.due())
+	require.NoError(t, s.store.Release(ctx, l, lane.Hold{Kind: lane.HoldBreaker, Until: later}, time.Time{}))
+
+	require.ErrorIs(t, s.store.Retry(ctx, s.now, s.app, engine.User, "nobody"), engine.ErrNotFound)
+	require.NoError(t, s.store.Retry(ctx, s.now, s.app, engine.User, "a"))
+	require.Equal(t, []string{"user a"}, s.due())
+	require.True(t, s.claimable(), "the hold ends too")
+	n, err := s.store.RetryAll(ctx, s.now, s.app)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.ElementsMatch(t, []string{"user a", "user b", "user d", "group g"}, s.due())
+	require.Empty(t, list(engine.TaskQuery{}))
+
+	l = s.claim()
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb"})
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 2, NextAt: later})
+	pending := func() int {
+		n, err := s.store.Pending(ctx, s.app)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 3, pending())
+	require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "nobody"), engine.ErrNotFound)
+	require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "c"), engine.ErrMoved)
+	last := s.events(0)
+	for _, id := range []string{"a", "b"} {
+		require.NoError(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, id))
+		require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, id), engine.ErrMoved, "once")
+		got := s.state(engine.User, id)
+		require.Equal(t, engine.StatusDismissed, got.Status)
+		require.Zero(t, got.NextAt)
+		require.Zero(t, got.DirtySince)
+	}
+	require.Equal(t, 2, pending(), "what was dismissed is not")
+	require.Empty(t, list(engine.TaskQuery{}))
+	want := engine.Event{App: s.app, Seq: last[len(last)-1].Seq + 2, At: s.now, Type: engine.UserDismissed, Kind: engine.User, Principal: "b",
+		Data: engine.EventData{Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb", Status: engine.StatusDismissed}}
+	require.Empty(t, cmp.Diff([]engine.Event{want}, s.events(want.Seq-1)))
+	n, err = s.store.RetryAll(ctx, s.now, s.app)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	s.now = s.now.Add(time.Minute)
+	s.mark(engine.Mark{ID: "b"})
+	got := s.state(engine.User, "b")
+	require.Equal(t, engine.StatusDirty, got.Status)
+	require.Equal(t, s.now, got.DirtySince)
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb"})
+	told := s.events(want.Seq)
+	require.Len(t, told, 1, "a failure after that is told again")
+	require.Equal(t, engine.UserFailed, told[0].Type)
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// Task is a principal whose last sequence went wrong, or that waits for a decision.
+type Task struct {
+	App       string
+	Kind      Kind
+	ID        string
+	Status    Status // StatusRetrying, StatusFailed or StatusHeld
+	Operation plan.Operation
+	HTTP      int       // status that decided, 0 for none
+	Error     string    // the target's own message, or what is to be decided
+	Since     time.Time // the first change that has not arrived
+	Attempts  int       // failures in a row
+	NextAt    time.Time // when it is tried again; zero when not before the next Mark or Retry
+	RemoteID  string    // id at the target, empty when not known
+}
+
+// TaskQuery selects tasks. Empty fields do not restrict.
+type TaskQuery struct {
+	App   string
+	After *Task // the last one of the page before; the order is by app, kind, id
+	Limit int   // Defaults to 100
+}
+
+// TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
+type TaskStore interface {
+	// Tasks lists principals whose status is StatusRetrying, StatusFailed or StatusHeld.
+	Tasks(ctx context.Context, q TaskQuery) ([]State, error)
+	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
+	Retry(ctx context.Context, now time.Time, app string, kind Kind, id string) error
+	// RetryAll does so with all tasks of an app, some at a time, and returns how many it were.
+	RetryAll(ctx context.Context, now time.Time, app string) (int, error)
+	// Dismiss gives a task the status StatusDismissed; it is not dirty any more. ErrMoved when it is none, ErrNotFound when the
+	// principal is not known.
+	Dismiss(ctx context.Context, now time.Time, app string, kind Kind, id string) error
+}
+
+// Tasks lists what failed, is tried again or is held.
+func (e *Engine) Tasks(ctx context.Context, q TaskQuery) ([]Task, error) {
+	states, err := e.o.Store.Tasks(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Task, len(states))
+	for i, s := range states {
+		out[i] = Task{
+			App: s.App, Kind: s.Kind, ID: s.ID, Status: s.Status, Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError,
+			Since: s.DirtySince, Attempts: s.Attempts, NextAt: s.NextAt, RemoteID: s.RemoteID,
+		}
+	}
+	return out, nil
+}
+
+// Retry tries a principal again now: it ends its back-off and the hold of its lane. The error is ErrNotFound for one that was never
+// marked. What is held is looked at again, and held again unless the reason is gone.
+func (e *Engine) Retry(ctx context.Context, app string, kind Kind, id string) error {
+	if err := e.o.Store.Retry(ctx, e.o.Now(), app, kind, id); err != nil {
+		return fmt.Errorf("engine: retry: %w", err)
+	}
+	e.Wake(app)
+	return nil
+}
+
+// RetryAll does so with all tasks of an app, and returns how many it were.
+func (e *Engine) RetryAll(ctx context.Context, app string) (int, error) {
+	n, err := e.o.Store.RetryAll(ctx, e.o.Now(), app)
+	e.Wake(app)
+	if err != nil {
+		return n, fmt.Errorf("engine: retry all: %w", err)
+	}
+	return n, nil
+}
+
+// Dismiss marks a task as done, whatever the target has: nothing is sent for the principal until the next Mark, and it counts neither
+// as pending nor as overdue. The error is ErrMoved when it is no task any more, ErrNotFound for a principal that was never marked. A
+// sequence that is on its way has the last word.
+func (e *Engine) Dismiss(ctx context.Context, app string, kind Kind, id string) error {
+	if err := e.o.Store.Dismiss(ctx, e.o.Now(), app, kind, id); err != nil {
+		return fmt.Errorf("engine: dismiss: %w", err)
+	}
+	return nil
+}
