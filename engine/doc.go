@@ -10,7 +10,7 @@
 // goes on where the rows say. A user is never deleted at a target, only deactivated.
 //
 // The parts: plan decides which requests to send, connect sends one and reads the answer, lane owns order, concurrency,
-// pauses and quarantine of one app, sqlstore keeps the state in the embedder's SQLite or PostgreSQL database, metrics counts
-// what happens, for Prometheus. enginetest has a fake target and a directory in memory for tests. The engine knows no
-// management API and no database driver.
+// pauses and quarantine of one app, reconcile compares what a target lists with what is wanted, rehearse pretends writes, sqlstore keeps
+// the state in the embedder's SQLite or PostgreSQL database, metrics counts what happens, for Prometheus. enginetest has a fake
+// target and a directory in memory for tests. The engine knows no management API and no database driver.
 package engine

@@ -57,7 +57,7 @@ type LinkStore interface {
 	// is there already is left as it is.
 	//
 	// Conflicts: a link that names nobody, one principal or account twice, an account that another principal has, a principal that
-	// has another account or is due (its sequence may be about to find one).
+	// has another account or is due (its sequence may be about to find one). ErrMoved when a principal was marked meanwhile.
 	Link(ctx context.Context, tx Execer, now time.Time, app string, links []Link) error
 	// Links returns the links of an app by kind (groups first) and id, after the given one; the zero Link is the beginning.
 	Links(ctx context.Context, app string, after Link, limit int) ([]Link, error)

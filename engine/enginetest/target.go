@@ -115,7 +115,6 @@ func (t *Target) Remove(endpoint, id string) {
 }
 
 func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
-	k.keep()
 	t.seq++
 	r.SetID(strings.ToLower(k.rt.Name[:1]) + strconv.Itoa(t.seq))
 	k.ids = append(k.ids, r.ID())
@@ -299,6 +298,7 @@ func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
 			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
 		}
 		t.ignore(next)
+		k.keep()
 		return t.resource(k, http.StatusCreated, t.add(k, next))
 	default:
 		return refuse(http.StatusMethodNotAllowed, "", "no %s here", r.Method)

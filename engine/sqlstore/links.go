@@ -23,7 +23,8 @@ VALUES %s
 ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN sync_state.desired_gen + 1 ELSE sync_state.full_gen END,
 	tried = 1, remote_id = excluded.remote_id, remote_name = excluded.remote_name, link_origin = excluded.link_origin,
-	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at`
+	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
+WHERE sync_state.next_at IS NULL` // not when it was marked since it was looked at
 
 const bindRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
@@ -55,7 +56,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see moved
 		return nil, err
 	}
-	before, owners, err := linked(ctx, tx, app, links)
+	have, owners, err := linked(ctx, tx, app, links)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	named, taken := map[principal]bool{}, map[principal]bool{}
 	for _, l := range links {
 		p, account := principal{l.Kind, app, l.ID}, principal{l.Kind, app, l.RemoteID}
-		was, reason := before[p], ""
+		was, reason := have[p], ""
 		switch {
 		case app == "" || l.ID == "" || l.Kind != engine.User && l.Kind != engine.Group:
 			reason = "it does not name a principal"
@@ -108,8 +109,12 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 			}
 			args = append(args, app, string(l.Kind), l.ID, full, l.RemoteID, l.RemoteName, string(l.Origin), ms(now))
 		}
-		if _, err := tx.Exec(ctx, fmt.Sprintf(bind, bindRow+strings.Repeat(", "+bindRow, len(part)-1)), args...); err != nil {
+		res, err := tx.Exec(ctx, fmt.Sprintf(bind, bindRow+strings.Repeat(", "+bindRow, len(part)-1)), args...)
+		if err != nil {
 			return nil, err
+		}
+		if n, err := res.RowsAffected(); err != nil || n < int64(len(part)) {
+			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked meanwhile", engine.ErrMoved))
 		}
 	}
 	groups, err := waitingGroups(ctx, tx, app, fresh)

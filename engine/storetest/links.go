@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,4 +85,35 @@ func testLinkStopped(t *testing.T, s *suite) {
 	require.Contains(t, refused["due"], "about to be provisioned", "its sequence may be finding an account now")
 	require.NoError(t, s.link(engine.Link{Kind: engine.User, ID: "failed", RemoteID: "r2"}, engine.Link{Kind: engine.User, ID: "idle", RemoteID: "r3"}))
 	require.ElementsMatch(t, []string{"user due", "user failed", "group g"}, s.due(), "what failed has an account now, and the group its member")
+}
+
+func testLinkRace(t *testing.T, s *suite) {
+	var all sync.WaitGroup
+	linked, ids := make([]error, 20), make([]string, 20)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("u%02d", i)
+		all.Go(func() { linked[i] = s.link(engine.Link{Kind: engine.User, ID: ids[i], RemoteID: "r-" + ids[i]}) })
+		all.Go(func() {
+			err := s.inTx(t.Context(), func(tx engine.Execer) error {
+				return s.store.Mark(t.Context(), tx, s.now, []engine.Mark{{App: s.app, Kind: engine.User, ID: ids[i]}})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for i, id := range ids {
+		state := s.state(engine.User, id)
+		require.Equal(t, engine.StatusDirty, state.Status, "no mark is lost")
+		_, refused := errors.AsType[*engine.LinkError](linked[i])
+		switch {
+		case linked[i] == nil:
+			require.Equal(t, "r-"+id, state.RemoteID)
+		case refused, errors.Is(linked[i], engine.ErrMoved):
+			require.Empty(t, state.RemoteID, "its sequence may be looking for an account already")
+		default:
+			require.NoError(t, linked[i])
+		}
+	}
 }

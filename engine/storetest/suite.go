@@ -69,6 +69,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what has drifted is marked":                           testRepair,
 		"states are found in bulk":                             testStatesInBulk,
 		"links are made as a whole or not at all":              testLinks,
+		"a link and a mark at once do not get lost":            testLinkRace,
 		"an import is claimed, fenced and resumed":             testImports,
 		"what an import has matched is linked":                 testImportConfirm,
 		"a link wakes what waited for it":                      testLinkStopped,
