@@ -8,7 +8,7 @@ import (
 )
 
 // memberPage is how many members are read at a time, from the directory and from the store.
-const memberPage = 500
+const memberPage = 1000
 
 func (r *run) group(ctx context.Context) error {
 	want, err := r.w.e.o.Directory.Group(ctx, r.row.App, r.row.ID)
