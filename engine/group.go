@@ -68,15 +68,17 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	whole := in.Full || in.RemoteID == "" // the sequence asks for all members: they need not be in memory twice
-	return r.each(ctx, MembersPending, func(page []Member) error {
+	which := MembersPending
+	if in.Full || in.RemoteID == "" {
+		which = MembersLeaving // the sequence asks for all members that are wanted
+	}
+	return r.each(ctx, which, func(page []Member) error {
 		for _, m := range page {
 			switch {
 			case !m.Want:
 				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
 				r.waiting = true // the user's sequence makes the group due when it has an id
-			case whole:
 			default:
 				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}
@@ -89,9 +91,11 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 func (r *run) accounts(ctx context.Context) (all []plan.Member, err error) {
 	err = r.each(ctx, MembersWanted, func(page []Member) error {
 		for _, m := range page {
-			if m.RemoteID != "" {
-				all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			if m.RemoteID == "" {
+				r.waiting = true
+				continue
 			}
+			all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 		}
 		return nil
 	})

@@ -216,6 +216,7 @@ const (
 	MembersAsked   MemberSet = iota // the directory is to be asked (Asked > 0)
 	MembersWanted                   // Want
 	MembersPending                  // Want and Pushed differ, or whether it is in the target's group is not known
+	MembersLeaving                  // those of MembersPending that are not wanted
 )
 
 // MemberAnswer is what the directory said about one member.

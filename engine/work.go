@@ -216,7 +216,9 @@ type run struct {
 	steps   []Step
 	outcome plan.Outcome
 	waiting bool // a group lacks members that are not provisioned yet
-	noted   int  // how many requests of a push may be sent before its progress is stored
+
+	noted  int          // how many further requests of a push are about members that the store knows of
+	noting func() error // waits for the progress that is being stored, nil when none is
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -422,7 +424,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = *step.Outcome
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
-	return nil
+	return r.noteEnds()
 }
 
 // send sends a request when it is its turn among those of the app, by its pace, and among those of all apps.

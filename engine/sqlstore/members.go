@@ -16,6 +16,7 @@ var memberSets = map[engine.MemberSet]string{
 	engine.MembersAsked:   `m.asked > 0`,
 	engine.MembersWanted:  `m.want = 1`,
 	engine.MembersPending: `m.want <> m.pushed`,
+	engine.MembersLeaving: `m.want <> m.pushed AND m.want = 0`,
 }
 
 // Members implements engine.Store.
