@@ -20,16 +20,17 @@ import (
 )
 
 const (
-	fleet      = 50              // apps that share an engine
-	fleetUsers = 40              // that each of them creates
-	slowAnswer = 2 * time.Second // of the one that is slow
+	fleet       = 50                     // apps that share an engine
+	fleetUsers  = 40                     // that each of them creates
+	fleetAnswer = 200 * time.Millisecond // of their targets: long enough that not the processor is what they share
+	slowAnswer  = 2 * time.Second        // of the one that is slow
 )
 
 // share has the apps create their users, the first of them at a slow target or not at all, and tells how long the others took.
 func share(b *testing.B, slow bool) time.Duration {
 	b.Helper()
 	s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
-	s.hall.latency = benchLatency
+	s.hall.latency = fleetAnswer
 	snail, server := newHall(b)
 	snail.latency = slowAnswer
 	var marks []engine.Mark
