@@ -8,7 +8,7 @@ import (
 )
 
 // memberPage is how many members are read at a time, from the directory and from the store.
-const memberPage = 500
+const memberPage = 1000
 
 func (r *run) group(ctx context.Context) error {
 	want, err := r.w.e.o.Directory.Group(ctx, r.row.App, r.row.ID)
@@ -73,15 +73,17 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	whole := in.Full || in.RemoteID == "" // the sequence asks for all members: they need not be in memory twice
-	return r.each(ctx, MembersPending, func(page []Member) error {
+	which := MembersPending
+	if in.Full || in.RemoteID == "" {
+		which = MembersLeaving // the sequence asks for all members that are wanted
+	}
+	return r.each(ctx, which, func(page []Member) error {
 		for _, m := range page {
 			switch {
 			case !m.Want:
 				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
 				r.waiting.on(m.User) // the user's sequence makes the group due when it has an id
-			case whole:
 			default:
 				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}
@@ -95,11 +97,14 @@ func (r *run) accounts(ctx context.Context) (all []plan.Member, err error) {
 	if r.dry != nil {
 		return r.dry.accounts(), nil
 	}
+	r.waiting = waits{} // it may be asked for again
 	err = r.each(ctx, MembersWanted, func(page []Member) error {
 		for _, m := range page {
-			if m.RemoteID != "" {
-				all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			if m.RemoteID == "" {
+				r.waiting.on(m.User)
+				continue
 			}
+			all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 		}
 		return nil
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// progressEvery is how many requests of a push are sent before it is stored how far it has come: a push that was killed repeats
-// that many at most.
+// progressEvery is how many requests of a push are sent before it is stored how far it has come. As that is stored while further
+// ones are sent, a push that was killed repeats up to half as many again.
 const progressEvery = 10
 
 // PushStore keeps how far the push of a large group has come, so that whoever takes over goes on from there.
@@ -57,46 +57,85 @@ func (r *run) acknowledge(c *plan.Change) {
 }
 
 // progress stores, before a request that changes the members of a group, how far its push has come, unless what the request is
-// about was noted before.
+// about was noted before. In a long push the next members are noted while requests are on their way, so that those do not wait.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if s.Push == nil {
 		return nil
 	}
-	change, f := s.Request.Members, &r.finish
+	change := s.Request.Members
 	p := Progress{
-		ID: r.row.ID, Gen: r.row.Desired, RemoteID: s.Push.RemoteID, RemoteName: s.Push.Name, Origin: s.Push.Origin,
-		Replaced: f.Replaced, Whole: f.Whole, Added: f.Added, Removed: f.Removed, Exchanges: f.Exchanges, At: r.w.e.o.Now(),
+		ID: r.row.ID, Gen: r.row.Desired, RemoteID: s.Push.RemoteID, RemoteName: s.Push.Name, Origin: s.Push.Origin, At: r.w.e.o.Now(),
 	}
 	if change.Rename {
 		p.RemoteName = ""
 	}
-	switch {
-	case change.Replace:
+	if change.Replace {
+		if err := r.noteEnds(); err != nil {
+			return err
+		}
 		r.noted = 0 // what follows are other members
 		known := p.RemoteName == r.row.RemoteName && r.full()
 		if known || r.row.RemoteID != p.RemoteID {
 			return nil // the next push would begin with the whole list, or with a lookup, anyway
 		}
 		p.NextAll = true
-	case r.noted > 0:
-		r.noted--
-		return nil
-	default:
-		p.NextAdd, p.NextRemove = s.Push.Next(progressEvery)
-		r.noted = progressEvery - 1
+		r.note(ctx, p)
+		return r.noteEnds()
 	}
-	if err := r.w.e.o.Store.Progress(ctx, r.w.tenure.Lease, p); err != nil {
-		return err
+	if r.noted == 0 {
+		if r.noting == nil {
+			p.NextAdd, p.NextRemove = s.Push.Next(0, progressEvery)
+			r.note(ctx, p)
+		}
+		if err := r.noteEnds(); err != nil {
+			return err
+		}
+		r.noted = progressEvery
 	}
-	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
-	r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
-	switch {
-	case p.NextAll:
-		r.row.Full = max(r.row.Full, p.Gen)
-	case p.Whole && r.row.Full <= p.Gen:
-		r.row.Full = 0
+	r.noted--
+	if r.noted == progressEvery/2 {
+		// This request and those that were noted come before.
+		if p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery); len(p.NextAdd)+len(p.NextRemove) > 0 {
+			r.note(ctx, p)
+		}
 	}
 	return nil
+}
+
+// note begins to store the progress, with what was acknowledged by now. It is not cut off with the sequence.
+func (r *run) note(ctx context.Context, p Progress) {
+	f := &r.finish
+	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
+	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
+	done := make(chan error, 1)
+	r.noting = func() error {
+		if err := <-done; err != nil {
+			return err
+		}
+		r.row.RemoteID, r.row.RemoteName, r.row.Origin = p.RemoteID, p.RemoteName, p.Origin
+		switch {
+		case p.NextAll:
+			r.row.Full = max(r.row.Full, p.Gen)
+		case p.Whole && r.row.Full <= p.Gen:
+			r.row.Full = 0
+		}
+		return nil
+	}
+	go func() {
+		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		defer cancel()
+		done <- r.w.e.o.Store.Progress(store, r.w.tenure.Lease, p)
+	}()
+}
+
+// noteEnds waits until the last note is stored, if there is one.
+func (r *run) noteEnds() error {
+	if r.noting == nil {
+		return nil
+	}
+	wait := r.noting
+	r.noting = nil
+	return wait()
 }
 
 // full says whether the whole membership is due.

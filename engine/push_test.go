@@ -133,7 +133,7 @@ func end(t testing.TB, e *engine.Engine) {
 const (
 	pushed    = 2000 // members
 	pushBatch = 50
-	again     = 11 // requests that may be sent twice after a crash: those between two notes, and the one that was on its way
+	again     = 16 // requests that may be sent twice after a crash: those since the last note that was stored, and the one that was on its way
 )
 
 // cuts are the ways in which a push ends early, after so many requests.

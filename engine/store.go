@@ -244,6 +244,7 @@ const (
 	MembersWanted                   // Want
 	MembersPending                  // Want and Pushed differ, or whether it is in the target's group is not known
 	MembersAll                      // those and all others that are known
+	MembersLeaving                  // those of MembersPending that are not wanted
 )
 
 // MemberAnswer is what the directory said about one member.

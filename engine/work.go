@@ -275,12 +275,13 @@ type run struct {
 	steps   []Step
 	outcome plan.Outcome
 	begun   time.Time
-	noted   int   // how many requests of a push may be sent before its progress is stored
-	desired any   // UserState or GroupState, as the directory said
-	dry     *dry  // nil unless nothing is to be sent or stored
-	late    bool  // the lease had ended when the answer to a change came
-	waiting waits // users that are not provisioned yet
-	unled   bool  // a user is to have no manager any more
+	noted   int          // how many further requests of a push are about members that the store knows of
+	noting  func() error // waits for the progress that is being stored, nil when none is
+	desired any          // UserState or GroupState, as the directory said
+	dry     *dry         // nil unless nothing is to be sent or stored
+	late    bool         // the lease had ended when the answer to a change came
+	waiting waits        // users that are not provisioned yet
+	unled   bool         // a user is to have no manager any more
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -399,7 +400,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = *step.Outcome
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
-	return nil
+	return r.noteEnds()
 }
 
 // announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that

@@ -185,12 +185,14 @@ type Push struct {
 	Batch       int // how many members one request carries, at most
 }
 
-// Next returns the members that so many requests will be about, at most.
-func (p Push) Next(requests int) (add, remove []Member) {
-	n := requests * p.Batch
+// Next returns the members that so many requests will be about, at most, after some others.
+func (p Push) Next(after, requests int) (add, remove []Member) {
+	before, n := after*p.Batch, (after+requests)*p.Batch
+	skip, _ := split(p.Remove, before)
 	remove, _ = split(p.Remove, n)
+	first, _ := split(p.Add, before-len(skip))
 	add, _ = split(p.Add, n-len(remove))
-	return add, remove
+	return add[len(first):], remove[len(skip):]
 }
 
 // Sequence is a running sequence. It is used by one goroutine at a time.

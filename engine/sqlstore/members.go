@@ -17,6 +17,7 @@ var memberSets = map[engine.MemberSet]string{
 	engine.MembersWanted:  `m.want = 1`,
 	engine.MembersPending: `m.want <> m.pushed`,
 	engine.MembersAll:     `1 = 1`,
+	engine.MembersLeaving: `m.want <> m.pushed AND m.want = 0`,
 }
 
 // Members implements engine.Store.

@@ -50,10 +50,12 @@ func testProgress(t *testing.T, s *suite) {
 	save(0, engine.MemberAnswer{User: "b"}, engine.MemberAnswer{User: "c"})
 	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, true, "rb")}, s.members(engine.MembersPending)),
 		"whether b is in the group is not known, and c was never sent")
+	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, false, "rb")}, s.members(engine.MembersLeaving)))
 	progress(engine.Progress{Gen: 1, RemoteID: "rg", Removed: []plan.Member{member("b")}, NextRemove: []plan.Member{member("a")}})
 	require.Empty(t, s.state(engine.Group, "g").RemoteName)
 	require.Empty(t, cmp.Diff([]engine.Member{row("a", true, true, "ra")}, s.members(engine.MembersPending)),
 		"whether a is still in the group is not known")
+	require.Empty(t, s.members(engine.MembersLeaving), "it is wanted")
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
 	require.Empty(t, s.members(engine.MembersPending))
 
