@@ -113,7 +113,8 @@ var killScenarios = []killScenario{
 	},
 	{
 		name: "a name goes to somebody else after an unfinished create", change: ann,
-		then: func(k *desk) { annIsGone(k); k.user("u-2", "ann", "clerk") },
+		target: func(t *engine.Target) { t.OnRecycled = engine.LinkAuto },
+		then:   func(k *desk) { annIsGone(k); k.user("u-2", "ann", "clerk") },
 	},
 	{
 		name: "an account is lost by the target", styles: anyStyle, given: []func(*desk){ann}, change: annDirects, most: 2,

@@ -301,7 +301,7 @@ func (r *run) trace() Trace {
 	d, o := r.dry, r.outcome
 	t := Trace{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Rehearsed: true, At: d.at, State: known(d.before), Requests: []Sent{},
-		Operation: o.Operation, Outcome: o.Class, HTTP: o.Status, Message: o.Message,
+		Operation: o.Operation, Outcome: o.Class, HTTP: o.Status, Message: cmp.Or(o.Message, r.waiting.String()),
 	}
 	t.Want, t.Desired = wanted(r.desired)
 	for _, m := range d.roster {

@@ -39,7 +39,7 @@ type Func func(ctx context.Context, t *Tenure) (hold Hold, notBefore time.Time)
 type Options struct {
 	Leases Leases
 	Owner  string
-	Lease  time.Duration // prolonged every third of it
+	Lease  time.Duration // after which another owner has a lane whose owner has died. It is prolonged every third of it
 	Sweep  time.Duration // how often to look for due lanes when nobody calls Wake
 	Lanes  int           // how many to own at once
 	Now    func() time.Time
@@ -123,7 +123,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	room := d.o.Lanes - len(d.running)
 	d.mu.Unlock()
 	now := d.o.Now()
-	leases, next, err := d.o.Leases.Claim(ctx, d.o.Owner, now, now.Add(d.o.Lease), room)
+	leases, next, err := d.o.Leases.Claim(ctx, d.o.Owner, now, d.until(now), room)
 	if err != nil && ctx.Err() == nil {
 		d.o.Logger.ErrorContext(ctx, "due lanes could not be claimed", "error", err)
 	}
@@ -146,6 +146,12 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	}
 	return max(min(next.Sub(now), d.o.Sweep), minSweep)
 }
+
+// finding is the part of a lease that is left for others to find out that it has ended.
+const finding = 20
+
+// until is when a lease ends that begins or is prolonged now: a little early, so that whoever takes over has begun after Lease.
+func (d *Dispatcher) until(now time.Time) time.Time { return now.Add(d.o.Lease - d.o.Lease/finding) }
 
 // run works on one lane and releases it.
 func (d *Dispatcher) run(ctx context.Context, t *Tenure, f Func) {
@@ -188,7 +194,7 @@ func (d *Dispatcher) keep(ctx context.Context, t *Tenure, cancel context.CancelC
 			return
 		case <-ticker.C:
 		}
-		until := d.o.Now().Add(d.o.Lease)
+		until := d.until(d.o.Now())
 		call, stop := context.WithTimeout(ctx, third/2)
 		err := d.o.Leases.Extend(call, t.Lease, until)
 		stop()

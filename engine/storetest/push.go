@@ -50,7 +50,7 @@ func testProgress(t *testing.T, s *suite) {
 	save(0, engine.MemberAnswer{User: "b"}, engine.MemberAnswer{User: "c"})
 	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, true, "rb")}, s.members(engine.MembersPending)),
 		"whether b is in the group is not known, and c was never sent")
-	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, false, "rb")}, s.members(engine.MembersLeaving)))
+	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, true, "rb")}, s.members(engine.MembersLeaving)))
 	progress(engine.Progress{Gen: 1, RemoteID: "rg", Removed: []plan.Member{member("b")}, NextRemove: []plan.Member{member("a")}})
 	require.Empty(t, s.state(engine.Group, "g").RemoteName)
 	require.Empty(t, cmp.Diff([]engine.Member{row("a", true, true, "ra")}, s.members(engine.MembersPending)),
