@@ -69,11 +69,11 @@ func TestAReconciliationFindsWhatWasNeverMarked(t *testing.T) {
 // lister is a directory that lists its principals in a way of its own.
 type lister struct {
 	engine.Directory
-	list func(after string) ([]string, error)
+	list func(limit int) ([]string, error)
 }
 
-func (l lister) Principals(_ context.Context, _ string, _ engine.Kind, after string, _ int) ([]string, error) {
-	return l.list(after)
+func (l lister) Principals(_ context.Context, _ string, _ engine.Kind, _ string, limit int) ([]string, error) {
+	return l.list(limit)
 }
 
 // lone is a directory that can do nothing but what it has to.
@@ -86,20 +86,20 @@ func TestADirectoryThatHasLostItsListDeprovisionsNobody(t *testing.T) {
 		says      string
 	}{
 		"an empty list": {directory: func(w *world) engine.Directory {
-			return lister{w.dir, func(string) ([]string, error) { return nil, nil }}
+			return lister{w.dir, func(int) ([]string, error) { return nil, nil }}
 		}},
 		"an error": {directory: func(w *world) engine.Directory {
-			return lister{w.dir, func(string) ([]string, error) { return nil, errors.New("the index is gone") }}
+			return lister{w.dir, func(int) ([]string, error) { return nil, errors.New("the index is gone") }}
 		}, says: "the directory cannot list its principals: the index is gone"},
 		"a list that goes round": {directory: func(w *world) engine.Directory {
-			return lister{w.dir, func(string) ([]string, error) {
-				page := make([]string, 500)
+			return lister{w.dir, func(limit int) ([]string, error) {
+				page := make([]string, limit)
 				for i := range page {
-					page[i] = fmt.Sprintf("u%03d", i)
+					page[i] = fmt.Sprintf("u%04d", i)
 				}
 				return page, nil
 			}}
-		}, says: `not in ascending order ("u000" after "u499")`},
+		}, says: `not in ascending order ("u0000" after "u0999")`},
 		"no list at all":           {directory: func(w *world) engine.Directory { return lone{w.dir} }},
 		"a directory that is down": {directory: func(w *world) engine.Directory { return w.dir }, fail: errors.New("the directory is down"), says: "the directory is down"},
 	} {

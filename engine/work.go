@@ -249,7 +249,6 @@ func groupIntent(id string, g GroupState) Intent {
 // Do implements lane.Work.
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.e.busy.begin(w.app())
-	defer w.e.busy.end(w.app())
 	if w.connection.Load().rest(w.e.o.Now()).Reason != "" {
 		return lane.Signal{}, errResting // a window has begun since the task was queued
 	}
@@ -261,6 +260,10 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
 	return r.do(ctx)
 }
+
+// Ended implements lane.Work. Whoever waits for a principal goes on now: a mark that comes next finds it among those that are not
+// running, so that the deletion guard sees it.
+func (w *work) Ended(lane.Task) { w.e.busy.end(w.app()) }
 
 // run is one sequence.
 type run struct {

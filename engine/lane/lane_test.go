@@ -201,6 +201,8 @@ func (w *work) Due(_ context.Context, limit int, _ map[lane.Task]bool) ([]lane.T
 	return append([]lane.Task(nil), w.due[:min(limit, len(w.due))]...), nil
 }
 
+func (w *work) Ended(lane.Task) {}
+
 func (w *work) Do(_ context.Context, t lane.Task) (lane.Signal, error) {
 	w.mu.Lock()
 	w.running++

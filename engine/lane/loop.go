@@ -23,6 +23,8 @@ type Work interface {
 	Due(ctx context.Context, limit int, running map[Task]bool) ([]Task, error)
 	// Do works on one. It must leave the task not due, or an error: that ends the loop.
 	Do(ctx context.Context, t Task) (Signal, error)
+	// Ended is called when the loop has taken in the result of Do: from then on the task is not among those that are running.
+	Ended(t Task)
 }
 
 // batch is how many tasks are queued at a time. It is small, so that a deactivation does not wait long behind it.
@@ -83,6 +85,7 @@ func (l *loop) run(ctx context.Context) error {
 			if r.err != nil && l.err == nil {
 				l.err = r.err
 			}
+			l.work.Ended(r.task)
 			refill = true
 		case <-l.t.wake:
 			refill = true
