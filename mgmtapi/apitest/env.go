@@ -33,9 +33,13 @@ type Env struct {
 	Server *httptest.Server
 	Log    *Log
 
-	document *openapi3.T
-	router   routers.Router
+	document   *openapi3.T
+	router     routers.Router
+	unrecorded bool
 }
+
+// Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
+func (e *Env) Unrecorded() { e.unrecorded = true }
 
 // New serves an API on an empty database, with rate limits off and cheap password hashes. Each adjust may change the options.
 func New(t testing.TB, db *sqldb.DB, adjust ...func(*mgmtapi.Options)) *Env {

@@ -139,12 +139,15 @@ func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answe
 	if len(data) > 0 {
 		require.NoError(t, json.Unmarshal(data, &a.JSON), "the body is %s", data)
 	}
-	e.check(t, r, a)
+	operation := e.check(t, r, a)
+	if operation != "" && a.Status < http.StatusBadRequest && !e.unrecorded {
+		seen.add(operation, t.Name())
+	}
 	return a
 }
 
-// check holds the answer against the OpenAPI document.
-func (e *Env) check(t testing.TB, r *http.Request, a *Answer) {
+// check holds the answer against the OpenAPI document and returns the operation, "" for none.
+func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 	t.Helper()
 	require.NotEmpty(t, a.Header.Get("X-Svc-Request-Id"))
 	require.Equal(t, "no-cache, no-store", a.Header.Get("Cache-Control"))
@@ -159,7 +162,7 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) {
 	route, params, err := e.router.FindRoute(plain)
 	if err != nil { // a path or method that is not in the document
 		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}, a.Status, "%s: %v", r.URL, err)
-		return
+		return ""
 	}
 	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
@@ -169,6 +172,7 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) {
 		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
 	})
 	require.NoError(t, err, "the answer is not what the document says; the body is %s", a.Body)
+	return route.Operation.OperationID
 }
 
 // Value returns a value of the answer as text, "" when there is none. A path is names and positions with dots between

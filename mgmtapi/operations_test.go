@@ -1,0 +1,182 @@
+package mgmtapi_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/fixtures"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// ownOperations are served beside those of the specification, each with its reason.
+var ownOperations = map[string]string{
+	"listProvisioningAttempts": "what was sent to a target, and what came back, is the first thing to look at when provisioning fails",
+	"listProviders":            "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"getProvider":              "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"createProvider":           "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"deleteProvider":           "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"createProviderToken":      "credentials that expire or may only read are needed to see what a client makes of them",
+	"deleteProviderToken":      "credentials that expire or may only read are needed to see what a client makes of them",
+	"listQuirks":               "a SCIM server deviates at run time, so that one process shows what a client makes of it",
+	"replaceQuirks":            "a SCIM server deviates at run time, so that one process shows what a client makes of it",
+}
+
+// outside are the operations of the specification that the sandbox serves without the operation table, with the reason.
+var outside = map[string]string{
+	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`internal/sandbox`)",
+}
+
+// table is every operation that there can be.
+func table(t *testing.T) []rest.Info {
+	t.Helper()
+	api, err := mgmtapi.New(mgmtapi.Options{
+		Store: &docstore.Store{}, Model: model.New(),
+		Work: struct{ sandboxapi.Work }{}, Providers: struct{ sandboxapi.Providers }{},
+	})
+	require.NoError(t, err)
+	var out []rest.Info
+	for _, route := range api.Operations() {
+		out = append(out, route.Info())
+	}
+	return out
+}
+
+var pathVariable = regexp.MustCompile(`\{\w+\}`)
+
+// shape is a route without the names of its variables.
+func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
+
+// facts is what the tests of all slices have seen.
+func facts(t *testing.T) apitest.Facts {
+	t.Helper()
+	all := apitest.Facts{}
+	files, err := filepath.Glob(filepath.Join("*", filepath.FromSlash(apitest.RecordFile)))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		require.NoError(t, apitest.ReadFacts(all, filepath.Dir(filepath.Dir(file))))
+	}
+	return all
+}
+
+func TestEveryOperationIsSpecifiedAndSeenToSucceed(t *testing.T) {
+	specified := map[string]bool{}
+	sections, err := fixtures.Operations()
+	require.NoError(t, err)
+	for _, section := range sections {
+		for _, o := range section.Operations {
+			specified[shape(o.Do)] = true
+		}
+	}
+	seen := facts(t)
+	there := map[string]bool{}
+	for _, info := range table(t) {
+		there[info.ID] = true
+		reason, own := ownOperations[info.ID]
+		require.NotEqual(t, own, specified[shape(info.Method+" "+info.Path)],
+			"%s is either specified or one of ours with a reason (%q)", info.ID, reason)
+		require.NotEmpty(t, seen[info.ID].Tests, "no test has seen %s succeed", info.ID)
+	}
+	for _, id := range slices.Concat(slices.Collect(maps.Keys(ownOperations)), seen.Operations()) {
+		require.True(t, there[id], "%s is no operation", id)
+	}
+}
+
+func TestTheListOfOperationsIsUpToDate(t *testing.T) {
+	file := filepath.Join("..", "docs", "operations.md")
+	have := operationsDocument(t)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(have), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), have, "rewrite docs/operations.md with go test ./mgmtapi -update")
+}
+
+const operationsHead = `# Operations of the management API
+
+Every operation that the specification of the management API names, by section, with the id that it has in the operation table and
+the tests that have seen it succeed. The tests record that themselves (` + "`testdata/operations.txt`" + ` of each package), and
+this page is made from the records by ` + "`make golden`" + `. What is not served yet is **missing**.
+
+An operation of the documents A (authorization servers and hooks), B (roles, users and factors) and C (applications) is marked
+with its letter. The others fill what these leave open, or are extensions of the sandbox that let behaviour be driven and observed.
+A ` + "`GET`" + ` of a hook key by its id and by its key id are two operations of document A on one path.
+`
+
+// operationsDocument is docs/operations.md.
+func operationsDocument(t *testing.T) string {
+	sections, err := fixtures.Operations()
+	require.NoError(t, err)
+	seen := facts(t)
+	byShape, own := map[string]rest.Info{}, []rest.Info{}
+	for _, info := range table(t) {
+		byShape[shape(info.Method+" "+info.Path)] = info
+		if ownOperations[info.ID] != "" {
+			own = append(own, info)
+		}
+	}
+	var summary, tables strings.Builder
+	total, there := 0, 0
+	for _, section := range sections {
+		fmt.Fprintf(&tables, "\n## %s\n\n| Operation | Subject | Named in | Id | Seen to succeed in |\n|---|---|---|---|---|\n", section.Title)
+		present := 0
+		for _, o := range section.Operations {
+			info, ok := byShape[shape(o.Do)]
+			id, tests := "**missing**", ""
+			switch {
+			case ok:
+				id, tests = "`"+info.ID+"`", testNames(seen[info.ID].Tests)
+			case outside[o.Do] != "":
+				id = outside[o.Do]
+			}
+			if id != "**missing**" {
+				present++
+			}
+			fmt.Fprintf(&tables, "| `%s` | %s | %s | %s | %s |\n", o.Do, o.Subject, o.Document, id, tests)
+		}
+		fmt.Fprintf(&summary, "| [%s](#%s) | %d | %d | %d |\n", section.Title, anchor(section.Title), len(section.Operations), present, len(section.Operations)-present)
+		total, there = total+len(section.Operations), there+present
+	}
+	require.Equal(t, there, len(table(t))-len(own)+len(outside), "operations of the table and of the page")
+	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
+	for _, info := range own {
+		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID, testNames(seen[info.ID].Tests))
+	}
+	t.Logf("%d of %d operations are there, and %d of our own", there, total, len(own))
+	return operationsHead + "\n| Section | Operations | Present | Missing |\n|---|---|---|---|\n" + summary.String() +
+		fmt.Sprintf("| **All** | %d | %d | %d |\n", total, there, total-there) + tables.String()
+}
+
+// anchor is the address of a heading in a page.
+func anchor(title string) string {
+	return strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+}
+
+// shownTests is how many tests a row names.
+const shownTests = 3
+
+func testNames(tests []string) string {
+	tests = slices.Sorted(slices.Values(tests))
+	more := ""
+	if n := len(tests) - shownTests; n > 0 {
+		tests, more = tests[:shownTests], fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(tests, ", ") + more
+}
