@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -40,6 +42,56 @@ var ownOperations = map[string]string{
 // outside are the operations of the specification that the sandbox serves without the operation table, with the reason.
 var outside = map[string]string{
 	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`internal/sandbox`)",
+}
+
+// logged says what the log must tell of every operation that changes something.
+var logged = map[string][]audit.Type{
+	"createUser":                   {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
+	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword},
+	"replaceUser":                  {audit.UserUpdateProfile},
+	"deleteUser":                   {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
+	"activateUser":                 {audit.UserActivate},
+	"reactivateUser":               {audit.UserReactivate},
+	"deactivateUser":               {audit.UserDeactivate, audit.GroupMemberRemove, audit.AppUserRemove},
+	"suspendUser":                  {audit.UserSuspend},
+	"unsuspendUser":                {audit.UserUnsuspend},
+	"createGroup":                  {audit.GroupCreate},
+	"replaceGroup":                 {audit.GroupUpdate, audit.PushRenamed},
+	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved},
+	"addGroupUser":                 {audit.GroupMemberAdd, audit.AppUserAdd},
+	"removeGroupUser":              {audit.GroupMemberRemove, audit.AppUserRemove},
+	"createApplication":            {audit.AppCreate},
+	"replaceApplication":           {audit.AppUpdate},
+	"deleteApplication":            {audit.AppDelete},
+	"activateApplication":          {audit.AppActivate},
+	"deactivateApplication":        {audit.AppDeactivate},
+	"assignUserToApplication":      {audit.AppUserAdd, audit.AppUserUpdate},
+	"updateApplicationUser":        {audit.AppUserUpdate, audit.AppUserRename},
+	"unassignUserFromApplication":  {audit.AppUserRemove, audit.AppUserRevoke, audit.AppUserUpdate},
+	"assignGroupToApplication":     {audit.GroupAssignAdd, audit.GroupAssignUpdate, audit.AppUserAdd},
+	"unassignGroupFromApplication": {audit.GroupAssignRemove, audit.AppUserRemove},
+	"updateDefaultConnection":      {audit.ConnectionUpdate, audit.ConnectionTest},
+	"activateDefaultConnection":    {audit.ConnectionUpdate, audit.ConnectionTest},
+	"deactivateDefaultConnection":  {audit.ConnectionUpdate},
+	"updateFeature":                {audit.ConnectionUpdate},
+	"createGroupPushMapping":       {audit.PushCreated},
+	"updateGroupPushMapping":       {audit.PushActivated, audit.PushDeactivated},
+	"deleteGroupPushMapping":       {audit.PushRemoved},
+	"revokeApiToken":               {audit.TokenRevoke},
+	"revokeCurrentApiToken":        {audit.TokenRevoke},
+	"createAPIToken":               {audit.TokenCreate},
+}
+
+// unlogged are operations that change something and are not told of, each with its reason.
+var unlogged = map[string]string{
+	"drainJobs":             "waits, and changes nothing",
+	"retryProvisioningTask": "what the attempt sends is logged, as that of a job",
+	"provisionUsers":        "what the attempts send is logged, as that of jobs",
+	"createProvider":        "the SCIM servers of the sandbox are no part of the organisation",
+	"deleteProvider":        "the SCIM servers of the sandbox are no part of the organisation",
+	"createProviderToken":   "the SCIM servers of the sandbox are no part of the organisation",
+	"deleteProviderToken":   "the SCIM servers of the sandbox are no part of the organisation",
+	"replaceQuirks":         "the SCIM servers of the sandbox are no part of the organisation",
 }
 
 // table is every operation that there can be.
@@ -95,6 +147,36 @@ func TestEveryOperationIsSpecifiedAndSeenToSucceed(t *testing.T) {
 	}
 	for _, id := range slices.Concat(slices.Collect(maps.Keys(ownOperations)), seen.Operations()) {
 		require.True(t, there[id], "%s is no operation", id)
+	}
+}
+
+func TestTheLogTellsOfEveryChange(t *testing.T) {
+	seen := facts(t)
+	types := map[string]bool{}
+	for _, event := range audit.Types() {
+		types[string(event)] = true
+	}
+	changes := map[string]bool{}
+	for _, info := range table(t) {
+		if info.Method == http.MethodGet {
+			require.Empty(t, seen[info.ID].Events, "%s changes nothing", info.ID)
+			continue
+		}
+		changes[info.ID] = true
+		want, reason := logged[info.ID], unlogged[info.ID]
+		require.NotEqual(t, len(want) > 0, reason != "", "the log tells of %s, or there is a reason why not", info.ID)
+		for _, event := range want {
+			require.Contains(t, seen[info.ID].Events, string(event), "no test has seen %s write the event", info.ID)
+		}
+		if reason != "" {
+			require.Empty(t, seen[info.ID].Events, "%s is said not to be told of: %s", info.ID, reason)
+		}
+		for _, event := range seen[info.ID].Events {
+			require.True(t, types[event], "%s wrote an event of the unknown type %s", info.ID, event)
+		}
+	}
+	for _, id := range slices.Concat(slices.Collect(maps.Keys(logged)), slices.Collect(maps.Keys(unlogged))) {
+		require.True(t, changes[id], "%s is no operation that changes something", id)
 	}
 }
 
@@ -158,6 +240,13 @@ func operationsDocument(t *testing.T) string {
 	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
 	for _, info := range own {
 		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID, testNames(seen[info.ID].Tests))
+	}
+	fmt.Fprintf(&tables, "\n## What the system log tells\n\nThe types of the events that the tests have seen each operation write. "+
+		"What it leads to elsewhere, such as the assignments that a membership gives, is in the same transaction.\n\n| Id | Events |\n|---|---|\n")
+	for _, id := range seen.Operations() {
+		if events := seen[id].Events; len(events) > 0 {
+			fmt.Fprintf(&tables, "| `%s` | `%s` |\n", id, strings.Join(slices.Sorted(slices.Values(events)), "`, `"))
+		}
 	}
 	t.Logf("%d of %d operations are there, and %d of our own", there, total, len(own))
 	return operationsHead + "\n| Section | Operations | Present | Missing |\n|---|---|---|---|\n" + summary.String() +

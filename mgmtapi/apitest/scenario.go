@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
 // Step is a request and what its answer must hold. In Do, Body, Header and the wanted values, {{name}} stands for a saved
@@ -141,9 +145,34 @@ func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answe
 	}
 	operation := e.check(t, r, a)
 	if operation != "" && a.Status < http.StatusBadRequest && !e.unrecorded {
-		seen.add(operation, t.Name())
+		seen.add(operation, t.Name(), e.logged(t, a.Header.Get("X-Svc-Request-Id"))...)
 	}
 	return a
+}
+
+// newest is how many of the newest log events are looked through for those of a request, at a time.
+const newest = 50
+
+// logged lists the types of the log events that a request wrote. They are the newest ones, but for those of requests that ran
+// at the same time.
+func (e *Env) logged(t testing.TB, request string) []string {
+	t.Helper()
+	var types []string
+	for after := ""; ; {
+		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{
+			OrderBy: model.LogByPosition, Desc: true, After: after, Limit: newest,
+		})
+		require.NoError(t, err)
+		ours := false
+		for _, doc := range page.Docs {
+			if ours = doc.Value.Transaction == request; ours && !slices.Contains(types, doc.Value.Type) {
+				types = append(types, doc.Value.Type)
+			}
+		}
+		if after = page.Next; !ours || after == "" {
+			return types
+		}
+	}
 }
 
 // check holds the answer against the OpenAPI document and returns the operation, "" for none.

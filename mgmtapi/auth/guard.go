@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -63,21 +64,38 @@ func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, err
 		return rest.Principal{}, err
 	}
 	now := g.deps.Now()
-	if len(page.Docs) == 0 || !now.Before(page.Docs[0].Value.Expires) {
-		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	if len(page.Docs) == 0 {
+		return g.refuse(ctx, "The token is not known", nil)
 	}
 	token := page.Docs[0]
 	owner, err := g.deps.Users.Get(ctx, reader, token.Value.UserID)
-	if errors.Is(err, docstore.ErrNotFound) || err == nil && owner.Value.Status != model.UserActive {
-		return rest.Principal{}, rest.Fail(rest.CodeToken)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, docstore.ErrNotFound):
+		return g.refuse(ctx, "The owner of the token is gone", nil, audit.Token(token))
+	case err != nil:
 		return rest.Principal{}, err
+	case !now.Before(token.Value.Expires):
+		return g.refuse(ctx, "The token has expired", &owner, audit.Token(token))
+	case owner.Value.Status != model.UserActive:
+		return g.refuse(ctx, "The owner of the token is not active", &owner, audit.Token(token))
 	}
 	if now.Add(TokenWindow).Sub(token.Value.Expires) >= touchInterval {
 		g.touch(ctx, token.ID)
 	}
-	return rest.Principal{UserID: owner.ID, TokenID: token.ID}, nil
+	return rest.Principal{
+		UserID: owner.ID, Login: owner.Value.Login(), Name: audit.UserName(&owner.Value), TokenID: token.ID,
+	}, nil
+}
+
+// refuse logs why a token is not accepted. The caller is not told.
+func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[model.User], token ...model.LogParty) (rest.Principal, error) {
+	entry := audit.Entry{Type: audit.TokenRefuse, Failure: why, Targets: token}
+	if owner != nil {
+		actor := audit.User(*owner)
+		entry.Actor = &actor
+	}
+	audit.WriteAlone(ctx, g.deps, g.logger, entry)
+	return rest.Principal{}, rest.Fail(rest.CodeToken)
 }
 
 // touch moves the expiry of a token that was used. A failure is logged and does not stop the request.
