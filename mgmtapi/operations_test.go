@@ -82,6 +82,11 @@ var logged = map[string][]audit.Type{
 	"createAPIToken":               {audit.TokenCreate},
 }
 
+// ownEvents are event types beside those of the specification, each with its reason.
+var ownEvents = map[string]string{
+	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
+}
+
 // unlogged are operations that change something and are not told of, each with its reason.
 var unlogged = map[string]string{
 	"drainJobs":             "waits, and changes nothing",
@@ -180,6 +185,49 @@ func TestTheLogTellsOfEveryChange(t *testing.T) {
 	}
 }
 
+func TestEveryEventTypeIsSpecified(t *testing.T) {
+	subjects, err := fixtures.EventTypes()
+	require.NoError(t, err)
+	specified := map[string]bool{}
+	for _, s := range subjects {
+		for _, event := range s.Types {
+			require.False(t, specified[event], "%s twice", event)
+			specified[event] = true
+		}
+	}
+	for _, event := range audit.Types() {
+		require.NotEqual(t, specified[string(event)], ownEvents[string(event)] != "", "%s is either specified or one of ours with a reason", event)
+		require.NotEmpty(t, event.Message())
+	}
+}
+
+// eventsOf is the part of the page about event types: which are written, and which wait for what they tell of.
+func eventsOf(t *testing.T) string {
+	subjects, err := fixtures.EventTypes()
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for _, event := range audit.Types() {
+		known[string(event)] = true
+	}
+	var out strings.Builder
+	out.WriteString("\n## Event types of the system log\n\n| About | Written | Missing |\n|---|---|---|\n")
+	quoted := func(types []string) string {
+		if len(types) == 0 {
+			return ""
+		}
+		return "`" + strings.Join(types, "`, `") + "`"
+	}
+	for _, s := range subjects {
+		missing := slices.DeleteFunc(slices.Clone(s.Types), func(event string) bool { return known[event] })
+		written := slices.DeleteFunc(slices.Clone(s.Types), func(event string) bool { return !known[event] })
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", s.Subject, quoted(written), quoted(missing))
+	}
+	for _, event := range slices.Sorted(maps.Keys(ownEvents)) {
+		fmt.Fprintf(&out, "| Beside the specification: %s | `%s` | |\n", ownEvents[event], event)
+	}
+	return out.String()
+}
+
 func TestTheListOfOperationsIsUpToDate(t *testing.T) {
 	file := filepath.Join("..", "docs", "operations.md")
 	have := operationsDocument(t)
@@ -250,7 +298,7 @@ func operationsDocument(t *testing.T) string {
 	}
 	t.Logf("%d of %d operations are there, and %d of our own", there, total, len(own))
 	return operationsHead + "\n| Section | Operations | Present | Missing |\n|---|---|---|---|\n" + summary.String() +
-		fmt.Sprintf("| **All** | %d | %d | %d |\n", total, there, total-there) + tables.String()
+		fmt.Sprintf("| **All** | %d | %d | %d |\n", total, there, total-there) + tables.String() + eventsOf(t)
 }
 
 // anchor is the address of a heading in a page.

@@ -32,6 +32,9 @@ const maxText = 1000
 // Write adds events to the log, in their order. They are there when the transaction of the change that they tell of commits,
 // and never otherwise.
 func Write(ctx context.Context, tx *docstore.Tx, d model.Deps, entries ...Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
 	request, transaction := origin(ctx)
 	for _, e := range entries {
 		now := d.Now()

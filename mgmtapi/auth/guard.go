@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -23,14 +25,19 @@ type Authorizer interface {
 // Guard authenticates callers by their API tokens and asks an Authorizer what they may do. It is a rest.Guard.
 type Guard struct {
 	Authorizer
-	deps   model.Deps
-	logger *slog.Logger
+	deps     model.Deps
+	logger   *slog.Logger
+	refusals *rate.Limiter // of what is logged, not of what is refused
 }
 
 // NewGuard makes a guard.
 func NewGuard(d model.Deps, a Authorizer, logger *slog.Logger) *Guard {
-	return &Guard{Authorizer: a, deps: d, logger: logger}
+	return &Guard{Authorizer: a, deps: d, logger: logger, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 }
+
+// maxRefusals is how many refused tokens in a row are logged; then it is one a second. Whoever tries tokens out cannot fill the
+// log faster.
+const maxRefusals = 60
 
 // touchInterval is how exactly the last use of a token is known: a token in constant use is written once in it, not with
 // every request.
@@ -89,6 +96,9 @@ func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, err
 
 // refuse logs why a token is not accepted. The caller is not told.
 func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[model.User], token ...model.LogParty) (rest.Principal, error) {
+	if !g.refusals.AllowN(g.deps.Now(), 1) {
+		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	}
 	entry := audit.Entry{Type: audit.TokenRefuse, Failure: why, Targets: token}
 	if owner != nil {
 		actor := audit.User(*owner)

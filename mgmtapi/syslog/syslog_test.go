@@ -135,6 +135,20 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	})
 }
 
+func TestWhoeverTriesTokensOutDoesNotFillTheLog(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	try := func(n int) (logged int) {
+		for i := range n {
+			a := e.Do(t, "GET /api/v1/users/me", "", map[string]string{"Authorization": fmt.Sprintf("SSWS guess%d", i)})
+			require.Equal(t, "E0000011", a.Value("errorCode"), "every one is refused")
+		}
+		return len(types(e.Do(t, "GET /api/v1/logs", "", nil)))
+	}
+	require.Equal(t, 60, try(70))
+	e.Clock.Advance(2 * time.Second)
+	require.Equal(t, 62, try(5))
+}
+
 func TestPeriods(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	group := func(name string) {
