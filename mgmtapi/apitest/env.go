@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"context"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -64,7 +65,23 @@ func New(t testing.TB, db *sqldb.DB, adjust ...func(*mgmtapi.Options)) *Env {
 	require.NoError(t, err)
 	e.Server = httptest.NewServer(e.API)
 	t.Cleanup(e.Server.Close)
+	t.Cleanup(func() { e.recordJobs(t) })
 	return e
+}
+
+// recordJobs notes the types of the events that no request has written, and of those about refused ones.
+func (e *Env) recordJobs(t testing.TB) {
+	if e.unrecorded || t.Failed() {
+		return
+	}
+	// The context of the test has ended.
+	err := model.Each(context.Background(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
+		if doc.Value.Request == nil || doc.Value.Result == model.LogFailure {
+			seen.add(NoOperation, t.Name(), doc.Value.Type)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 }
 
 // Clock is a clock that tests move.

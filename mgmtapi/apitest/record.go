@@ -35,6 +35,9 @@ type Seen struct {
 	Events []string
 }
 
+// NoOperation stands for what no operation has done, but a job, or a request that was refused.
+const NoOperation = "-"
+
 // recorder collects facts.
 type recorder struct {
 	mu    sync.Mutex
@@ -153,4 +156,6 @@ func ReadFacts(facts Facts, dir string) error {
 }
 
 // Operations lists the operations that the facts are about.
-func (f Facts) Operations() []string { return slices.Sorted(maps.Keys(f)) }
+func (f Facts) Operations() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(id string) bool { return id == NoOperation })
+}
