@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -14,8 +15,8 @@ import (
 
 // logUser tells the log of an attempt on a user: what was sent, and what it came to. u is the assignment as it was before.
 func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, r Result) error {
-	if len(r.Steps) == 0 {
-		return nil
+	if len(r.Steps) == 0 && (r.Outcome != Failed || u.ErrorSummary == r.summary()) {
+		return nil // nothing was sent, and that is nothing new
 	}
 	app, err := model.Optional(ctx, tx, s.Apps, u.AppID)
 	if err != nil || app == nil {
@@ -34,12 +35,37 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 		targets = append(targets, audit.User(*user))
 	}
 	entries := sent(r, targets, userEvent)
-	if r.Outcome == Done {
+	switch {
+	case r.Outcome == Failed && !slices.ContainsFunc(entries, failure):
+		entries = append(entries, audit.Entry{Type: meant(r.Operation), Targets: targets, Failure: r.reason()})
+	case r.Outcome == Done:
 		for _, event := range cameTo(u, r) {
 			entries = append(entries, audit.Entry{Type: event, Targets: targets})
 		}
 	}
 	return audit.Write(ctx, tx, s.Deps, entries...)
+}
+
+// failure says whether an entry tells of one.
+func failure(e audit.Entry) bool { return e.Failure != "" }
+
+// reason is why an attempt failed, never empty.
+func (r Result) reason() string { return cmp.Or(r.summary(), "The attempt failed") }
+
+// meant is the event of an attempt on a user that failed before anything was sent that is told of.
+func meant(o Operation) audit.Type {
+	switch o {
+	case Created:
+		return audit.TargetPush
+	case Linked:
+		return audit.TargetLink
+	case Deactivated:
+		return audit.TargetDeactivate
+	case Reactivated:
+		return audit.TargetReactivate
+	default:
+		return audit.TargetProfile
+	}
 }
 
 // userEvent is the event of a request about a user, "" for one that is not told of: what only reads an account that is known
@@ -80,8 +106,8 @@ func cameTo(u *model.AppUser, r Result) []audit.Type {
 
 // logGroup tells the log of an attempt on a pushed group.
 func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[model.PushMapping], r Result) error {
-	if len(r.Steps) == 0 && r.Outcome != Failed {
-		return nil
+	if len(r.Steps) == 0 && (r.Outcome != Failed || m.Value.ErrorSummary == r.summary()) {
+		return nil // nothing was sent, and that is nothing new
 	}
 	app, err := model.Optional(ctx, tx, s.Apps, m.Value.AppID)
 	if err != nil || app == nil {
@@ -94,7 +120,7 @@ func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[mo
 	}
 	switch {
 	case r.Outcome == Failed:
-		entries = append(entries, audit.Entry{Type: audit.PushFailed, Targets: targets, Failure: r.summary()})
+		entries = append(entries, audit.Entry{Type: audit.PushFailed, Targets: targets, Failure: r.reason()})
 	case r.Outcome == Done && wrote(audit.TargetGroupAdd):
 		entries = append(entries, audit.Entry{Type: audit.PushPushed, Targets: targets})
 	case r.Outcome == Done && wrote(audit.TargetGroupUpdate):
@@ -131,14 +157,13 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 		e := audit.Entry{Type: event, Targets: targets, Debug: map[string]string{
 			"scimMethod": step.Method, "scimPath": step.Path, "scimStatus": strconv.Itoa(step.Status),
 		}}
-		if !accepted(step) {
+		switch {
+		case r.Outcome == Failed && i == len(r.Steps)-1:
+			e.Failure = r.reason() // also of an answer that looked like a success
+		case step.Status == 0:
+			e.Failure = "The target did not answer"
+		case !accepted(step):
 			e.Failure = "The target answered with the status " + strconv.Itoa(step.Status)
-			if step.Status == 0 {
-				e.Failure = "The target did not answer"
-			}
-			if r.Outcome == Failed && i == len(r.Steps)-1 {
-				e.Failure = r.summary()
-			}
 		}
 		entries = append(entries, e)
 	}

@@ -68,6 +68,20 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 			}},
 			want: []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 404"}, {prefix + "user.push", failed, "409: taken", "POST /Users 409"}},
 		},
+		"a success that shows no account is none": {
+			result: desired.Result{Outcome: desired.Failed, Error: "the answer has no id", Operation: desired.Created, Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
+			want:   []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"}, {prefix + "user.push", failed, "the answer has no id", "POST /Users 201"}},
+		},
+		"an account that cannot be read": {
+			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
+			result: desired.Result{Outcome: desired.Failed, Error: "500", Operation: desired.Updated, Steps: []desired.Step{{Method: http.MethodGet, Path: "/Users/r1", Status: 500}}},
+			want:   []entry{{prefix + "user.push_profile", failed, "500", ""}},
+		},
+		"nothing could be sent, which is told once": {
+			before: []desired.Result{{Outcome: desired.Failed, Error: "no token"}},
+			result: desired.Result{Outcome: desired.Failed, Error: "no token"},
+			want:   []entry{{prefix + "user.push_profile", failed, "no token", ""}},
+		},
 		"a target that does not answer": {
 			result: desired.Result{Outcome: desired.Failed, Error: "connection refused", Steps: []desired.Step{{Method: http.MethodGet, Path: lookup}}},
 			want:   []entry{{prefix + "user.verify_exists", failed, "connection refused", "GET " + lookup + " 0"}},
