@@ -21,6 +21,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/mgmtapi/syslog"
 )
 
 // Options configure an API. Store and Model are needed; the zero values of the rest work.
@@ -60,6 +61,7 @@ type API struct {
 	deps    model.Deps
 	routes  []rest.Route
 	handler *rest.Handler
+	log     *syslog.Slice
 }
 
 // New puts an API together. It serves nobody before Setup has run on its store.
@@ -80,13 +82,13 @@ func New(o Options) (*API, error) {
 	if o.Authorizer == nil {
 		o.Authorizer = auth.SuperAdministrator{Deps: deps}
 	}
-	a := &API{deps: deps}
-	for _, s := range slicesOf(deps, o) {
+	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
+	for _, s := range slicesOf(deps, o, a.log) {
 		a.routes = append(a.routes, s.Routes()...)
 	}
 	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
-		Guard: auth.NewGuard(deps, o.Authorizer, o.Logger), Limiter: auth.NewLimiter(o.RateLimits, o.Now),
+		Guard: auth.NewGuard(deps, o.Authorizer, o.Logger), Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
 		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
 	})
 	if err != nil {
@@ -100,6 +102,16 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 
 // Operations is the table of operations.
 func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }
+
+// PurgeLog removes the events of the system log that are past their retention and returns how many there were. Whoever serves
+// the API for long calls it from time to time.
+func (a *API) PurgeLog(ctx context.Context) (int, error) {
+	n, err := a.log.Purge(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
+	}
+	return n, nil
+}
 
 // Version is the version of the management API.
 const Version = "v1"

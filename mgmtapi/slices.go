@@ -9,11 +9,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
 )
 
-// slicesOf lists the slices. Reactions run in the order in which the slices are made.
-func slicesOf(d model.Deps, o Options) []rest.Slice {
+// slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
+func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
 	list := []rest.Slice{
@@ -23,6 +24,7 @@ func slicesOf(d model.Deps, o Options) []rest.Slice {
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		tokens,
+		logs,
 	}
 	if o.Work != nil {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))

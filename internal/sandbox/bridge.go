@@ -82,10 +82,25 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	}
 	err := report(ctx, r.App, r.ID, desired.Result{
 		Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
+		Operation: operations[r.Operation], Steps: steps(r.Steps),
 	})
 	if err != nil {
 		b.log.ErrorContext(ctx, "report a result", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)
 	}
+}
+
+// operations translates what a sequence did. What is not told apart in the log has no translation.
+var operations = map[plan.Operation]desired.Operation{
+	plan.OpCreate: desired.Created, plan.OpLink: desired.Linked, plan.OpUpdate: desired.Updated,
+	plan.OpReactivate: desired.Reactivated, plan.OpDeactivate: desired.Deactivated,
+}
+
+func steps(sent []engine.Step) []desired.Step {
+	out := make([]desired.Step, len(sent))
+	for i, s := range sent {
+		out[i] = desired.Step{Method: s.Method, Path: s.Path, Status: s.Status}
+	}
+	return out
 }
 
 func outcomeOf(c plan.Class) desired.Outcome {

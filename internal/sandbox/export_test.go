@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/scimwright/scimwright/fixtures"
 )
@@ -25,4 +26,9 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 	}
 	_, err = s.run(ctx, org)
 	return err
+}
+
+// KeepLog purges the system log until ctx ends.
+func KeepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
+	newLogKeeper(purge, log).run(ctx)
 }

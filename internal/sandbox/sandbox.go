@@ -113,6 +113,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	relaying, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go p.relay.run(relaying)
 	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
+	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	go p.logKeeper.run(keeping)
+	s.onClose(func(context.Context) error { stopKeeping(); <-p.logKeeper.done; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
@@ -147,15 +150,16 @@ func (s *Sandbox) own(l net.Listener) (string, error) {
 
 // parts is what the seed and the summary need of the assembled whole.
 type parts struct {
-	tokens  tokens
-	store   *docstore.Store
-	kept    *docstore.Collection[settings]
-	model   *model.Model
-	engine  *engine.Engine
-	bridge  *bridge
-	work    *work
-	relay   *relay
-	handler http.Handler
+	tokens    tokens
+	store     *docstore.Store
+	kept      *docstore.Collection[settings]
+	model     *model.Model
+	engine    *engine.Engine
+	bridge    *bridge
+	work      *work
+	relay     *relay
+	handler   http.Handler
+	logKeeper *logKeeper
 }
 
 // assemble wires everything on one database. Nothing runs yet.
@@ -208,6 +212,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err := api.Setup(ctx, mgmtapi.Setup{Token: p.tokens.api}); err != nil {
 		return nil, err
 	}
+	p.logKeeper = newLogKeeper(api.PurgeLog, o.Logger)
 	doc, err := api.OpenAPI()
 	if err != nil {
 		return nil, err

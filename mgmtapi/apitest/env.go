@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"context"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -33,9 +34,13 @@ type Env struct {
 	Server *httptest.Server
 	Log    *Log
 
-	document *openapi3.T
-	router   routers.Router
+	document   *openapi3.T
+	router     routers.Router
+	unrecorded bool
 }
+
+// Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
+func (e *Env) Unrecorded() { e.unrecorded = true }
 
 // New serves an API on an empty database, with rate limits off and cheap password hashes. Each adjust may change the options.
 func New(t testing.TB, db *sqldb.DB, adjust ...func(*mgmtapi.Options)) *Env {
@@ -60,7 +65,23 @@ func New(t testing.TB, db *sqldb.DB, adjust ...func(*mgmtapi.Options)) *Env {
 	require.NoError(t, err)
 	e.Server = httptest.NewServer(e.API)
 	t.Cleanup(e.Server.Close)
+	t.Cleanup(func() { e.recordJobs(t) })
 	return e
+}
+
+// recordJobs notes the types of the events that no request has written, and of those about refused ones.
+func (e *Env) recordJobs(t testing.TB) {
+	if e.unrecorded || t.Failed() {
+		return
+	}
+	// The context of the test has ended.
+	err := model.Each(context.Background(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
+		if doc.Value.Request == nil || doc.Value.Result == model.LogFailure {
+			seen.add(NoOperation, t.Name(), doc.Value.Type)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 }
 
 // Clock is a clock that tests move.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
 // Step is a request and what its answer must hold. In Do, Body, Header and the wanted values, {{name}} stands for a saved
@@ -139,12 +143,40 @@ func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answe
 	if len(data) > 0 {
 		require.NoError(t, json.Unmarshal(data, &a.JSON), "the body is %s", data)
 	}
-	e.check(t, r, a)
+	operation := e.check(t, r, a)
+	if operation != "" && a.Status < http.StatusBadRequest && !e.unrecorded {
+		seen.add(operation, t.Name(), e.logged(t, a.Header.Get("X-Svc-Request-Id"))...)
+	}
 	return a
 }
 
-// check holds the answer against the OpenAPI document.
-func (e *Env) check(t testing.TB, r *http.Request, a *Answer) {
+// newest is how many of the newest log events are looked through for those of a request, at a time.
+const newest = 50
+
+// logged lists the types of the log events that a request wrote. They are the newest ones, but for those of requests that ran
+// at the same time.
+func (e *Env) logged(t testing.TB, request string) []string {
+	t.Helper()
+	var types []string
+	for after := ""; ; {
+		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{
+			OrderBy: model.LogByPosition, Desc: true, After: after, Limit: newest,
+		})
+		require.NoError(t, err)
+		ours := false
+		for _, doc := range page.Docs {
+			if ours = doc.Value.Transaction == request; ours && !slices.Contains(types, doc.Value.Type) {
+				types = append(types, doc.Value.Type)
+			}
+		}
+		if after = page.Next; !ours || after == "" {
+			return types
+		}
+	}
+}
+
+// check holds the answer against the OpenAPI document and returns the operation, "" for none.
+func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 	t.Helper()
 	require.NotEmpty(t, a.Header.Get("X-Svc-Request-Id"))
 	require.Equal(t, "no-cache, no-store", a.Header.Get("Cache-Control"))
@@ -159,7 +191,7 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) {
 	route, params, err := e.router.FindRoute(plain)
 	if err != nil { // a path or method that is not in the document
 		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}, a.Status, "%s: %v", r.URL, err)
-		return
+		return ""
 	}
 	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
@@ -169,6 +201,7 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) {
 		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
 	})
 	require.NoError(t, err, "the answer is not what the document says; the body is %s", a.Body)
+	return route.Operation.OperationID
 }
 
 // Value returns a value of the answer as text, "" when there is none. A path is names and positions with dots between

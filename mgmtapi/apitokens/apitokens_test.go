@@ -1,6 +1,7 @@
 package apitokens_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
 
 func slice(e *apitest.Env) *apitokens.Slice {
 	return apitokens.New(model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -115,7 +116,16 @@ func (s *Slice) revokeCurrent(ctx context.Context, _ *currentRequest) (rest.Noth
 }
 
 func (s *Slice) delete(ctx context.Context, id string) error {
-	return s.Update(ctx, func(tx *docstore.Tx) error { return missing(s.APITokens.Delete(ctx, tx, id), id) })
+	return s.Update(ctx, func(tx *docstore.Tx) error {
+		token, err := s.APITokens.Get(ctx, tx, id)
+		if err != nil {
+			return missing(err, id)
+		}
+		if err := s.APITokens.Delete(ctx, tx, id); err != nil {
+			return missing(err, id)
+		}
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.TokenRevoke, Targets: []model.LogParty{audit.Token(token)}})
+	})
 }
 
 // Created is a new API token with its secret.
@@ -137,8 +147,13 @@ func (s *Slice) Create(ctx context.Context, name, user string) (Created, error) 
 		}
 		out.UserID = owner.ID
 		doc, err := auth.StoreToken(ctx, tx, s.Deps, auth.Token{Name: name, UserID: owner.ID, Client: name, Secret: out.Secret})
+		if err != nil {
+			return err
+		}
 		out.ID = doc.ID
-		return err
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{
+			Type: audit.TokenCreate, Targets: []model.LogParty{audit.Token(doc), audit.User(owner)},
+		})
 	})
 	if err != nil {
 		return Created{}, err

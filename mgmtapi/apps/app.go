@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -132,6 +133,9 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, erro
 		if err := s.Apps.Delete(ctx, tx, doc.ID); err != nil {
 			return err
 		}
+		if err := s.log(ctx, tx, audit.AppDelete, doc); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.AppChanged{App: doc.ID, Deleted: true})
 	})
 	return rest.Nothing{}, err
@@ -139,7 +143,7 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, erro
 
 // enter returns the operation that brings an application to a status. An
 // application that is there already stays as it is.
-func (s *Slice) enter(status model.AppStatus) func(context.Context, *getRequest) (rest.Empty, error) {
+func (s *Slice) enter(status model.AppStatus, event audit.Type) func(context.Context, *getRequest) (rest.Empty, error) {
 	return func(ctx context.Context, req *getRequest) (rest.Empty, error) {
 		err := s.Update(ctx, func(tx *docstore.Tx) error {
 			doc, err := s.find(ctx, tx, req.AppID)
@@ -148,6 +152,9 @@ func (s *Slice) enter(status model.AppStatus) func(context.Context, *getRequest)
 			}
 			doc.Value.Status = status
 			if _, err := s.Apps.Update(ctx, tx, doc.ID, doc.Rev, doc.Value); err != nil {
+				return err
+			}
+			if err := s.log(ctx, tx, event, doc); err != nil {
 				return err
 			}
 			return s.Feed.Emit(ctx, tx, model.AppChanged{App: doc.ID})

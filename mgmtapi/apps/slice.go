@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
@@ -66,11 +67,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "activateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Activates an application", Find: s.findForGet, Do: s.enter(model.AppActive),
+			Summary: "Activates an application", Find: s.findForGet, Do: s.enter(model.AppActive, audit.AppActivate),
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "deactivateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Deactivates an application and pauses its provisioning", Find: s.findForGet, Do: s.enter(model.AppInactive),
+			Summary: "Deactivates an application and pauses its provisioning", Find: s.findForGet, Do: s.enter(model.AppInactive, audit.AppDeactivate),
 		},
 	}
 }
@@ -79,4 +80,9 @@ func (s *Slice) Routes() []rest.Route {
 func (s *Slice) find(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)
 	return doc, rest.Missing(err, "AppInstance", id)
+}
+
+// log tells the system log what happened to an application.
+func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, app docstore.Doc[model.App]) error {
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}})
 }

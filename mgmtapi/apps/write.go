@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -65,6 +66,9 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 			app.Visibility.AppLinks = map[string]bool{link: true}
 		}
 		if created, err = s.Apps.Insert(ctx, tx, id, app); err != nil {
+			return err
+		}
+		if err := s.log(ctx, tx, audit.AppCreate, created); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.AppChanged{App: id})
@@ -150,6 +154,9 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 		app.Status = now.Value.Status // a lifecycle call may have come in between
 		doc, err := s.Apps.Update(ctx, tx, req.AppID, now.Rev, app)
 		if err != nil {
+			return err
+		}
+		if err := s.log(ctx, tx, audit.AppUpdate, doc); err != nil {
 			return err
 		}
 		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: doc.ID}); err != nil {

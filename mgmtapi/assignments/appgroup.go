@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -72,6 +73,13 @@ func (s *Slice) putGroup(ctx context.Context, req *putGroupRequest) (AppGroup, e
 			return err
 		}
 		if written, err = s.storeGroup(ctx, tx, req); err != nil {
+			return err
+		}
+		event := audit.GroupAssignUpdate
+		if written.Rev == 1 {
+			event = audit.GroupAssignAdd
+		}
+		if err := s.logGroup(ctx, tx, event, t, req.GroupID); err != nil {
 			return err
 		}
 		if err := s.Feed.Emit(ctx, tx, model.AppGroupChanged{App: req.AppID, Group: req.GroupID}); err != nil {

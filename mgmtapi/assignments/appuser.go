@@ -211,7 +211,7 @@ func (s *Slice) apply(
 	if begun || differs(&before, &c.value) || c.value.SyncState == model.SyncError {
 		t.touch(&c.value)
 	}
-	return s.store(ctx, tx, c)
+	return s.store(ctx, tx, t, user, c)
 }
 
 // checkCredentials checks the credentials against the scheme of the
@@ -341,7 +341,7 @@ func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, err
 			return err
 		}
 		if group == nil {
-			return s.remove(ctx, tx, t, doc)
+			return s.remove(ctx, tx, t, user, doc)
 		}
 		c := change{doc: &doc, value: doc.Value}
 		c.value.Overrides, c.value.UserName, c.value.UserNameGiven, c.value.SealedPassword = nil, "", false, ""

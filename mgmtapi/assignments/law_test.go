@@ -16,6 +16,7 @@ import (
 // not matter on which way the state was reached.
 func TestGroupAssignmentsFollowTheState(t *testing.T) {
 	w := apptest.New(t)
+	w.Unrecorded()
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++

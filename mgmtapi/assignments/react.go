@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -31,7 +32,7 @@ func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserCh
 			return err
 		}
 		if user.Value.Status == model.UserDeprovisioned {
-			return s.remove(ctx, tx, t, doc)
+			return s.remove(ctx, tx, t, user, doc)
 		}
 		return s.follow(ctx, tx, t, user, doc)
 	})
@@ -70,7 +71,7 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
 		u.SyncState = model.SyncOutOfSync // the user was activated: what waited for that is due
 	}
-	_, err = s.store(ctx, tx, change{doc: &doc, value: u})
+	_, err = s.store(ctx, tx, t, user, change{doc: &doc, value: u})
 	return err
 }
 
@@ -128,6 +129,9 @@ func (s *Slice) endGroup(ctx context.Context, tx *docstore.Tx, app, group string
 	}
 	t, err := s.target(ctx, tx, app)
 	if err != nil || t == nil {
+		return err
+	}
+	if err := s.logGroup(ctx, tx, audit.GroupAssignRemove, t, group); err != nil {
 		return err
 	}
 	return model.Each(ctx, tx, s.AppUsers, docstore.Eq(model.AppUserByGroup, model.AppGroupID(app, group)),

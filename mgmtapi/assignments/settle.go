@@ -6,6 +6,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -184,9 +185,14 @@ func (t *target) touch(u *model.AppUser) {
 	}
 }
 
-// store writes the app user and emits the event. The engine is concerned when
-// it looked after the app user before or does so now.
-func (s *Slice) store(ctx context.Context, tx *docstore.Tx, c change) (doc docstore.Doc[model.AppUser], err error) {
+// store writes the app user, tells the log and emits the event. The engine is
+// concerned when it looked after the app user before or does so now.
+func (s *Slice) store(
+	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change,
+) (doc docstore.Doc[model.AppUser], err error) {
+	if err := audit.Write(ctx, tx, s.Deps, t.entries(user, c)...); err != nil {
+		return doc, err
+	}
 	id := model.AppUserID(c.value.AppID, c.value.UserID)
 	concerned := c.value.Provisioned()
 	if c.doc != nil {
@@ -216,10 +222,15 @@ func (s *Slice) store(ctx context.Context, tx *docstore.Tx, c change) (doc docst
 // remove ends an assignment. What the target may know of becomes a tombstone,
 // so that the engine can deactivate the account and a later assignment finds
 // it again; everything else is deleted.
-func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, t *target, doc docstore.Doc[model.AppUser]) error {
+func (s *Slice) remove(
+	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser],
+) error {
 	u := doc.Value
 	if !u.Provisioned() && u.ExternalID == "" {
 		if err := s.AppUsers.Delete(ctx, tx, doc.ID); err != nil {
+			return err
+		}
+		if err := audit.Write(ctx, tx, s.Deps, t.entry(audit.AppUserRemove, user, &u)); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.AppUserChanged{App: u.AppID, User: u.UserID})
@@ -231,7 +242,7 @@ func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, t *target, doc docs
 	if deactivate {
 		u.SyncState = model.SyncOutOfSync
 	}
-	_, err := s.store(ctx, tx, change{doc: &doc, value: u})
+	_, err := s.store(ctx, tx, t, user, change{doc: &doc, value: u})
 	return err
 }
 
@@ -254,7 +265,7 @@ func (s *Slice) regroup(ctx context.Context, tx *docstore.Tx, t *target, userID 
 		if !c.value.Listed() {
 			return nil
 		}
-		return s.remove(ctx, tx, t, *c.doc)
+		return s.remove(ctx, tx, t, user, *c.doc)
 	}
 	return s.followGroup(ctx, tx, t, user, group, c)
 }
@@ -284,7 +295,7 @@ func (s *Slice) followGroup(
 	if c.value.Blocked = problem != ""; c.value.Blocked {
 		c.value.SyncState, c.value.ErrorSummary = model.SyncError, problem
 	}
-	_, err = s.store(ctx, tx, c)
+	_, err = s.store(ctx, tx, t, user, c)
 	return err
 }
 

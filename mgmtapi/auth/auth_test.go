@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
 
 const user = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`
 

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -22,14 +25,19 @@ type Authorizer interface {
 // Guard authenticates callers by their API tokens and asks an Authorizer what they may do. It is a rest.Guard.
 type Guard struct {
 	Authorizer
-	deps   model.Deps
-	logger *slog.Logger
+	deps     model.Deps
+	logger   *slog.Logger
+	refusals *rate.Limiter // of what is logged, not of what is refused
 }
 
 // NewGuard makes a guard.
 func NewGuard(d model.Deps, a Authorizer, logger *slog.Logger) *Guard {
-	return &Guard{Authorizer: a, deps: d, logger: logger}
+	return &Guard{Authorizer: a, deps: d, logger: logger, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 }
+
+// maxRefusals is how many refused tokens in a row are logged; then it is one a second. Whoever tries tokens out cannot fill the
+// log faster.
+const maxRefusals = 60
 
 // touchInterval is how exactly the last use of a token is known: a token in constant use is written once in it, not with
 // every request.
@@ -63,21 +71,41 @@ func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, err
 		return rest.Principal{}, err
 	}
 	now := g.deps.Now()
-	if len(page.Docs) == 0 || !now.Before(page.Docs[0].Value.Expires) {
-		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	if len(page.Docs) == 0 {
+		return g.refuse(ctx, "The token is not known", nil)
 	}
 	token := page.Docs[0]
 	owner, err := g.deps.Users.Get(ctx, reader, token.Value.UserID)
-	if errors.Is(err, docstore.ErrNotFound) || err == nil && owner.Value.Status != model.UserActive {
-		return rest.Principal{}, rest.Fail(rest.CodeToken)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, docstore.ErrNotFound):
+		return g.refuse(ctx, "The owner of the token is gone", nil, audit.Token(token))
+	case err != nil:
 		return rest.Principal{}, err
+	case !now.Before(token.Value.Expires):
+		return g.refuse(ctx, "The token has expired", &owner, audit.Token(token))
+	case owner.Value.Status != model.UserActive:
+		return g.refuse(ctx, "The owner of the token is not active", &owner, audit.Token(token))
 	}
 	if now.Add(TokenWindow).Sub(token.Value.Expires) >= touchInterval {
 		g.touch(ctx, token.ID)
 	}
-	return rest.Principal{UserID: owner.ID, TokenID: token.ID}, nil
+	return rest.Principal{
+		UserID: owner.ID, Login: owner.Value.Login(), Name: audit.UserName(&owner.Value), TokenID: token.ID,
+	}, nil
+}
+
+// refuse logs why a token is not accepted. The caller is not told.
+func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[model.User], token ...model.LogParty) (rest.Principal, error) {
+	if !g.refusals.AllowN(g.deps.Now(), 1) {
+		return rest.Principal{}, rest.Fail(rest.CodeToken)
+	}
+	entry := audit.Entry{Type: audit.TokenRefuse, Failure: why, Targets: token}
+	if owner != nil {
+		actor := audit.User(*owner)
+		entry.Actor = &actor
+	}
+	audit.WriteAlone(ctx, g.deps, g.logger, entry)
+	return rest.Principal{}, rest.Fail(rest.CodeToken)
 }
 
 // touch moves the expiry of a token that was used. A failure is logged and does not stop the request.

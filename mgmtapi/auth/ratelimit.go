@@ -28,6 +28,7 @@ const (
 	BucketGroups = "groups"
 	BucketApps   = "apps"
 	BucketApp    = "app"
+	BucketLogs   = "logs"
 	BucketRest   = "api"
 )
 
@@ -42,6 +43,7 @@ func Buckets() []Bucket {
 		{BucketGroups, 500, func(_ string, s []string) bool { return under(s, "groups") }},
 		{BucketApps, 100, func(_ string, s []string) bool { return len(s) == 1 && s[0] == "apps" }},
 		{BucketApp, 500, func(_ string, s []string) bool { return under(s, "apps") }},
+		{BucketLogs, 120, func(_ string, s []string) bool { return under(s, "logs") }},
 		{BucketRest, 1200, func(_ string, s []string) bool { return len(s) > 0 }},
 	}
 }
@@ -65,8 +67,9 @@ type Limiter struct {
 }
 
 type window struct {
-	end   time.Time
-	count int
+	end     time.Time
+	count   int
+	refused bool // somebody was
 }
 
 // NewLimiter makes a limiter with empty buckets.
@@ -105,13 +108,14 @@ func (l *Limiter) take(b Bucket) rest.Quota {
 		w = &window{end: now.Add(Window)}
 		l.windows[b.Name] = w
 	}
-	quota := rest.Quota{Limit: b.PerMinute, Reset: w.end}
+	quota := rest.Quota{Limit: b.PerMinute, Reset: w.end, Bucket: b.Name}
 	if l.off {
 		quota.Remaining = b.PerMinute
 		return quota
 	}
 	if w.count >= b.PerMinute {
-		quota.Exceeded = true
+		quota.Exceeded, quota.First = true, !w.refused
+		w.refused = true
 		return quota
 	}
 	w.count++

@@ -1,10 +1,13 @@
 package desired_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
-	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }

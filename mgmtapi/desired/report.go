@@ -29,6 +29,29 @@ type Result struct {
 	More bool
 	// Error is what went wrong, for administrators.
 	Error string
+	// Operation is what the attempt came to.
+	Operation Operation
+	// Steps are the requests of the attempt, in order.
+	Steps []Step
+}
+
+// Operation is what an attempt came to, by its weightiest request.
+type Operation string
+
+// The operations that the log tells apart.
+const (
+	Created     Operation = "create"
+	Linked      Operation = "link" // an account that was found is used
+	Updated     Operation = "update"
+	Reactivated Operation = "reactivate"
+	Deactivated Operation = "deactivate"
+)
+
+// Step is a request that was sent to the target.
+type Step struct {
+	Method string
+	Path   string // relative to the base URL, with the query
+	Status int    // 0 when no answer came
 }
 
 // maxErrorSummary is the length of the longest error that is kept, in bytes.
@@ -47,6 +70,9 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.AppUsers, model.AppUserID(app, user))
 		if err != nil || doc == nil {
+			return err
+		}
+		if err := s.logUser(ctx, tx, &doc.Value, r); err != nil {
 			return err
 		}
 		u := doc.Value
@@ -133,6 +159,9 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.mapping(ctx, tx, app, group)
 		if err != nil || doc == nil {
+			return err
+		}
+		if err := s.logGroup(ctx, tx, *doc, r); err != nil {
 			return err
 		}
 		m := doc.Value

@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -143,6 +144,9 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (Group, error) {
 		if doc, err = s.Groups.Insert(ctx, tx, id, group); err != nil {
 			return err
 		}
+		if err := s.log(ctx, tx, audit.GroupCreate, doc); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.GroupChanged{ID: id})
 	})
 	if err != nil {
@@ -223,6 +227,9 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {
 		if doc, err = s.Groups.Update(ctx, tx, r.found.ID, r.found.Rev, group); err != nil {
 			return err
 		}
+		if err := s.log(ctx, tx, audit.GroupUpdate, doc); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.GroupChanged{ID: doc.ID})
 	})
 	if err != nil {
@@ -246,6 +253,9 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 			return err
 		}
 		if err := s.Groups.Delete(ctx, tx, r.found.ID); err != nil {
+			return err
+		}
+		if err := s.log(ctx, tx, audit.GroupDelete, r.found); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID})

@@ -1,6 +1,7 @@
 package groups_test
 
 import (
+	"flag"
 	"net/url"
 	"os"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
 
 const user = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}}`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -80,4 +81,9 @@ func (s *Slice) editable(ctx context.Context, tx *docstore.Tx, t *target) error 
 		return rest.Failf(rest.CodeUnsupported, "A group of the type %s cannot be edited.", t.found.Value.Type)
 	}
 	return nil
+}
+
+// log tells the system log what happened to a group.
+func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, group docstore.Doc[model.Group]) error {
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.Group(group)}})
 }

@@ -20,6 +20,7 @@ type Model struct {
 	AppGroups    *docstore.Collection[AppGroup]
 	Connections  *docstore.Collection[Connection]
 	PushMappings *docstore.Collection[PushMapping]
+	LogEvents    *docstore.Collection[LogEvent]
 }
 
 // New declares the collections.
@@ -35,6 +36,7 @@ func New() *Model {
 		AppGroups:    appGroupCollection(),
 		Connections:  connectionCollection(),
 		PushMappings: pushMappingCollection(),
+		LogEvents:    logEventCollection(),
 	}
 }
 
@@ -42,7 +44,7 @@ func New() *Model {
 func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
-		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings,
+		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 	}
 }
 

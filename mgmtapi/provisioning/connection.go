@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim"
@@ -148,7 +149,7 @@ func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Conn
 			return Connection{}, err
 		}
 		if req.Activate {
-			if err := s.verify(ctx, req.AppID, next); err != nil {
+			if err := s.verify(ctx, req.app, next); err != nil {
 				return Connection{}, err
 			}
 			next.Enabled = true
@@ -195,16 +196,20 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 
 // verify has the connection tested. The transaction that follows must see the
 // same connection, see putConnection: no transaction is held meanwhile.
-func (s *Slice) verify(ctx context.Context, app string, c model.Connection) error {
-	token, err := s.Secrets.Open(c.SealedToken, model.ConnectionBinding(app))
+func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model.Connection) error {
+	token, err := s.Secrets.Open(c.SealedToken, model.ConnectionBinding(app.ID))
 	if err != nil {
 		return err
 	}
+	tested := audit.Entry{Type: audit.ConnectionTest, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}}
 	if err := s.Tester.TestConnection(ctx, Endpoint{BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token}); err != nil {
-		text := strings.ReplaceAll(err.Error(), token, "[redacted]")
-		return rest.Fail(rest.CodeConnection, "connection: "+text)
+		tested.Failure = strings.ReplaceAll(err.Error(), token, "[redacted]")
 	}
-	return nil
+	err = s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, tested) })
+	if err == nil && tested.Failure != "" {
+		err = rest.Fail(rest.CodeConnection, "connection: "+tested.Failure)
+	}
+	return err
 }
 
 // putConnection changes the connection when it still has the revision (0 for
@@ -213,7 +218,8 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 	var stored *model.Connection
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		stored = nil
-		if _, err := s.appIn(ctx, tx, app); err != nil {
+		owner, err := s.appIn(ctx, tx, app)
+		if err != nil {
 			return err
 		}
 		doc, err := s.connection(ctx, tx, app)
@@ -230,6 +236,9 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 			return err
 		}
 		stored = &doc.Value
+		if err := s.logConnection(ctx, tx, owner); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.AppChanged{App: app})
 	})
 	return stored, err
@@ -249,7 +258,7 @@ func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.Nothing, er
 		if conn.Value.SealedToken == "" {
 			return rest.Nothing{}, rest.Invalid("connection", "The connection has no credentials; configure it first")
 		}
-		if err := s.verify(ctx, req.AppID, conn.Value); err != nil {
+		if err := s.verify(ctx, req.app, conn.Value); err != nil {
 			return rest.Nothing{}, err
 		}
 		stored, err := s.putConnection(ctx, req.AppID, conn.Rev, func(c *model.Connection) { c.Enabled = true })
@@ -273,9 +282,17 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, 
 		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
 			return err
 		}
+		if err := s.logConnection(ctx, tx, req.app); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID})
 	})
 	return rest.Nothing{}, err
+}
+
+// logConnection tells the log that the provisioning of an application was changed.
+func (s *Slice) logConnection(ctx context.Context, tx *docstore.Tx, app docstore.Doc[model.App]) error {
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.ConnectionUpdate, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}})
 }
 
 // unsupported says that an application cannot have a connection.

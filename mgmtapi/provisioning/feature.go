@@ -216,6 +216,9 @@ func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature,
 		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
 			return err
 		}
+		if err := s.logConnection(ctx, tx, req.app); err != nil {
+			return err
+		}
 		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID}); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -139,6 +140,9 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		if err != nil {
 			return err
 		}
+		if err := s.logMapping(ctx, tx, audit.PushCreated, created); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: req.AppID, Group: source.ID, AllMembers: true})
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.PushMappingByLivePair {
@@ -253,6 +257,13 @@ func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (Pus
 		if doc, err = s.PushMappings.Update(ctx, tx, doc.ID, doc.Rev, doc.Value); err != nil {
 			return err
 		}
+		event := audit.PushActivated
+		if req.Body.Status == model.PushInactive {
+			event = audit.PushDeactivated
+		}
+		if err := s.logMapping(ctx, tx, event, doc); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{
 			App: req.AppID, Group: doc.Value.SourceGroupID, AllMembers: req.Body.Status == model.PushActive,
 		})
@@ -296,6 +307,9 @@ func (s *Slice) bury(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mode
 	if _, err := s.PushMappings.Update(ctx, tx, doc.ID, doc.Rev, m); err != nil {
 		return err
 	}
+	if err := s.logMapping(ctx, tx, audit.PushRemoved, doc); err != nil {
+		return err
+	}
 	if err := s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: m.AppID, Group: m.SourceGroupID}); err != nil {
 		return err
 	}
@@ -329,4 +343,17 @@ func (s *Slice) pushAll(ctx context.Context, tx *docstore.Tx, app string) error 
 		}
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: app, Group: m.Value.SourceGroupID, AllMembers: true})
 	})
+}
+
+// logMapping tells the log what happened to a mapping.
+func (s *Slice) logMapping(ctx context.Context, tx *docstore.Tx, event audit.Type, m docstore.Doc[model.PushMapping]) error {
+	targets := []model.LogParty{audit.PushMapping(m.ID, &m.Value)}
+	app, err := model.Optional(ctx, tx, s.Apps, m.Value.AppID)
+	if err != nil {
+		return err
+	}
+	if app != nil {
+		targets = append(targets, audit.App(app.ID, &app.Value))
+	}
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -49,6 +50,9 @@ func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.Group
 		}
 		m.Value.SourceName = source.Value.Name()
 		if _, err := s.PushMappings.Update(ctx, tx, m.ID, m.Rev, m.Value); err != nil {
+			return err
+		}
+		if err := s.logMapping(ctx, tx, audit.PushRenamed, m); err != nil {
 			return err
 		}
 		target, err := s.Groups.Get(ctx, tx, m.Value.TargetGroupID)

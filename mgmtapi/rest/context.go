@@ -2,13 +2,17 @@ package rest
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
 // Principal is who calls.
 type Principal struct {
 	UserID  string // owner of the API token
+	Login   string // of the owner
+	Name    string // of the owner, for people
 	TokenID string // id of the API token
 }
 
@@ -22,7 +26,7 @@ type Guard interface {
 
 // call is what belongs to one request and travels in its context.
 type call struct {
-	requestID string
+	request   Request
 	base      string
 	principal Principal
 	route     string // the template that matched, empty while none has
@@ -42,7 +46,28 @@ func callFrom(ctx context.Context) *call {
 func Caller(ctx context.Context) Principal { return callFrom(ctx).principal }
 
 // RequestID returns the id of the request, which is also in its answer and in log lines.
-func RequestID(ctx context.Context) string { return callFrom(ctx).requestID }
+func RequestID(ctx context.Context) string { return callFrom(ctx).request.ID }
+
+// Request is what a log tells of a request.
+type Request struct {
+	ID        string
+	Path      string // as it was sent, without the query
+	Query     url.Values
+	IP        string // of the peer; what a proxy says of others is not believed
+	UserAgent string
+}
+
+// RequestOf returns the request that is answered. It is zero outside of a request.
+func RequestOf(ctx context.Context) Request { return callFrom(ctx).request }
+
+// describe is what is told of a request.
+func describe(r *http.Request, id string) Request {
+	ip, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		ip = ""
+	}
+	return Request{ID: id, Path: r.URL.EscapedPath(), Query: r.URL.Query(), IP: ip, UserAgent: r.UserAgent()}
+}
 
 // URL makes an absolute URL below the public base of the API from path segments, which are escaped:
 // URL(ctx, "api", "v1", "users", id).

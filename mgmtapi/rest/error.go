@@ -35,6 +35,7 @@ const (
 	CodeAppCredentials Code = "E0000041" // credentials not allowed by the app's scheme
 	CodeGroupScope     Code = "E0000046" // the app user exists only through a group
 	CodeRateLimit      Code = "E0000047" // rate limit
+	CodeLogFilter      Code = "E0000053" // log filter, or period, not valid
 	CodePushTarget     Code = "E0000055" // group push target used by another mapping
 	CodeAppActive      Code = "E0000056" // deletion of an active app
 	CodeConnection     Code = "E0000059" // the SCIM connection could not be verified
@@ -77,6 +78,7 @@ var codes = map[Code]struct {
 	CodeAppCredentials: {http.StatusBadRequest, "Credentials should not be set on this resource based on the scheme."},
 	CodeGroupScope:     {http.StatusForbidden, "Cannot delete application user because profile editing is disabled for a group assignment."},
 	CodeRateLimit:      {http.StatusTooManyRequests, "API call exceeded rate limit due to too many requests."},
+	CodeLogFilter:      {http.StatusBadRequest, "Invalid filter."},
 	CodePushTarget:     {http.StatusConflict, "The group is already the target of another push mapping."},
 	CodeAppActive:      {http.StatusForbidden, "Deletion is not allowed while the application is active."},
 	CodeConnection:     {http.StatusBadRequest, "The connection could not be verified."},

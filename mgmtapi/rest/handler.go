@@ -36,6 +36,8 @@ type Quota struct {
 	Remaining int       // requests left in the window
 	Reset     time.Time // end of the window
 	Exceeded  bool      // this request is one too many
+	First     bool      // it is the first one in the window that is
+	Bucket    string    // name of the bucket
 }
 
 // Limiter counts requests.
@@ -52,6 +54,8 @@ type Options struct {
 	BaseURL string
 	// MaxBody limits request bodies, in bytes. Defaults to DefaultMaxBody.
 	MaxBody int64
+	// Limited is told of the first request in each window of a bucket that was refused. Defaults to nobody.
+	Limited func(ctx context.Context, q Quota)
 	// Now tells the time of the Date header. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets one line for each internal error, with its id, and at level debug one for each request. Defaults to none.
@@ -72,6 +76,9 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
+	}
+	if o.Limited == nil {
+		o.Limited = func(context.Context, Quota) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -104,10 +111,10 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 // ServeHTTP answers one request. The order of checks is part of the API: rate limit, authentication, path and method,
 // permission, existence of the entity, body, validation, state.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{requestID: "req" + randomText(), base: h.base(r)}
+	c := &call{request: describe(r, "req"+randomText()), base: h.base(r)}
 	ctx := context.WithValue(r.Context(), callKey{}, c)
 	header := w.Header()
-	header.Set(HeaderRequestID, c.requestID)
+	header.Set(HeaderRequestID, c.request.ID)
 	header.Set("Date", h.options.Now().UTC().Format(http.TimeFormat))
 	header.Set("Cache-Control", "no-cache, no-store")
 	if h.options.Logger.Enabled(ctx, slog.LevelDebug) {
@@ -116,7 +123,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func(began time.Time) {
 			// The template and not the path: ids and logins in addresses are nobody's business.
 			h.options.Logger.DebugContext(ctx, "request", "method", r.Method, "route", c.route, "status", answer.status,
-				"duration", time.Since(began), "request_id", c.requestID)
+				"duration", time.Since(began), "request_id", c.request.ID)
 		}(time.Now())
 	}
 
@@ -147,10 +154,10 @@ func (w *statusWriter) WriteHeader(status int) {
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error {
-	if err := h.takeQuota(w.Header(), r); err != nil {
+	if err := h.takeQuota(ctx, w.Header(), r); err != nil {
 		return err
 	}
-	principal, err := h.options.Guard.Authenticate(r)
+	principal, err := h.options.Guard.Authenticate(r.WithContext(ctx))
 	if err != nil {
 		return err
 	}
@@ -177,7 +184,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	return h.answer(c, w, r, op, result)
 }
 
-func (h *Handler) takeQuota(header http.Header, r *http.Request) error {
+func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Request) error {
 	quota := h.options.Limiter.Take(r.Method, r.URL.Path)
 	if quota.Limit == 0 {
 		return nil
@@ -186,6 +193,9 @@ func (h *Handler) takeQuota(header http.Header, r *http.Request) error {
 	header.Set(HeaderRateRemaining, strconv.Itoa(quota.Remaining))
 	header.Set(HeaderRateReset, strconv.FormatInt(quota.Reset.Add(time.Second-1).Unix(), 10))
 	if quota.Exceeded {
+		if quota.First {
+			h.options.Limited(ctx, quota)
+		}
 		return Fail(CodeRateLimit)
 	}
 	return nil

@@ -191,7 +191,13 @@ func (f *field) scalar(text string) (any, error) {
 	case kindText:
 		return text, nil
 	case kindBool:
-		return strconv.ParseBool(strings.ToLower(text))
+		switch strings.ToLower(text) { // strconv.ParseBool takes 0, 1, t and f, too
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return nil, fmt.Errorf("%q is neither true nor false", text)
 	case kindInteger:
 		return strconv.ParseInt(text, 10, 64)
 	case kindNumber:

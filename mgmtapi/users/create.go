@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -102,12 +103,25 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
 			return err
 		}
+		if err := audit.Write(ctx, tx, s.Deps, createEntries(doc)...); err != nil {
+			return err
+		}
 		return s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone)
 	})
 	if err != nil {
 		return User{}, err
 	}
 	return render(ctx, doc), nil
+}
+
+// createEntries is what the log tells of a new user.
+func createEntries(doc docstore.Doc[model.User]) []audit.Entry {
+	user := []model.LogParty{audit.User(doc)}
+	entries := []audit.Entry{{Type: audit.UserCreate, Targets: user}}
+	if doc.Value.Status != model.UserStaged {
+		entries = append(entries, audit.Entry{Type: audit.UserActivate, Targets: user})
+	}
+	return entries
 }
 
 // created puts a new user into its groups and emits what has happened.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -13,6 +14,7 @@ import (
 // transition is a change of status that callers can ask for.
 type transition struct {
 	verb    string
+	event   audit.Type
 	summary string
 	from    []model.UserStatus
 	refusal rest.Code // of users in other statuses
@@ -25,23 +27,23 @@ func always(status model.UserStatus) func(*model.User) model.UserStatus {
 
 var (
 	activate = transition{
-		verb: "activate", summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: activeStatus,
+		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: activeStatus,
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
-		verb: "reactivate", summary: "Starts the activation of a user over", refusal: rest.CodeStatus, to: always(model.UserProvisioned),
+		verb: "reactivate", event: audit.UserReactivate, summary: "Starts the activation of a user over", refusal: rest.CodeStatus, to: always(model.UserProvisioned),
 		from: []model.UserStatus{model.UserProvisioned, model.UserRecovery},
 	}
 	suspend = transition{
-		verb: "suspend", summary: "Suspends a user", refusal: rest.CodeValidation, to: always(model.UserSuspended),
+		verb: "suspend", event: audit.UserSuspend, summary: "Suspends a user", refusal: rest.CodeValidation, to: always(model.UserSuspended),
 		from: []model.UserStatus{model.UserActive},
 	}
 	unsuspend = transition{
-		verb: "unsuspend", summary: "Ends the suspension of a user", refusal: rest.CodeValidation, to: always(model.UserActive),
+		verb: "unsuspend", event: audit.UserUnsuspend, summary: "Ends the suspension of a user", refusal: rest.CodeValidation, to: always(model.UserActive),
 		from: []model.UserStatus{model.UserSuspended},
 	}
 	deactivate = transition{
-		verb: "deactivate", summary: "Deactivates a user", refusal: rest.CodeStatus, to: always(model.UserDeprovisioned),
+		verb: "deactivate", event: audit.UserDeactivate, summary: "Deactivates a user", refusal: rest.CodeStatus, to: always(model.UserDeprovisioned),
 		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
 	}
 )
@@ -154,6 +156,9 @@ func (s *Slice) enter(
 	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
 		return doc, err
 	}
+	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: t.event, Targets: []model.LogParty{audit.User(doc)}}); err != nil {
+		return doc, err
+	}
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
@@ -239,12 +244,31 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		if doc.Value.Status != model.UserDeprovisioned {
 			return s.deactivate(ctx, tx, &r.target)
 		}
+		user := []model.LogParty{audit.User(doc)}
+		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteInitiated, Targets: user}); err != nil {
+			return err
+		}
 		if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
 			return err
 		}
-		if _, err := s.APITokens.DeleteWhere(ctx, tx, docstore.Eq(model.APITokenByUser, doc.ID)); err != nil {
+		if err := s.revokeTokens(ctx, tx, doc); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID})
+		if err := s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID}); err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteCompleted, Targets: user})
+	})
+}
+
+// revokeTokens removes the API tokens of a user that goes.
+func (s *Slice) revokeTokens(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
+	return model.Each(ctx, tx, s.APITokens, docstore.Eq(model.APITokenByUser, user.ID), func(token docstore.Doc[model.APIToken]) error {
+		if err := s.APITokens.Delete(ctx, tx, token.ID); err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{
+			Type: audit.TokenRevoke, Targets: []model.LogParty{audit.Token(token), audit.User(user)},
+		})
 	})
 }

@@ -2,8 +2,13 @@ package users
 
 import (
 	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -95,7 +100,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]
 		if err := rest.CheckMatch(c.IfMatch, rest.WeakTag(doc.Updated, doc.Rev)); err != nil {
 			return err
 		}
-		user := doc.Value
+		user, before := doc.Value, doc.Value
 		if user.Status == model.UserDeprovisioned && c.Body.Credentials.given() {
 			return rest.Fail(rest.CodeStatus)
 		}
@@ -118,10 +123,46 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]
 		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
 			return err
 		}
+		if err := audit.Write(ctx, tx, s.Deps, updateEntries(doc, &before, secrets)...); err != nil {
+			return err
+		}
 		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 	})
 	if err != nil {
 		return User{}, err
 	}
 	return render(ctx, doc), nil
+}
+
+// updateEntries is what the log tells of a changed user: the names of the attributes that changed, never their values. What
+// changed nothing is not told.
+func updateEntries(doc docstore.Doc[model.User], before *model.User, given secrets) []audit.Entry {
+	user := []model.LogParty{audit.User(doc)}
+	var entries []audit.Entry
+	changed := changedAttributes(before.Profile, doc.Value.Profile)
+	if given.recovery != nil {
+		changed = append(changed, "recovery_question")
+	}
+	if len(changed) > 0 {
+		entries = append(entries, audit.Entry{
+			Type: audit.UserUpdateProfile, Targets: user, Debug: map[string]string{"changedAttributes": strings.Join(changed, ",")},
+		})
+	}
+	if given.password != "" {
+		entries = append(entries, audit.Entry{Type: audit.UserUpdatePassword, Targets: user})
+	}
+	return entries
+}
+
+// changedAttributes lists the attributes in which two profiles differ, by name.
+func changedAttributes(a, b map[string]any) []string {
+	names := map[string]bool{}
+	for _, profile := range []map[string]any{a, b} {
+		for name := range profile {
+			if !reflect.DeepEqual(a[name], b[name]) {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }

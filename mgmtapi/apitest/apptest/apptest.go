@@ -92,6 +92,9 @@ func On(t *testing.T, db *sqldb.DB) *World {
 	return w
 }
 
+// Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
+func (w *World) Unrecorded() { w.env.Unrecorded() }
+
 // Now is the clock of the API.
 func (w *World) Now() time.Time { return w.env.Clock.Now() }
 

@@ -1,0 +1,144 @@
+package audit
+
+import "slices"
+
+// Type is an event type.
+type Type string
+
+// The event types.
+const (
+	UserCreate          Type = "user.lifecycle.create"
+	UserActivate        Type = "user.lifecycle.activate"
+	UserReactivate      Type = "user.lifecycle.reactivate"
+	UserDeactivate      Type = "user.lifecycle.deactivate"
+	UserSuspend         Type = "user.lifecycle.suspend"
+	UserUnsuspend       Type = "user.lifecycle.unsuspend"
+	UserDeleteInitiated Type = "user.lifecycle.delete.initiated"
+	UserDeleteCompleted Type = "user.lifecycle.delete.completed"
+	UserUpdateProfile   Type = "user.account.update_profile"
+	UserUpdatePassword  Type = "user.account.update_password" //nolint:gosec // a name
+
+	GroupCreate        Type = "group.lifecycle.create"
+	GroupUpdate        Type = "group.profile.update"
+	GroupDelete        Type = "group.lifecycle.delete"
+	GroupMemberAdd     Type = "group.user_membership.add"
+	GroupMemberRemove  Type = "group.user_membership.remove"
+	GroupAssignAdd     Type = "group.application_assignment.add"
+	GroupAssignUpdate  Type = "group.application_assignment.update"
+	GroupAssignRemove  Type = "group.application_assignment.remove"
+	AppCreate          Type = "application.lifecycle.create"
+	AppUpdate          Type = "application.lifecycle.update"
+	AppActivate        Type = "application.lifecycle.activate"
+	AppDeactivate      Type = "application.lifecycle.deactivate"
+	AppDelete          Type = "application.lifecycle.delete"
+	AppUserAdd         Type = "application.user_membership.add"
+	AppUserUpdate      Type = "application.user_membership.update"
+	AppUserRename      Type = "application.user_membership.change_username"
+	AppUserPassword    Type = "application.user_membership.change_password" //nolint:gosec // a name
+	AppUserRemove      Type = "application.user_membership.remove"
+	AppUserProvision   Type = "application.user_membership.provision"
+	AppUserDeprovision Type = "application.user_membership.deprovision"
+	AppUserRevoke      Type = "application.user_membership.revoke"
+
+	TargetLookup      Type = "application.provision.user.verify_exists"
+	TargetPush        Type = "application.provision.user.push"
+	TargetPushed      Type = "app.user_management.push_new_user_success"
+	TargetProfile     Type = "application.provision.user.push_profile"
+	TargetLink        Type = "application.provision.user.sync"
+	TargetDeactivate  Type = "application.provision.user.deactivate"
+	TargetReactivate  Type = "application.provision.user.reactivate"
+	TargetDeprovision Type = "application.provision.user.deprovision"
+	TargetGroupAdd    Type = "application.provision.group.add"
+	TargetGroupUpdate Type = "application.provision.group.update"
+	TargetGroupRemove Type = "application.provision.group.remove"
+	ConnectionUpdate  Type = "application.configuration.update"
+	ConnectionTest    Type = "application.provision.integration.call_api"
+
+	PushCreated     Type = "application.provision.group_push.mapping.created"
+	PushActivated   Type = "application.provision.group_push.activate_mapping"
+	PushDeactivated Type = "application.provision.group_push.deactivate_mapping"
+	PushPushed      Type = "application.provision.group_push.pushed"
+	PushMembers     Type = "application.provision.group_push.push_memberships"
+	PushRemoved     Type = "application.provision.group_push.removed"
+	PushRenamed     Type = "application.provision.group_push.mapping.app.group.renamed"
+	PushFailed      Type = "application.provision.group_push.mapping.update.or.delete.failed.with.error"
+
+	TokenCreate Type = "system.api_token.create"
+	TokenRevoke Type = "system.api_token.revoke"
+	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
+	TokenRefuse Type = "system.api_token.refuse"
+	RateLimit   Type = "system.org.rate_limit.violation"
+)
+
+// messages are the event types with what they tell people.
+var messages = map[Type]string{
+	UserCreate:          "Create a user",
+	UserActivate:        "Activate a user",
+	UserReactivate:      "Start the activation of a user over",
+	UserDeactivate:      "Deactivate a user",
+	UserSuspend:         "Suspend a user",
+	UserUnsuspend:       "End the suspension of a user",
+	UserDeleteInitiated: "Begin to delete a user",
+	UserDeleteCompleted: "Delete a user",
+	UserUpdateProfile:   "Change the profile of a user",
+	UserUpdatePassword:  "Set the password of a user",
+	GroupCreate:         "Create a group",
+	GroupUpdate:         "Change the profile of a group",
+	GroupDelete:         "Delete a group",
+	GroupMemberAdd:      "Add a user to a group",
+	GroupMemberRemove:   "Take a user out of a group",
+	GroupAssignAdd:      "Assign a group to an application",
+	GroupAssignUpdate:   "Change the assignment of a group to an application",
+	GroupAssignRemove:   "End the assignment of a group to an application",
+	AppCreate:           "Add an application",
+	AppUpdate:           "Change an application",
+	AppActivate:         "Activate an application",
+	AppDeactivate:       "Deactivate an application",
+	AppDelete:           "Delete an application",
+	AppUserAdd:          "Assign a user to an application",
+	AppUserUpdate:       "Change the assignment of a user to an application",
+	AppUserRename:       "Change the user name of a user in an application",
+	AppUserPassword:     "Change the password of a user in an application",
+	AppUserRemove:       "End the assignment of a user to an application",
+	AppUserProvision:    "A user has an account in the target of an application",
+	AppUserDeprovision:  "The account of a user in the target of an application was deactivated",
+	AppUserRevoke:       "A user lost an application, and the account in its target is left as it is",
+	TargetLookup:        "Look a user up in the target of an application",
+	TargetPush:          "Create a user in the target of an application",
+	TargetPushed:        "A user was created in the target of an application",
+	TargetProfile:       "Update a user in the target of an application",
+	TargetLink:          "Link a user to an account in the target of an application",
+	TargetDeactivate:    "Deactivate a user in the target of an application",
+	TargetReactivate:    "Activate a user in the target of an application again",
+	TargetDeprovision:   "A user was deprovisioned from the target of an application",
+	TargetGroupAdd:      "Create a group in the target of an application",
+	TargetGroupUpdate:   "Update a group in the target of an application",
+	TargetGroupRemove:   "Delete a group in the target of an application",
+	ConnectionUpdate:    "Change the provisioning of an application",
+	ConnectionTest:      "Verify the provisioning connection of an application",
+	PushCreated:         "Create a group push mapping",
+	PushActivated:       "Resume a group push mapping",
+	PushDeactivated:     "Pause a group push mapping",
+	PushPushed:          "A group was pushed",
+	PushMembers:         "The members of a group were pushed",
+	PushRemoved:         "End a group push mapping",
+	PushRenamed:         "A pushed group has a new name",
+	PushFailed:          "Pushing a group failed",
+	TokenCreate:         "Create an API token",
+	TokenRevoke:         "Revoke an API token",
+	TokenRefuse:         "An API token was refused",
+	RateLimit:           "A rate limit was hit",
+}
+
+// Types lists the event types that can be in the log.
+func Types() []Type {
+	types := make([]Type, 0, len(messages))
+	for t := range messages {
+		types = append(types, t)
+	}
+	slices.Sort(types)
+	return types
+}
+
+// Message is what an event type tells people.
+func (t Type) Message() string { return messages[t] }

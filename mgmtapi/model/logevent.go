@@ -1,0 +1,85 @@
+package model
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// LogEvent is an entry of the system log. Its document id is its UUID. It is written once, in the transaction of what it
+// tells of, and holds no secrets.
+type LogEvent struct {
+	ID        string    `json:"id"`
+	Published time.Time `json:"published"`
+	// Type is the event type: user.lifecycle.create.
+	Type  string   `json:"type"`
+	Actor LogParty `json:"actor"`
+	// Result is one of the LogXxx results; Reason tells why a failure failed.
+	Result  LogResult  `json:"result"`
+	Reason  string     `json:"reason,omitempty"`
+	Targets []LogParty `json:"targets,omitempty"`
+	// Transaction is the id of the request, or of the job, that the event belongs to.
+	Transaction string `json:"transaction"`
+	// Request is nil for the work of jobs.
+	Request *LogRequest `json:"request,omitempty"`
+	// Debug holds further details by name.
+	Debug map[string]string `json:"debug,omitempty"`
+}
+
+// LogResult is how what an event tells of ended.
+type LogResult string
+
+// The results.
+const (
+	LogSuccess LogResult = "SUCCESS"
+	LogFailure LogResult = "FAILURE"
+)
+
+// LogParty is someone who acts, or something that is acted on, as it was called at that time.
+type LogParty struct {
+	ID          string `json:"id"`
+	Type        string `json:"type"`
+	AlternateID string `json:"alternateId,omitempty"` // a second name: a login, a label
+	DisplayName string `json:"displayName,omitempty"`
+}
+
+// LogRequest is the request that an event belongs to.
+type LogRequest struct {
+	Path      string `json:"path"`
+	Query     string `json:"query,omitempty"` // without the values of what may be secret
+	IP        string `json:"ip,omitempty"`
+	UserAgent string `json:"userAgent,omitempty"`
+	TokenID   string `json:"tokenId,omitempty"` // id of the API token of the caller
+}
+
+// LogByPosition is the index that the log is ordered by, see LogPosition.
+const LogByPosition = "position"
+
+func logEventCollection() *docstore.Collection[LogEvent] {
+	return docstore.NewCollection("log_events",
+		docstore.Index[LogEvent]{Name: LogByPosition, Unique: true, Values: func(e *LogEvent) []any { return []any{LogPosition(e.Published, e.ID)} }})
+}
+
+// LogPosition is where an event stands in the log: by its time in milliseconds, then by its id. Without an id it is before all
+// events of that time.
+func LogPosition(at time.Time, id string) string { return fmt.Sprintf("%013d.%s", at.UnixMilli(), id) }
+
+// NewLogID makes the id of a log event: a UUID of version 7 (RFC 9562), whose first part is the time that is given and whose
+// second part is the time of the computer, so that events of one millisecond, which are told in one order, keep it even under
+// a clock that stands still.
+func NewLogID(at time.Time) string {
+	var id [16]byte
+	ticks := uint64(time.Now().UnixNano())
+	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|0x7000|ticks>>49&0x0fff)
+	binary.BigEndian.PutUint64(id[8:], 0b10<<62|ticks<<13&^(0b11<<62))
+	var random [2]byte
+	_, _ = rand.Read(random[:]) // never fails
+	id[14] |= random[0] & 0x1f
+	id[15] = random[1]
+	text := hex.EncodeToString(id[:])
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}

@@ -1,0 +1,325 @@
+package mgmtapi_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/fixtures"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// ownOperations are served beside those of the specification, each with its reason.
+var ownOperations = map[string]string{
+	"listProvisioningAttempts": "what was sent to a target, and what came back, is the first thing to look at when provisioning fails",
+	"listProviders":            "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"getProvider":              "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"createProvider":           "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"deleteProvider":           "the SCIM servers of the sandbox are seen and made where everything else of it is",
+	"createProviderToken":      "credentials that expire or may only read are needed to see what a client makes of them",
+	"deleteProviderToken":      "credentials that expire or may only read are needed to see what a client makes of them",
+	"listQuirks":               "a SCIM server deviates at run time, so that one process shows what a client makes of it",
+	"replaceQuirks":            "a SCIM server deviates at run time, so that one process shows what a client makes of it",
+}
+
+// outside are the operations of the specification that the sandbox serves without the operation table, with the reason.
+var outside = map[string]string{
+	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`internal/sandbox`)",
+}
+
+// logged says what the log must tell of every operation that changes something.
+var logged = map[string][]audit.Type{
+	"createUser":                   {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
+	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword},
+	"replaceUser":                  {audit.UserUpdateProfile},
+	"deleteUser":                   {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
+	"activateUser":                 {audit.UserActivate},
+	"reactivateUser":               {audit.UserReactivate},
+	"deactivateUser":               {audit.UserDeactivate, audit.GroupMemberRemove, audit.AppUserRemove},
+	"suspendUser":                  {audit.UserSuspend},
+	"unsuspendUser":                {audit.UserUnsuspend},
+	"createGroup":                  {audit.GroupCreate},
+	"replaceGroup":                 {audit.GroupUpdate, audit.PushRenamed},
+	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved},
+	"addGroupUser":                 {audit.GroupMemberAdd, audit.AppUserAdd},
+	"removeGroupUser":              {audit.GroupMemberRemove, audit.AppUserRemove},
+	"createApplication":            {audit.AppCreate},
+	"replaceApplication":           {audit.AppUpdate},
+	"deleteApplication":            {audit.AppDelete},
+	"activateApplication":          {audit.AppActivate},
+	"deactivateApplication":        {audit.AppDeactivate},
+	"assignUserToApplication":      {audit.AppUserAdd, audit.AppUserUpdate},
+	"updateApplicationUser":        {audit.AppUserUpdate, audit.AppUserRename},
+	"unassignUserFromApplication":  {audit.AppUserRemove, audit.AppUserRevoke, audit.AppUserUpdate},
+	"assignGroupToApplication":     {audit.GroupAssignAdd, audit.GroupAssignUpdate, audit.AppUserAdd},
+	"unassignGroupFromApplication": {audit.GroupAssignRemove, audit.AppUserRemove},
+	"updateDefaultConnection":      {audit.ConnectionUpdate, audit.ConnectionTest},
+	"activateDefaultConnection":    {audit.ConnectionUpdate, audit.ConnectionTest},
+	"deactivateDefaultConnection":  {audit.ConnectionUpdate},
+	"updateFeature":                {audit.ConnectionUpdate},
+	"createGroupPushMapping":       {audit.PushCreated},
+	"updateGroupPushMapping":       {audit.PushActivated, audit.PushDeactivated},
+	"deleteGroupPushMapping":       {audit.PushRemoved},
+	"revokeApiToken":               {audit.TokenRevoke},
+	"revokeCurrentApiToken":        {audit.TokenRevoke},
+	"createAPIToken":               {audit.TokenCreate},
+}
+
+// ownEvents are event types beside those of the specification, each with its reason.
+var ownEvents = map[string]string{
+	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
+}
+
+// unlogged are operations that change something and are not told of, each with its reason.
+var unlogged = map[string]string{
+	"drainJobs":             "waits, and changes nothing",
+	"retryProvisioningTask": "what the attempt sends is logged, as that of a job",
+	"provisionUsers":        "what the attempts send is logged, as that of jobs",
+	"createProvider":        "the SCIM servers of the sandbox are no part of the organisation",
+	"deleteProvider":        "the SCIM servers of the sandbox are no part of the organisation",
+	"createProviderToken":   "the SCIM servers of the sandbox are no part of the organisation",
+	"deleteProviderToken":   "the SCIM servers of the sandbox are no part of the organisation",
+	"replaceQuirks":         "the SCIM servers of the sandbox are no part of the organisation",
+}
+
+// table is every operation that there can be.
+func table(t *testing.T) []rest.Info {
+	t.Helper()
+	api, err := mgmtapi.New(mgmtapi.Options{
+		Store: &docstore.Store{}, Model: model.New(),
+		Work: struct{ sandboxapi.Work }{}, Providers: struct{ sandboxapi.Providers }{},
+	})
+	require.NoError(t, err)
+	var out []rest.Info
+	for _, route := range api.Operations() {
+		out = append(out, route.Info())
+	}
+	return out
+}
+
+var pathVariable = regexp.MustCompile(`\{\w+\}`)
+
+// shape is a route without the names of its variables.
+func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
+
+// facts is what the tests of all slices have seen.
+func facts(t *testing.T) apitest.Facts {
+	t.Helper()
+	all := apitest.Facts{}
+	files, err := filepath.Glob(filepath.Join("*", filepath.FromSlash(apitest.RecordFile)))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		require.NoError(t, apitest.ReadFacts(all, filepath.Dir(filepath.Dir(file))))
+	}
+	return all
+}
+
+func TestEveryOperationIsSpecifiedAndSeenToSucceed(t *testing.T) {
+	specified := map[string]bool{}
+	sections, err := fixtures.Operations()
+	require.NoError(t, err)
+	for _, section := range sections {
+		for _, o := range section.Operations {
+			specified[shape(o.Do)] = true
+		}
+	}
+	seen := facts(t)
+	there := map[string]bool{}
+	for _, info := range table(t) {
+		there[info.ID] = true
+		reason, own := ownOperations[info.ID]
+		require.NotEqual(t, own, specified[shape(info.Method+" "+info.Path)],
+			"%s is either specified or one of ours with a reason (%q)", info.ID, reason)
+		require.NotEmpty(t, seen[info.ID].Tests, "no test has seen %s succeed", info.ID)
+	}
+	for _, id := range slices.Concat(slices.Collect(maps.Keys(ownOperations)), seen.Operations()) {
+		require.True(t, there[id], "%s is no operation", id)
+	}
+}
+
+func TestTheLogTellsOfEveryChange(t *testing.T) {
+	seen := facts(t)
+	types := map[string]bool{}
+	for _, event := range audit.Types() {
+		types[string(event)] = true
+	}
+	changes := map[string]bool{}
+	for _, info := range table(t) {
+		if info.Method == http.MethodGet {
+			require.Empty(t, seen[info.ID].Events, "%s changes nothing", info.ID)
+			continue
+		}
+		changes[info.ID] = true
+		want, reason := logged[info.ID], unlogged[info.ID]
+		require.NotEqual(t, len(want) > 0, reason != "", "the log tells of %s, or there is a reason why not", info.ID)
+		for _, event := range want {
+			require.Contains(t, seen[info.ID].Events, string(event), "no test has seen %s write the event", info.ID)
+		}
+		if reason != "" {
+			require.Empty(t, seen[info.ID].Events, "%s is said not to be told of: %s", info.ID, reason)
+		}
+		for _, event := range seen[info.ID].Events {
+			require.True(t, types[event], "%s wrote an event of the unknown type %s", info.ID, event)
+		}
+	}
+	for _, id := range slices.Concat(slices.Collect(maps.Keys(logged)), slices.Collect(maps.Keys(unlogged))) {
+		require.True(t, changes[id], "%s is no operation that changes something", id)
+	}
+}
+
+func TestEveryEventTypeIsSpecifiedAndSeen(t *testing.T) {
+	subjects, err := fixtures.EventTypes()
+	require.NoError(t, err)
+	specified := map[string]bool{}
+	for _, s := range subjects {
+		for _, event := range s.Types {
+			require.False(t, specified[event], "%s twice", event)
+			specified[event] = true
+		}
+	}
+	seen := facts(t)
+	written := slices.Clone(seen[apitest.NoOperation].Events)
+	for _, id := range seen.Operations() {
+		written = append(written, seen[id].Events...)
+	}
+	for _, event := range audit.Types() {
+		require.Contains(t, written, string(event), "no test has seen it written")
+		require.NotEqual(t, specified[string(event)], ownEvents[string(event)] != "", "%s is either specified or one of ours with a reason", event)
+		require.NotEmpty(t, event.Message())
+	}
+}
+
+// eventsOf is the part of the page about event types: which are written, and which wait for what they tell of.
+func eventsOf(t *testing.T) string {
+	subjects, err := fixtures.EventTypes()
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for _, event := range audit.Types() {
+		known[string(event)] = true
+	}
+	var out strings.Builder
+	out.WriteString("\n## Event types of the system log\n\n| About | Written | Missing |\n|---|---|---|\n")
+	quoted := func(types []string) string {
+		if len(types) == 0 {
+			return ""
+		}
+		return "`" + strings.Join(types, "`, `") + "`"
+	}
+	for _, s := range subjects {
+		missing := slices.DeleteFunc(slices.Clone(s.Types), func(event string) bool { return known[event] })
+		written := slices.DeleteFunc(slices.Clone(s.Types), func(event string) bool { return !known[event] })
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", s.Subject, quoted(written), quoted(missing))
+	}
+	for _, event := range slices.Sorted(maps.Keys(ownEvents)) {
+		fmt.Fprintf(&out, "| Beside the specification: %s | `%s` | |\n", ownEvents[event], event)
+	}
+	return out.String()
+}
+
+func TestTheListOfOperationsIsUpToDate(t *testing.T) {
+	file := filepath.Join("..", "docs", "operations.md")
+	have := operationsDocument(t)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(have), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), have, "rewrite docs/operations.md with go test ./mgmtapi -update")
+}
+
+const operationsHead = `# Operations of the management API
+
+Every operation that the specification of the management API names, by section, with the id that it has in the operation table and
+the tests that have seen it succeed. The tests record that themselves (` + "`testdata/operations.txt`" + ` of each package), and
+this page is made from the records by ` + "`make golden`" + `. What is not served yet is **missing**.
+
+An operation of the documents A (authorization servers and hooks), B (roles, users and factors) and C (applications) is marked
+with its letter. The others fill what these leave open, or are extensions of the sandbox that let behaviour be driven and observed.
+A ` + "`GET`" + ` of a hook key by its id and by its key id are two operations of document A on one path.
+`
+
+// operationsDocument is docs/operations.md.
+func operationsDocument(t *testing.T) string {
+	sections, err := fixtures.Operations()
+	require.NoError(t, err)
+	seen := facts(t)
+	byShape, own := map[string]rest.Info{}, []rest.Info{}
+	for _, info := range table(t) {
+		byShape[shape(info.Method+" "+info.Path)] = info
+		if ownOperations[info.ID] != "" {
+			own = append(own, info)
+		}
+	}
+	var summary, tables strings.Builder
+	total, there := 0, 0
+	for _, section := range sections {
+		fmt.Fprintf(&tables, "\n## %s\n\n| Operation | Subject | Named in | Id | Seen to succeed in |\n|---|---|---|---|---|\n", section.Title)
+		present := 0
+		for _, o := range section.Operations {
+			info, ok := byShape[shape(o.Do)]
+			id, tests := "**missing**", ""
+			switch {
+			case ok:
+				id, tests = "`"+info.ID+"`", testNames(seen[info.ID].Tests)
+			case outside[o.Do] != "":
+				id = outside[o.Do]
+			}
+			if id != "**missing**" {
+				present++
+			}
+			fmt.Fprintf(&tables, "| `%s` | %s | %s | %s | %s |\n", o.Do, o.Subject, o.Document, id, tests)
+		}
+		fmt.Fprintf(&summary, "| [%s](#%s) | %d | %d | %d |\n", section.Title, anchor(section.Title), len(section.Operations), present, len(section.Operations)-present)
+		total, there = total+len(section.Operations), there+present
+	}
+	require.Equal(t, there, len(table(t))-len(own)+len(outside), "operations of the table and of the page")
+	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
+	for _, info := range own {
+		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID, testNames(seen[info.ID].Tests))
+	}
+	fmt.Fprintf(&tables, "\n## What the system log tells\n\nThe types of the events that the tests have seen each operation write. "+
+		"What it leads to elsewhere, such as the assignments that a membership gives, is in the same transaction.\n\n| Id | Events |\n|---|---|\n")
+	for _, id := range seen.Operations() {
+		if events := seen[id].Events; len(events) > 0 {
+			fmt.Fprintf(&tables, "| `%s` | `%s` |\n", id, strings.Join(slices.Sorted(slices.Values(events)), "`, `"))
+		}
+	}
+	t.Logf("%d of %d operations are there, and %d of our own", there, total, len(own))
+	return operationsHead + "\n| Section | Operations | Present | Missing |\n|---|---|---|---|\n" + summary.String() +
+		fmt.Sprintf("| **All** | %d | %d | %d |\n", total, there, total-there) + tables.String() + eventsOf(t)
+}
+
+// anchor is the address of a heading in a page.
+func anchor(title string) string {
+	return strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+}
+
+// shownTests is how many tests a row names.
+const shownTests = 3
+
+func testNames(tests []string) string {
+	tests = slices.Sorted(slices.Values(tests))
+	more := ""
+	if n := len(tests) - shownTests; n > 0 {
+		tests, more = tests[:shownTests], fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(tests, ", ") + more
+}

@@ -1,0 +1,250 @@
+package syslog
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// predicate says whether an event, as its members, fulfils an expression.
+type predicate func(event any) bool
+
+// members is an event as callers see it, for expressions to look at.
+func members(event LogEvent) any {
+	data, err := json.Marshal(event)
+	if err != nil {
+		return nil // texts, numbers and maps of texts; cannot happen
+	}
+	var out any
+	_ = json.Unmarshal(data, &out) // what was just written
+	return out
+}
+
+// compile reads an expression. What is wrong with it is rest.CodeLogFilter.
+func compile(expression string) (predicate, error) {
+	expr, err := filter.ParseWith(expression, filter.Options{DeepPaths: true})
+	if err != nil {
+		detail := err.Error()
+		if e, ok := err.(*scim.Error); ok { //nolint:errorlint // the parser returns nothing else
+			detail = e.Detail
+		}
+		return nil, bad("%s", detail)
+	}
+	return translate(expr)
+}
+
+func bad(format string, args ...any) error {
+	return rest.Failf(rest.CodeLogFilter, "Invalid filter: "+format+".", args...)
+}
+
+func translate(expr filter.Expr) (predicate, error) {
+	switch e := expr.(type) {
+	case filter.And:
+		return both(e.X, e.Y, func(x, y bool) bool { return x && y })
+	case filter.Or:
+		return both(e.X, e.Y, func(x, y bool) bool { return x || y })
+	case filter.Not:
+		x, err := translate(e.X)
+		return func(event any) bool { return !x(event) }, err
+	case filter.Present:
+		names, _, err := find(e.Path)
+		return func(event any) bool {
+			return anyOf(event, names, func(value any) bool { return value != "" })
+		}, err
+	case filter.Compare:
+		return compare(e)
+	default:
+		return nil, bad("value paths are not supported")
+	}
+}
+
+func both(x, y filter.Expr, join func(x, y bool) bool) (predicate, error) {
+	px, err := translate(x)
+	if err != nil {
+		return nil, err
+	}
+	py, err := translate(y)
+	return func(event any) bool { return join(px(event), py(event)) }, err
+}
+
+// scalar is what the values of a member are.
+type scalar int
+
+const (
+	text scalar = iota
+	number
+	moment
+	truth
+)
+
+// find follows a path through the type of the events to a member with values. Maps have any members, which are texts.
+func find(path scim.AttrPath) (names []string, kind scalar, err error) {
+	names = strings.Split(path.String(), ".")
+	t := reflect.TypeFor[LogEvent]()
+	for i, name := range names {
+		field, ok := member(t, name)
+		if !ok {
+			return nil, 0, bad("unknown attribute '%s'", path)
+		}
+		if strings.Join(names[:i+1], ".") == "published" {
+			kind = moment
+		}
+		for t = field; t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice; {
+			t = t.Elem()
+		}
+		if t.Kind() == reflect.Interface {
+			t = reflect.TypeFor[string]()
+		}
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return nil, 0, bad("the attribute '%s' has members and no value", path)
+	case reflect.Int:
+		kind = number
+	case reflect.Bool:
+		kind = truth
+	}
+	return names, kind, nil
+}
+
+// member is the type of a member of a type.
+func member(t reflect.Type, name string) (reflect.Type, bool) {
+	switch t.Kind() {
+	case reflect.Map:
+		return t.Elem(), true
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
+				return t.Field(i).Type, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func compare(e filter.Compare) (predicate, error) {
+	names, kind, err := find(e.Path)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := comparison(e, kind)
+	if err != nil {
+		return nil, err
+	}
+	if e.Op == filter.Ne {
+		// Of several values none may be the one; a member that is missing matches nothing, not even this.
+		return func(event any) bool {
+			return anyOf(event, names, holds) && !anyOf(event, names, func(v any) bool { return !holds(v) })
+		}, nil
+	}
+	return func(event any) bool { return anyOf(event, names, holds) }, nil
+}
+
+// comparison is what a value that is there must fulfil.
+func comparison(e filter.Compare, kind scalar) (func(value any) bool, error) {
+	mismatch := bad("the attribute '%s' cannot be compared with this value", e.Path)
+	switch want := e.Value.(type) {
+	case nil:
+		return nil, mismatch
+	case bool:
+		if kind != truth || e.Op != filter.Eq && e.Op != filter.Ne {
+			return nil, mismatch
+		}
+		return func(value any) bool { return (value == want) == (e.Op == filter.Eq) }, nil
+	case json.Number:
+		n, err := want.Float64()
+		if kind != number || err != nil || textual(e.Op) {
+			return nil, mismatch
+		}
+		return func(value any) bool {
+			have, ok := value.(float64)
+			return ok && ordered(e.Op, cmp.Compare(have, n))
+		}, nil
+	case string:
+		return textComparison(e.Op, kind, want, mismatch)
+	default:
+		return nil, mismatch
+	}
+}
+
+func textComparison(op filter.Op, kind scalar, want string, mismatch error) (func(value any) bool, error) {
+	switch {
+	case kind == moment && textual(op) || kind == number || kind == truth:
+		return nil, mismatch
+	case kind == moment:
+		at, err := time.Parse(time.RFC3339, want)
+		if err != nil {
+			return nil, mismatch
+		}
+		return func(value any) bool {
+			have, _ := value.(string)
+			t, err := time.Parse(time.RFC3339, have)
+			return err == nil && ordered(op, t.Compare(at))
+		}, nil
+	}
+	return func(value any) bool {
+		have, ok := value.(string)
+		if !ok {
+			return false
+		}
+		switch op {
+		case filter.Sw:
+			return strings.HasPrefix(have, want)
+		case filter.Ew:
+			return strings.HasSuffix(have, want)
+		case filter.Co:
+			return strings.Contains(have, want)
+		case filter.Eq, filter.Ne:
+			return (have == want) == (op == filter.Eq)
+		default:
+			return ordered(op, strings.Compare(strings.ToLower(have), strings.ToLower(want)))
+		}
+	}, nil
+}
+
+// textual says whether an operator is about texts alone.
+func textual(op filter.Op) bool { return op == filter.Sw || op == filter.Ew || op == filter.Co }
+
+func ordered(op filter.Op, order int) bool {
+	switch op {
+	case filter.Eq:
+		return order == 0
+	case filter.Ne:
+		return order != 0
+	case filter.Gt:
+		return order > 0
+	case filter.Ge:
+		return order >= 0
+	case filter.Lt:
+		return order < 0
+	case filter.Le:
+		return order <= 0
+	}
+	return false
+}
+
+// anyOf says whether any value that a path leads to, through all elements of arrays, fulfils the condition. A member that is
+// null or not there has no value.
+func anyOf(value any, names []string, holds func(any) bool) bool {
+	switch v := value.(type) {
+	case nil:
+		return false
+	case []any:
+		for _, element := range v {
+			if anyOf(element, names, holds) {
+				return true
+			}
+		}
+		return false
+	case map[string]any:
+		return len(names) > 0 && anyOf(v[names[0]], names[1:], holds)
+	default:
+		return len(names) == 0 && holds(v)
+	}
+}

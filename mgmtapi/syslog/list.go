@@ -1,0 +1,192 @@
+package syslog
+
+import (
+	"context"
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Bounds of a list.
+const (
+	defaultPeriod = 7 * 24 * time.Hour // before until
+	maxTerms      = 10
+	maxTerm       = 40 // characters
+)
+
+const (
+	ascending  = "ASCENDING"
+	descending = "DESCENDING"
+)
+
+type listRequest struct {
+	Since     string `query:"since" doc:"Begin of the period, RFC 3339. Defaults to seven days before its end."`
+	Until     string `query:"until" doc:"End of the period, RFC 3339. Defaults to now, and then to no end in ascending order."`
+	Filter    string `query:"filter" doc:"Expression over the members of events; those of arrays match when any element does."`
+	Q         string `query:"q" doc:"Up to ten words of at most 40 characters. Each must be in some text of the event, in any letter case."`
+	Limit     int    `query:"limit" default:"100" min:"1" max:"1000" doc:"Size of the page, at most 1000."`
+	After     string `query:"after" doc:"Cursor from the link to the next page."`
+	SortOrder string `query:"sortOrder" default:"ASCENDING" enum:"ASCENDING,DESCENDING" doc:"Order by time."`
+
+	since, until time.Time // until is zero for no end
+	words        []string
+}
+
+// Check reads the period and the words.
+func (r *listRequest) Check(_ context.Context, causes *rest.Causes) {
+	for _, at := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"since", r.Since, &r.since}, {"until", r.Until, &r.until}} {
+		if at.text == "" {
+			continue
+		}
+		t, err := time.Parse(time.RFC3339, at.text)
+		if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+			causes.Add(at.name, "The value must be a timestamp as in RFC 3339")
+			continue
+		}
+		*at.to = t
+	}
+	r.words = strings.Fields(r.Q)
+	if len(r.words) > maxTerms {
+		causes.Add("q", "There can be at most %d words", maxTerms)
+	}
+	for i, word := range r.words {
+		if len([]rune(word)) > maxTerm {
+			causes.Add("q", "A word can have at most %d characters", maxTerm)
+		}
+		r.words[i] = strings.ToLower(word)
+	}
+}
+
+// period completes the period, which cannot begin before what is kept.
+func (r *listRequest) period(now time.Time) error {
+	oldest, end := now.Add(-Retention), r.until
+	if end.IsZero() {
+		end = now
+	}
+	if r.since.IsZero() {
+		r.since = end.Add(-defaultPeriod)
+		if r.since.Before(oldest) && !end.Before(oldest) {
+			r.since = oldest
+		}
+	}
+	if r.since.Before(oldest) {
+		return rest.Failf(rest.CodeLogFilter, "The log goes back %d days: the period begins before that.", int(Retention/(24*time.Hour)))
+	}
+	if !r.until.IsZero() && r.until.Before(r.since) {
+		return rest.Invalid("since", "The period must not begin after its end")
+	}
+	return nil
+}
+
+// polls says whether the list never ends: events that are yet to come will follow the last page.
+func (r *listRequest) polls() bool { return r.SortOrder == ascending && r.until.IsZero() }
+
+func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], error) {
+	match, err := matcher(r)
+	if err != nil {
+		return rest.Page[LogEvent]{}, err
+	}
+	if err := r.period(s.Now()); err != nil {
+		return rest.Page[LogEvent]{}, err
+	}
+	begin := model.LogPosition(r.since, "")
+	where := []docstore.Cond{docstore.Ge(model.LogByPosition, begin)}
+	if !r.until.IsZero() {
+		where = append(where, docstore.Lt(model.LogByPosition, model.LogPosition(r.until.Add(time.Millisecond), "")))
+	}
+	at := begin
+	if r.After != "" {
+		if at, err = parseCursor(r.After); err != nil {
+			return rest.Page[LogEvent]{}, err
+		}
+		if r.SortOrder == descending {
+			where = append(where, docstore.Lt(model.LogByPosition, at))
+		} else {
+			where = append(where, docstore.Gt(model.LogByPosition, at))
+		}
+	}
+	found, err := s.LogEvents.Query(ctx, s.Store.Reader(), docstore.Query[model.LogEvent]{
+		Where: docstore.All(where...), OrderBy: model.LogByPosition, Desc: r.SortOrder == descending, Limit: r.Limit, Match: match,
+	})
+	if err != nil {
+		return rest.Page[LogEvent]{}, err
+	}
+	var page rest.Page[LogEvent]
+	for _, doc := range found.Docs {
+		page.Items = append(page.Items, render(doc))
+		at = model.LogPosition(doc.Value.Published, doc.ID)
+	}
+	if found.Next != "" || r.polls() {
+		page.Next = cursor(at)
+	}
+	return page, nil
+}
+
+// matcher is what events must have beside their time; nil for nothing.
+func matcher(r *listRequest) (func(*docstore.Doc[model.LogEvent]) bool, error) {
+	var holds predicate
+	if r.Filter != "" {
+		var err error
+		if holds, err = compile(r.Filter); err != nil {
+			return nil, err
+		}
+	}
+	if holds == nil && len(r.words) == 0 {
+		return nil, nil
+	}
+	return func(doc *docstore.Doc[model.LogEvent]) bool {
+		event := members(render(*doc))
+		return (holds == nil || holds(event)) && hasAll(event, r.words)
+	}, nil
+}
+
+// hasAll says whether each of the words, in lower case, is in some text of the event.
+func hasAll(event any, words []string) bool {
+	for _, word := range words {
+		if !has(event, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func has(value any, word string) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.Contains(strings.ToLower(v), word)
+	case []any:
+		for _, element := range v {
+			if has(element, word) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, member := range v {
+			if has(member, word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cursor hides a position in the log from callers, who are not to make their own.
+func cursor(position string) string { return base64.RawURLEncoding.EncodeToString([]byte(position)) }
+
+var position = regexp.MustCompile(`^\d{13}\.([0-9a-f-]{36})?$`)
+
+func parseCursor(text string) (string, error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || !position.Match(data) {
+		return "", rest.Fail(rest.CodeCursor)
+	}
+	return string(data), nil
+}
