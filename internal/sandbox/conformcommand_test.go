@@ -207,7 +207,7 @@ func TestNoReportTellsASecretOrAPerson(t *testing.T) {
 		require.NotEmpty(t, data)
 		texts[form] = string(data)
 	}
-	marks := []string{secret, "marked-header-4711", "grace.hopper@corp.test", "grace@home-marked.test", "Gracemarked", "Hoppermarked", "190619"}
+	marks := []string{secret, "marked-header-4711", "grace.hopper@corp.test", "grace@home-marked.test", "Gracemarked", "Hoppermarked", "555 190619"}
 	for password := range passwords {
 		if len(password) >= 6 { // shorter ones are not told from words
 			marks = append(marks, password)
