@@ -45,6 +45,10 @@ func (r *run) manage(ctx context.Context, want UserState) (UserState, error) {
 	if want.Want != Active || want.Manager == "" && r.row.Manager == "" {
 		return want, nil
 	}
+	if want.Manager == "" && hasManager(want.Resource) {
+		r.unled = true // the embedder writes the attribute itself by now
+		return want, nil
+	}
 	remote := ""
 	if want.Manager != "" {
 		known, err := r.w.e.state(ctx, r.row.App, User, want.Manager)
@@ -64,9 +68,16 @@ func (r *run) manage(ctx context.Context, want UserState) (UserState, error) {
 			return want, nil // the account keeps what it has until the manager gets an id
 		}
 	}
-	r.unled = want.Manager == ""
 	want.Resource = withManager(want.Resource, remote)
 	return want, nil
+}
+
+func hasManager(mapped *scim.Resource) bool {
+	if mapped == nil {
+		return false
+	}
+	_, has := mapped.Complex(scim.EnterpriseUserSchema).Get("manager")
+	return has
 }
 
 // withManager returns a copy of the mapped attributes with the manager of the enterprise extension (RFC 7643 section 4.3), null for none.
@@ -92,7 +103,8 @@ func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	return out
 }
 
-// finishWaiting notes who is waited for, and whom the account may have as manager.
+// finishWaiting notes who is waited for, and whom the account may have as manager. That is not forgotten when the manager is taken away: a
+// target with stale reads may have seemed to have none.
 func (r *run) finishWaiting(done bool) {
 	f := &r.finish
 	if !done || !r.unled {

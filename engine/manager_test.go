@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -87,6 +88,24 @@ func TestAUserWaitsForTheAccountOfItsManager(t *testing.T) {
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
 			require.Empty(t, w.managerOf("ann"), "there is no manager any more")
+
+			led := user("u-1", "ann")
+			led.Manager = "boss"
+			w.set("u-1", led)
+			w.wait()
+			w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users/", Stale: true})
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			require.NotEmpty(t, w.managerOf("ann"), "the target has shown how it was before")
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Empty(t, w.managerOf("ann"), "it is still known that there is to be none")
+
+			mapped := user("u-1", "ann")
+			mapped.Resource.Set(scim.EnterpriseUserSchema, map[string]any{"manager": map[string]any{"value": "x"}})
+			w.set("u-1", mapped)
+			w.wait()
+			require.Equal(t, "x", w.managerOf("ann"), "a mapping may take over")
 			require.Empty(t, w.state(engine.User, "u-1").Manager)
 			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return w.engine.Forget(t.Context(), tx.Execer(), app) }))
 			w.stop(w.engine)

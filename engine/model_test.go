@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +29,27 @@ func TestWhateverHappensTheTargetConverges(t *testing.T) {
 // modelSteps is the length of one history. rapid runs a hundred of them for each style unless told otherwise: 11,000 steps.
 const modelSteps = 55
 
+// newest returns a look at what arrives that fails when an older state of somebody is written after a newer one. A deactivation by PUT
+// writes back what was read, which a target with stale reads may have made old.
+func newest(rt *rapid.T) func(method, path string, body []byte) {
+	last := map[string]int{} // by externalId
+	return func(method, path string, body []byte) {
+		sent, err := scim.DecodeResource(body)
+		if err != nil || method != "POST" && method != "PUT" || !strings.HasPrefix(path, "/Users") {
+			return
+		}
+		title := sent.Text("title")
+		if active, told := sent.Bool("active"); title == "" || told && !active {
+			return
+		}
+		n, err := strconv.Atoi(title)
+		if err != nil || n < last[sent.ExternalID()] {
+			rt.Errorf("%s %s writes change %s of %s after change %d", method, path, title, sent.ExternalID(), last[sent.ExternalID()])
+		}
+		last[sent.ExternalID()] = n
+	}
+}
+
 func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	t.Helper()
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{Sweep: 2 * time.Millisecond})
@@ -36,6 +59,8 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	w.dir.SetTarget(app, w.target)
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 
+	changes := 0 // of users so far; each has its number as title
+	w.fake.Seen = newest(rt)
 	stranger := w.fake.Add("Users", user("", "stranger").Resource)
 	theirs := string(w.fake.Users()[0].AppendJSON(nil))
 	userIDs, groupIDs := []string{"a", "b", "c", "d", "e"}, []string{"g", "h"}
@@ -56,6 +81,8 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		case 0, 1: // assign or change
 			u := user(id, fmt.Sprintf("%s%d", id, rapid.IntRange(0, 3).Draw(rt, "name")))
 			u.Password, u.PasswordVersion = "secret", fmt.Sprint(rapid.IntRange(0, 2).Draw(rt, "password"))
+			changes++
+			u.Resource.Set("title", fmt.Sprint(changes))
 			u.Manager = rapid.SampledFrom(append(userIDs, "")).Draw(rt, "manager")
 			want[id] = u
 			w.set(id, u)
@@ -137,6 +164,9 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		}
 		if u.Want == engine.Active && got.Text("userName") != u.UserName {
 			rt.Fatalf("%s is called %s, want %s", id, got.Text("userName"), u.UserName)
+		}
+		if u.Want == engine.Active && got.Text("title") != u.Resource.Text("title") {
+			rt.Fatalf("%s has change %s, want %s: %+v", id, got.Text("title"), u.Resource.Text("title"), w.state(engine.User, id))
 		}
 	}
 	for id, u := range want {

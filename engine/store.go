@@ -82,7 +82,8 @@ type State struct {
 	Unkept map[string]plan.Unkept
 	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
 	PasswordVersion string
-	// Manager is the UserState.Manager that the account may have, as far as that has an account.
+	// Manager is the last UserState.Manager that the account was to have. It stays when the user is to have none any more: the
+	// account is then kept without one.
 	Manager string
 	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
 	WaitingOn []string
@@ -157,7 +158,7 @@ type Finish struct {
 	Unkept     map[string]plan.Unkept // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
-	Manager         string   // users only: the manager that the account may have, empty once it has none
+	Manager         string   // users only: as in State
 	WaitingOn       []string // with StatusWaiting
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that

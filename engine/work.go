@@ -284,7 +284,7 @@ type run struct {
 	dry     *dry         // nil unless nothing is to be sent or stored
 	late    bool         // the lease had ended when the answer to a change came
 	waiting waits        // users that are not provisioned yet
-	unled   bool         // a user is to have no manager any more
+	unled   bool         // the manager of a user is not the engine's to write any more
 }
 
 // cannot is an outcome that is not the target's doing.

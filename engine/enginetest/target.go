@@ -24,6 +24,8 @@ type Target struct {
 	Token  string // required as bearer token; empty: not checked
 	ETags  bool   // answer with entity tags and check If-Match
 	Unique bool   // refuse a second user of the same userName, or group of the same displayName, with 409
+	// Seen is told of each request before anything else happens to it, in the order in which they arrive. Defaults to nobody.
+	Seen func(method, path string, body []byte)
 	// Ignores names attributes that are dropped from everything that is written.
 	Ignores []string
 	// ListsWithout names attributes that lists do not show.
@@ -137,6 +139,9 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	t.mu.Lock()
 	t.requests = append(t.requests, r.Method+" "+path)
+	if t.Seen != nil {
+		t.Seen(r.Method, path, body)
+	}
 	f := t.fault(r, path)
 	var a answer
 	if f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop {
