@@ -298,7 +298,7 @@ func (g *group) create() Step {
 			first, rest = nil, all // it hides its members, or has dropped them
 		}
 		g.acked = &Change{Rename: true, Replace: true, Add: first}
-		if len(rest) > 0 && g.traits.puts(g.in.Style) {
+		if len(rest) > 0 && g.puts() {
 			return g.pushByPut()
 		}
 		g.full, g.replace, g.add, g.remove = false, false, rest, nil

@@ -422,6 +422,9 @@ func TestGroup(t *testing.T) {
 		{"a create where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
 			in.Members, in.Traits = all("a"), plan.Traits{plan.MembersHidden: true}
 		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
+		{"a create by PUT where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
+			in.Members, in.Traits, in.Style = all("a"), plan.Traits{plan.MembersHidden: true}, plan.Wizard
+		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
 		{"a replacement that leaves others", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b", "c", "d") }), []string{
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"x"},{"value":"a"},{"value":"b"},{"value":"c"}]}`,
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"x"},{"value":"a"},{"value":"b"},{"value":"c"}]}`, `204`}},

@@ -16,10 +16,15 @@ func (g *group) push() Step {
 	if g.rounds++; g.rounds > maxRounds {
 		return g.fail(vanishing)
 	}
-	if g.traits.puts(g.in.Style) && (!g.traits[MembersHidden] || g.traits[NoPatch]) {
+	if g.puts() {
 		return g.pushByPut()
 	}
 	return g.pushByPatch()
+}
+
+// puts says whether the group is written as a whole. Behind a target that hides members nobody would see whether that has its effect.
+func (g *group) puts() bool {
+	return g.traits.puts(g.in.Style) && (!g.traits[MembersHidden] || g.traits[NoPatch])
 }
 
 func (g *group) pushByPatch() Step {
