@@ -25,6 +25,7 @@ type sandboxCommand struct {
 	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
 	Empty         bool     `help:"Start without the seed organisation."`
 	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
+	Guard         int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
 	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants       string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
 }
@@ -33,6 +34,9 @@ type sandboxCommand struct {
 func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Data != "" && c.DB != "" {
 		return &usageError{"--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db"}
+	}
+	if c.Guard < 0 {
+		return &usageError{"--guard is a number of accounts, 0 for no guard"}
 	}
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return &usageError{err.Error()}
@@ -44,7 +48,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err

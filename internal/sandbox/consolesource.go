@@ -229,32 +229,18 @@ func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, rea
 	}
 }
 
-// names finds what to call the principals: the login of a user, the name of a group.
+// names finds what to call the principals, by id.
 func (c *consoleSource) names(ctx context.Context, states []engine.State) (map[string]string, error) {
-	var users, groups []string
+	about := make([]engine.Principal, 0, len(states))
 	for _, s := range states {
-		if s.Kind == engine.User {
-			users = append(users, s.ID)
-		} else {
-			groups = append(groups, s.ID)
-		}
+		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	names := make(map[string]string, len(states))
-	people, err := c.model.Users.GetMany(ctx, c.store.Reader(), users)
-	if err != nil {
-		return nil, err
+	found, err := namesOf(ctx, c.model, c.store.Reader(), about)
+	names := make(map[string]string, len(found))
+	for p, name := range found {
+		names[p.ID] = name
 	}
-	for _, u := range people {
-		names[u.ID] = u.Value.Login()
-	}
-	teams, err := c.model.Groups.GetMany(ctx, c.store.Reader(), groups)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range teams {
-		names[g.ID] = g.Value.Name()
-	}
-	return names, nil
+	return names, err
 }
 
 func principal(s engine.State, name string) console.Principal {
