@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/cli/frame"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
@@ -33,13 +34,13 @@ type sandboxCommand struct {
 // Run starts the sandbox, prints what it serves, and waits for the end.
 func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Data != "" && c.DB != "" {
-		return &usageError{"--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db"}
+		return frame.Usage("--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db")
 	}
 	if c.Guard < 0 {
-		return &usageError{"--guard is a number of accounts, 0 for no guard"}
+		return frame.Usage("--guard is a number of accounts, 0 for no guard")
 	}
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
-		return &usageError{err.Error()}
+		return frame.Usage(err.Error())
 	}
 	configs, err := readTenants(c.Tenants)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 		TLSCert: c.TLSCert, TLSKey: c.TLSKey, Logger: in.log,
 	}
 	if err := o.Check(); err != nil {
-		return &usageError{err.Error()}
+		return frame.Usage(err.Error())
 	}
 	s, err := sandbox.ServeSCIM(in.ctx, o)
 	if err != nil {
@@ -111,7 +112,7 @@ func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	case c.Lenient != nil:
 		accepted, err := lenient.Parse(c.Lenient...)
 		if err != nil {
-			return 0, &usageError{err.Error()}
+			return 0, frame.Usage(err.Error())
 		}
 		return lenient.All &^ accepted, nil
 	}
@@ -125,7 +126,7 @@ func readTenants(file string) ([]tenants.Config, error) {
 	}
 	configs, err := tenants.ReadFile(file)
 	if err != nil {
-		return nil, &usageError{err.Error()}
+		return nil, frame.Usage(err.Error())
 	}
 	return configs, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -124,8 +125,13 @@ func (e *engineAPI) WaitFor(ctx context.Context, app, kind, id string) error {
 // Dismiss implements sandboxapi.Principals.
 func (e *engineAPI) Dismiss(ctx context.Context, app, task string) error {
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
-		if err := e.engine.Dismiss(ctx, app, kind, task); !errors.Is(err, engine.ErrNotFound) {
-			return refused(err, "Task", task)
+		switch err := e.engine.Dismiss(ctx, app, kind, task); {
+		case errors.Is(err, engine.ErrNotFound):
+			continue
+		case errors.Is(err, engine.ErrMoved):
+			return &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
+		default:
+			return err
 		}
 	}
 	return sandboxapi.ErrNoTask

@@ -38,7 +38,7 @@ type Plan struct {
 	App        string         `json:"app" readOnly:"true"`
 	Reason     string         `json:"reason,omitempty" readOnly:"true"`
 	BaseURL    string         `json:"baseUrl" readOnly:"true" doc:"of the target that was read"`
-	Status     string         `json:"status" readOnly:"true" doc:"how far it has come, such as ready, partial or applied"`
+	Status     string         `json:"status" readOnly:"true" enum:"making,open,partial,applied"`
 	CreatedAt  time.Time      `json:"createdAt" readOnly:"true"`
 	ExpiresAt  time.Time      `json:"expiresAt" readOnly:"true"`
 	Items      int            `json:"items" readOnly:"true"`
