@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -100,17 +102,23 @@ func unread(err error, app string) error {
 	return &rest.Error{Code: rest.CodeConnection, Summary: err.Error(), Err: err}
 }
 
-// update runs fn in a transaction of the sandbox's database, and wakes the engine for the app after the commit.
+// update runs fn in a transaction of the sandbox's database, and wakes the engine for the app after the commit. Like the relay, it
+// does not ask for a serializable one: it writes no documents, and the engine's store orders its writes itself.
 func (e *engineAPI) update(ctx context.Context, app string, fn func(tx engine.Execer) error) error {
-	err := e.store.Update(ctx, func(tx *docstore.Tx) error { return fn(tx.SQL().Execer()) })
+	err := e.store.DB().Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 	if err == nil {
 		e.engine.Wake(app)
 	}
 	return err
 }
 
+// relayTime bounds how long the relay is waited for.
+const relayTime = 30 * time.Second
+
 // relayed waits until the engine was told about all changes that were made before.
 func (e *engineAPI) relayed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, relayTime)
+	defer cancel()
 	return poll(ctx, func() (bool, error) {
 		n, err := e.store.Waiting(ctx)
 		return n == 0, err

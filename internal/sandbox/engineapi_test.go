@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -232,7 +234,15 @@ func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
 }
 
 func TestAPlanIsLookedAtAndApplied(t *testing.T) {
-	d := drive(t, sandbox.Options{})
+	t.Run("SQLite", func(t *testing.T) { planAndApply(t, sandbox.Options{}) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		planAndApply(t, sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")})
+	})
+}
+
+func planAndApply(t *testing.T, o sandbox.Options) {
+	t.Helper()
+	d := drive(t, o)
 	ann, bob := d.assign("ann@northwind.example"), d.assign("bob@northwind.example")
 	d.settle()
 	d.alter(ann, `{"title":"altered","name":{"givenName":"Anna","familyName":"Other"}}`)

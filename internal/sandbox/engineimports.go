@@ -131,7 +131,7 @@ func linksOf(links []sandboxapi.Link) []engine.Link {
 // management API come to know the accounts. Nothing is sent for others: somebody who is not assigned would lose the account.
 func (e *engineAPI) link(ctx context.Context, app string, links []engine.Link, fn func(tx engine.Execer) error) error {
 	if err := e.relayed(ctx); err != nil {
-		return err
+		return refused(err, "AppInstance", app)
 	}
 	var marks []engine.Mark
 	for _, l := range links {

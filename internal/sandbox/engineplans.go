@@ -89,7 +89,7 @@ func (e *engineAPI) Apply(ctx context.Context, app, id string, first int) (sandb
 		return sandboxapi.Plan{}, err
 	}
 	if err := e.relayed(ctx); err != nil {
-		return sandboxapi.Plan{}, err
+		return sandboxapi.Plan{}, refused(err, "Plan", id)
 	}
 	err := e.update(ctx, app, func(tx engine.Execer) error { return e.engine.Apply(ctx, tx, id, engine.ApplyOptions{First: first}) })
 	if err != nil {
