@@ -217,7 +217,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, base: base}, Logger: o.Logger})
+	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
