@@ -36,6 +36,8 @@ type Options struct {
 	Connections provisioning.ConnectionTester
 	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
 	Work sandboxapi.Work
+	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.
+	Engine sandboxapi.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
 	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.

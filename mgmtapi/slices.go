@@ -27,7 +27,7 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		logs,
 	}
 	if o.Work != nil {
-		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
+		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/scimwright/scimwright/internal/cli/conform"
+	"github.com/scimwright/scimwright/internal/cli/engine"
 	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
@@ -34,8 +35,9 @@ type commands struct {
 	Serve   struct {
 		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run the SCIM server alone."`
 	} `cmd:"" help:"Run one part alone."`
-	Conform conformCommand `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
-	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
+	Conform conformCommand  `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
+	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
+	Engine  engine.Commands `cmd:"" help:"Drive the provisioning engine of a running sandbox, and see what it knows."`
 	Token   struct {
 		Create tokenCreateCommand `cmd:"" help:"Create an API token at a running sandbox and print its secret once."`
 	} `cmd:"" help:"Handle API tokens."`
@@ -78,8 +80,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
 		return ExitUsage
 	}
-	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel)})
-	var usage *usageError
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel)},
+		&engine.Invocation{Context: ctx, Stdin: os.Stdin, Stdout: stdout})
+	var usage *frame.UsageError
 	switch {
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
@@ -91,12 +94,6 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 	return ExitOK
 }
 
-// usageError is a mistake in the arguments that only the command itself can see.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-// newLogger logs for people on a terminal and for machines elsewhere.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))

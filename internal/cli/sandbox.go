@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/cli/frame"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
@@ -25,6 +26,7 @@ type sandboxCommand struct {
 	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
 	Empty         bool     `help:"Start without the seed organisation."`
 	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
+	Guard         int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
 	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants       string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
 }
@@ -32,10 +34,13 @@ type sandboxCommand struct {
 // Run starts the sandbox, prints what it serves, and waits for the end.
 func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Data != "" && c.DB != "" {
-		return &usageError{"--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db"}
+		return frame.Usage("--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db")
+	}
+	if c.Guard < 0 {
+		return frame.Usage("--guard is a number of accounts, 0 for no guard")
 	}
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
-		return &usageError{err.Error()}
+		return frame.Usage(err.Error())
 	}
 	configs, err := readTenants(c.Tenants)
 	if err != nil {
@@ -44,7 +49,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err
@@ -88,7 +93,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 		TLSCert: c.TLSCert, TLSKey: c.TLSKey, Logger: in.log,
 	}
 	if err := o.Check(); err != nil {
-		return &usageError{err.Error()}
+		return frame.Usage(err.Error())
 	}
 	s, err := sandbox.ServeSCIM(in.ctx, o)
 	if err != nil {
@@ -107,7 +112,7 @@ func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	case c.Lenient != nil:
 		accepted, err := lenient.Parse(c.Lenient...)
 		if err != nil {
-			return 0, &usageError{err.Error()}
+			return 0, frame.Usage(err.Error())
 		}
 		return lenient.All &^ accepted, nil
 	}
@@ -121,7 +126,7 @@ func readTenants(file string) ([]tenants.Config, error) {
 	}
 	configs, err := tenants.ReadFile(file)
 	if err != nil {
-		return nil, &usageError{err.Error()}
+		return nil, frame.Usage(err.Error())
 	}
 	return configs, nil
 }

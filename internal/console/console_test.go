@@ -26,12 +26,13 @@ func (fixed) App(_ context.Context, app string) (AppPage, error) {
 	if app != "0oa1" {
 		return AppPage{}, ErrNotFound
 	}
-	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running"}, Principals: []Principal{{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Attempts: 1, Error: `409 "taken"`, Updated: time.UnixMilli(0)}},
+	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running", WaitingSince: time.UnixMilli(0), Halts: []string{"update: audit"}}, Principals: []Principal{{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Attempts: 1, Error: `409 "taken"`, Updated: time.UnixMilli(0)}},
 		Exchanges: []Exchange{{Of: &Principal{Kind: "user", ID: "00u1", Name: "ada@x.example"}, At: time.UnixMilli(0), Method: "POST", Path: "/Users", Status: 409, Duration: time.Millisecond, Request: `{"userName":"<script>"}`}}}, nil
 }
 
 func (fixed) History(context.Context, string, string, string) (HistoryPage, error) {
 	return HistoryPage{Principal: Principal{Name: "ada@x.example", Status: "in sync", Want: "active"},
+		Wanted: 3, Reached: 2, Reasons: []string{"assigned directly"}, Values: []Value{{Path: "userName", Value: "<script>", Rule: "login", Source: "profile"}},
 		Exchanges: []Exchange{{At: time.UnixMilli(0), Method: "GET", Path: "/Users?filter=x", Status: 200, Duration: time.Millisecond, Response: `{"a":"<script>"}`, Curl: "curl ..."}}}, nil
 }
 

@@ -30,11 +30,13 @@ type Endpoint struct{ Name, URL string }
 // App is an application and how far its provisioning has come.
 type App struct {
 	ID, Label, Name, Style string
-	Status                 string // ACTIVE or INACTIVE
-	Target                 string // SCIM base URL, empty when not connected
-	Lane                   string // running, paused, quarantined or idle
-	Reason                 string // why the lane is not running
-	InSync, Waiting, Wrong int    // principals by state
+	Status                 string    // ACTIVE or INACTIVE
+	Target                 string    // SCIM base URL, empty when not connected
+	Lane                   string    // running, paused, quarantined or idle
+	Reason                 string    // why the lane is not running
+	InSync, Waiting, Wrong int       // principals by state
+	WaitingSince           time.Time // the first change that has not arrived, zero for none
+	Halts                  []string  // operations that are switched off, and why
 }
 
 // AppPage is an application with its principals and the latest exchanges of all of them.
@@ -62,8 +64,15 @@ type Principal struct {
 type HistoryPage struct {
 	App       App
 	Principal Principal
-	Exchanges []Exchange
+	// Wanted and Reached are generations: of the last change, and of what the target is known to have.
+	Wanted, Reached int64
+	Reasons         []string // why it is, or is not, at the application
+	Values          []Value
+	Exchanges       []Exchange
 }
+
+// Value is where the value of an attribute comes from.
+type Value struct{ Path, Value, Rule, Source string }
 
 // Exchange is one request to the target, redacted.
 type Exchange struct {

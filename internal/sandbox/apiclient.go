@@ -22,7 +22,7 @@ type APIClient struct {
 }
 
 // Do sends one request and decodes the answer into the value when there is one. An answer outside 2xx is an
-// error with the API's own summary and causes.
+// *APIError with the API's own summary and causes.
 func (c *APIClient) Do(ctx context.Context, method, path string, body, into any) error {
 	var payload io.Reader
 	if body != nil {
@@ -68,6 +68,18 @@ func (c *APIClient) Do(ctx context.Context, method, path string, body, into any)
 	return nil
 }
 
+// APIError is an answer of the management API that tells of an error.
+type APIError struct {
+	Method, Path string
+	Status       int
+	Code         string
+	Text         string // the summary and the causes
+}
+
+func (e *APIError) Error() string {
+	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.Path, e.Status, e.Code, e.Text)
+}
+
 func apiError(method, path string, status int, body []byte) error {
 	var e struct {
 		Code    string `json:"errorCode"`
@@ -83,5 +95,5 @@ func apiError(method, path string, status int, body []byte) error {
 	for _, c := range e.Causes {
 		parts = append(parts, c.Summary)
 	}
-	return fmt.Errorf("%s %s: %d %s: %s", method, path, status, e.Code, strings.Join(parts, "; "))
+	return &APIError{Method: method, Path: path, Status: status, Code: e.Code, Text: strings.Join(parts, "; ")}
 }

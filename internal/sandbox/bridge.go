@@ -18,6 +18,7 @@ import (
 type bridge struct {
 	desired *desired.State
 	timeout time.Duration
+	guard   engine.Guard
 	log     *slog.Logger
 }
 
@@ -42,7 +43,7 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 	return engine.Target{
 		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token), Style: style, UserNameAttribute: t.UserNameAttribute,
 		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
-		Paused: t.Paused, Timeout: b.timeout, OnMissing: engine.Fail,
+		Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type consoleSource struct {
 	model  *model.Model
 	store  *docstore.Store
 	engine *engine.Engine
+	bridge *bridge
 	base   string
 }
 
@@ -161,7 +163,14 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
-	page := console.HistoryPage{App: app, Principal: principal(state, names[who])}
+	why, err := c.bridge.Explain(ctx, id, state.Kind, who)
+	if err != nil {
+		return console.HistoryPage{}, err
+	}
+	page := console.HistoryPage{App: app, Principal: principal(state, names[who]), Wanted: state.Desired, Reached: state.Synced, Reasons: why.Reasons}
+	for _, v := range why.Values {
+		page.Values = append(page.Values, console.Value{Path: v.Path, Value: fmt.Sprint(v.Value), Rule: v.Rule, Source: v.Source})
+	}
 	for _, a := range attempts {
 		page.Exchanges = append(page.Exchanges, exchange(a))
 	}
@@ -208,7 +217,16 @@ func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App
 		return app, err
 	}
 	app.Lane, app.Reason = laneWords(doc.Value.Status, connection.Value.Enabled, l)
-	return app, nil
+	lag, err := c.engine.Lag(ctx, doc.ID)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return app, err
+	}
+	app.WaitingSince = lag.Oldest
+	halts, err := c.engine.Halted(ctx, doc.ID)
+	for _, h := range halts {
+		app.Halts = append(app.Halts, h.String())
+	}
+	return app, err
 }
 
 // laneWords says whether an app's lane runs, and if not why.
@@ -229,32 +247,18 @@ func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, rea
 	}
 }
 
-// names finds what to call the principals: the login of a user, the name of a group.
+// names finds what to call the principals, by id.
 func (c *consoleSource) names(ctx context.Context, states []engine.State) (map[string]string, error) {
-	var users, groups []string
+	about := make([]engine.Principal, 0, len(states))
 	for _, s := range states {
-		if s.Kind == engine.User {
-			users = append(users, s.ID)
-		} else {
-			groups = append(groups, s.ID)
-		}
+		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	names := make(map[string]string, len(states))
-	people, err := c.model.Users.GetMany(ctx, c.store.Reader(), users)
-	if err != nil {
-		return nil, err
+	found, err := namesOf(ctx, c.model, c.store.Reader(), about)
+	names := make(map[string]string, len(found))
+	for p, name := range found {
+		names[p.ID] = name
 	}
-	for _, u := range people {
-		names[u.ID] = u.Value.Login()
-	}
-	teams, err := c.model.Groups.GetMany(ctx, c.store.Reader(), groups)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range teams {
-		names[g.ID] = g.Value.Name()
-	}
-	return names, nil
+	return names, err
 }
 
 func principal(s engine.State, name string) console.Principal {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,6 +45,13 @@ func TestTheConsolePageOfAnApplicationShowsWhatWasSentAndWhatIsWrongFirst(t *tes
 	require.Contains(t, requests, "<b>POST</b> <code>/Users</code>")
 	require.Contains(t, requests, "no Zoes here")
 	require.Contains(t, requests, "</code> for zoe@northwind.example")
+
+	link := regexp.MustCompile(`/apps/\w+/user/\w+`).FindString(principals)
+	history := consolePage(t, api.BaseURL+link)
+	require.Contains(t, history, "The user is assigned to the application directly.")
+	require.Contains(t, history, "<code>user.firstName</code>")
+	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/halt", `{"operations":["update"],"reason":"audit"}`, nil)
+	require.Contains(t, consolePage(t, api.BaseURL+"/apps/"+app), "audit")
 }
 
 func consolePage(t *testing.T, url string) string {

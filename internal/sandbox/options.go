@@ -55,6 +55,10 @@ type Options struct {
 	// RetryMax bounds the back-off after failures. Defaults to 30 s: in a sandbox somebody is watching.
 	RetryMax time.Duration
 
+	// Guard holds deactivations and deletions of an app back, until they are approved, when there are more than so many within a
+	// day. Defaults to 0: none are held back.
+	Guard int
+
 	// Logger defaults to discarding.
 	Logger *slog.Logger
 

@@ -26,8 +26,10 @@ type relay struct {
 	store  *docstore.Store
 	engine *engine.Engine
 	log    *slog.Logger
-	wake   chan struct{}
-	done   chan struct{}
+	// forgotten is told which apps are no more. Optional.
+	forgotten func(app string)
+	wake      chan struct{}
+	done      chan struct{}
 }
 
 func newRelay(store *docstore.Store, eng *engine.Engine, log *slog.Logger) *relay {
@@ -98,6 +100,11 @@ func (r *relay) step(ctx context.Context) (int, error) {
 	})
 	if err != nil || n == 0 {
 		return n, err
+	}
+	for _, app := range c.deleted {
+		if r.forgotten != nil {
+			r.forgotten(app)
+		}
 	}
 	// A crash before this line costs nothing but time: lanes are swept, and held ones probe by themselves.
 	if len(c.kick) > 0 {

@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -18,7 +22,7 @@ type routes struct {
 	console http.Handler     // everything else
 }
 
-// metricsPath is where Prometheus finds the metrics of the SCIM servers.
+// metricsPath is where Prometheus finds the metrics of the SCIM servers and of the engine.
 const metricsPath = "/metrics"
 
 // apiPrefixes are the trees of the management API.
@@ -51,6 +55,13 @@ func (r *routes) route(path string) http.Handler {
 func under(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/')
+}
+
+// together serves the metrics of the SCIM servers and those of the engine.
+func together(servers *observe.Metrics, provisioning prometheus.Collector) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(provisioning)
+	return promhttp.HandlerFor(prometheus.Gatherers{servers.Gatherer(), registry}, promhttp.HandlerOpts{})
 }
 
 // beside serves the metrics next to a SCIM server.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/fixtures"
 	"github.com/scimwright/scimwright/internal/console"
@@ -180,15 +181,18 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, log: o.Logger}
+	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
+	counted := enginemetrics.New()
 	p.engine, err = engine.New(engine.Options{
-		Store: engineStore, Directory: p.bridge, Observer: p.bridge, Logger: o.Logger,
+		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
 		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax,
 	})
 	if err != nil {
 		return nil, err
 	}
+	counted.Follow(p.engine)
 	p.relay = newRelay(p.store, p.engine, o.Logger)
+	p.relay.forgotten = counted.Forget
 	given, err := builtIn(p.tokens.scim, o.Quirks, o.Tenants)
 	if err != nil {
 		return nil, err
@@ -201,9 +205,10 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err := servers.start(ctx, given); err != nil {
 		return nil, err
 	}
-	p.work = &work{store: p.store, engine: p.engine}
+	p.work = &work{model: m, store: p.store, engine: p.engine}
+	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge}
 	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Providers: servers,
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Providers: servers,
 		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
 	})
 	if err != nil {
@@ -217,11 +222,11 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, base: base}, Logger: o.Logger})
+	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	p.handler = &routes{api: api, scim: servers.tenants, metrics: metrics.Handler(), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	p.handler = &routes{api: api, scim: servers.tenants, metrics: together(metrics, counted), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
 	return p, nil
 }
 

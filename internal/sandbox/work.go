@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -17,35 +18,45 @@ const drainPoll = 10 * time.Millisecond
 
 // work gives the management API's sandbox surface its view of the engine.
 type work struct {
+	model  *model.Model
 	store  *docstore.Store
 	engine *engine.Engine
 }
 
 var _ sandboxapi.Work = (*work)(nil)
 
-// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work.
-func (w *work) Drain(ctx context.Context) (int, error) {
+// poll asks until the answer is yes.
+func poll(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
-	pending := 0
 	for {
-		events, err := w.store.Waiting(ctx)
-		if err != nil {
-			return pending, err
-		}
-		due, err := w.engine.Pending(ctx)
-		if err != nil {
-			return pending, err
-		}
-		if pending = events + due; pending == 0 {
-			return 0, nil
+		if yes, err := done(); err != nil || yes {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return pending, ctx.Err()
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}
+}
+
+// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work.
+func (w *work) Drain(ctx context.Context) (int, error) {
+	pending := 0
+	err := poll(ctx, func() (bool, error) {
+		events, err := w.store.Waiting(ctx)
+		if err != nil {
+			return false, err
+		}
+		due, err := w.engine.Pending(ctx)
+		if err != nil {
+			return false, err
+		}
+		pending = events + due
+		return pending == 0, nil
+	})
+	return pending, err
 }
 
 // maxTasks bounds the list of failed tasks of one app.
@@ -57,9 +68,20 @@ func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error)
 	if err != nil {
 		return nil, err
 	}
-	var tasks []sandboxapi.Task
+	about := make([]engine.Principal, 0, len(found))
 	for _, f := range found {
-		t := sandboxapi.Task{ID: f.ID, Operation: string(f.Operation), Error: f.Error, Created: f.Since, Attempts: f.Attempts}
+		about = append(about, engine.Principal{Kind: f.Kind, ID: f.ID})
+	}
+	names, err := namesOf(ctx, w.model, w.store.Reader(), about)
+	if err != nil {
+		return nil, err
+	}
+	var tasks []sandboxapi.Task
+	for i, f := range found {
+		t := sandboxapi.Task{
+			ID: f.ID, Name: names[about[i]], Status: string(f.Status), Operation: string(f.Operation), Error: f.Error, Created: f.Since,
+			Attempts: f.Attempts, Next: f.NextAt,
+		}
 		if f.Kind == engine.User {
 			t.User = f.ID
 		} else {

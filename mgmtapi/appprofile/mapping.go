@@ -20,13 +20,17 @@ var mappings = []struct{ app, user string }{
 
 // Known says whether the app attribute belongs to the schema of applications
 // that provision.
-func Known(app string) bool {
+func Known(app string) bool { return Source(app) != "" }
+
+// Source returns the user attribute that the mapping takes an app attribute
+// from, "" for none.
+func Source(app string) string {
 	for _, m := range mappings {
 		if m.app == app {
-			return true
+			return m.user
 		}
 	}
-	return false
+	return ""
 }
 
 // Derive returns what the mapping gives for one user. Attributes that the

@@ -10,24 +10,25 @@ import (
 // attribute says how an attribute of an app user looks in a SCIM user (RFC 7643
 // section 4.1).
 type attribute struct {
-	app string
-	put func(r *scim.Resource, value string)
+	app  string
+	path string // RFC 7644 section 3.10
+	put  func(r *scim.Resource, value string)
 }
 
 // attributes lists them in the order in which a resource shows them.
 var attributes = []attribute{
-	{"givenName", inName("givenName")},
-	{"middleName", inName("middleName")},
-	{"familyName", inName("familyName")},
-	{"email", inList("emails", "work", true)},
-	{"secondEmail", inList("emails", "other", false)},
-	{"mobilePhone", inList("phoneNumbers", "mobile", true)},
-	{"displayName", single("displayName")},
-	{"locale", func(r *scim.Resource, value string) {
+	{"givenName", "name.givenName", inName("givenName")},
+	{"middleName", "name.middleName", inName("middleName")},
+	{"familyName", "name.familyName", inName("familyName")},
+	{"email", `emails[type eq "work"].value`, inList("emails", "work", true)},
+	{"secondEmail", `emails[type eq "other"].value`, inList("emails", "other", false)},
+	{"mobilePhone", `phoneNumbers[type eq "mobile"].value`, inList("phoneNumbers", "mobile", true)},
+	{"displayName", "displayName", single("displayName")},
+	{"locale", "locale", func(r *scim.Resource, value string) {
 		// A language tag has a hyphen (RFC 5646) where profiles have an underscore.
 		r.Set("locale", strings.ReplaceAll(value, "_", "-"))
 	}},
-	{"userType", single("userType")},
+	{"userType", "userType", single("userType")},
 }
 
 // resource builds the SCIM user that an assignment describes.

@@ -51,6 +51,7 @@ const (
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
 	CodePrecondition   Code = "E0000231" // If-Match does not match
+	CodeMoved          Code = "E0000409" // what somebody looked at has moved since, or is in the wrong state (sandbox surface only)
 	CodeNotDrained     Code = "E0000504" // work is still pending (sandbox surface only)
 )
 
@@ -93,6 +94,7 @@ var codes = map[Code]struct {
 	CodeNotAcceptable:  {http.StatusNotAcceptable, "The requested media types are not available. Only application/json is."},
 	CodeNoPassword:     {http.StatusBadRequest, "A password is required to have the user change it at the next login."},
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},
+	CodeMoved:          {http.StatusConflict, "The state has moved."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
 	CodePrecondition:   {http.StatusPreconditionFailed, "The resource was changed since it was read: If-Match does not match its entity tag."},
 }

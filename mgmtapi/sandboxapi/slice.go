@@ -18,6 +18,8 @@ const tag = "Sandbox"
 // Options are what the slice needs beside the model.
 type Options struct {
 	Work Work
+	// Engine is the provisioning engine. Defaults to none: its paths are not served.
+	Engine Engine
 	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
 	Providers Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
@@ -50,6 +52,9 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Provision assigned users now", Scopes: []string{manage}, Find: s.findAppToProvision, Do: s.provision},
 		rest.Op[attemptsRequest, []attempt]{ID: "listProvisioningAttempts", Route: "GET /sandbox/v1/apps/{app}/attempts", Tag: tag,
 			Summary: "List the exchanges with an app's SCIM server, newest first", Scopes: []string{manage}, Find: s.findAppOfAttempts, Do: s.attempts},
+	}
+	if s.o.Engine != nil {
+		list = append(list, s.engineRoutes()...)
 	}
 	if s.o.Providers != nil {
 		list = append(append(list, s.providerRoutes()...), s.quirkRoutes()...)
@@ -107,17 +112,20 @@ type task struct {
 	ID        string    `json:"id" readOnly:"true"`
 	UserID    string    `json:"userId,omitempty"`
 	GroupID   string    `json:"groupId,omitempty"`
+	Name      string    `json:"name,omitempty" readOnly:"true" doc:"login of the user or name of the group"`
+	Status    string    `json:"status" readOnly:"true" enum:"failed,retrying,held"`
 	Operation string    `json:"operation" readOnly:"true"`
 	Error     string    `json:"errorSummary" readOnly:"true"`
 	Created   rest.Time `json:"created" readOnly:"true"`
 	Attempts  int       `json:"attempts" readOnly:"true"`
+	Next      time.Time `json:"nextAttempt,omitzero" readOnly:"true" doc:"when it is tried again; absent when not by itself"`
 }
 
 func (s *Slice) tasks(ctx context.Context, r *appRequest) ([]task, error) {
 	list, err := s.o.Work.Tasks(ctx, r.App)
 	out := make([]task, 0, len(list))
 	for _, t := range list {
-		out = append(out, task{ID: t.ID, UserID: t.User, GroupID: t.Group, Operation: t.Operation, Error: t.Error, Created: rest.TimeOf(t.Created), Attempts: t.Attempts})
+		out = append(out, task{ID: t.ID, UserID: t.User, GroupID: t.Group, Name: t.Name, Status: t.Status, Operation: t.Operation, Error: t.Error, Created: rest.TimeOf(t.Created), Attempts: t.Attempts, Next: t.Next})
 	}
 	return out, err
 }
@@ -132,11 +140,15 @@ func (s *Slice) findAppOfTask(ctx context.Context, r *retryRequest) error {
 }
 
 func (s *Slice) retry(ctx context.Context, r *retryRequest) (rest.Nothing, error) {
-	err := s.o.Work.Retry(ctx, r.App, r.Task)
+	return rest.Nothing{}, r.missing(s.o.Work.Retry(ctx, r.App, r.Task))
+}
+
+// missing turns ErrNoTask into «not found».
+func (r retryRequest) missing(err error) error {
 	if errors.Is(err, ErrNoTask) {
-		err = rest.NotFound("Task", r.Task)
+		return rest.NotFound("Task", r.Task)
 	}
-	return rest.Nothing{}, err
+	return err
 }
 
 type provisionRequest struct {

@@ -26,10 +26,13 @@ type Task struct {
 	ID        string
 	User      string // one of User and Group is set
 	Group     string
+	Name      string // login or name
+	Status    string // failed, retrying or held
 	Operation string
 	Error     string
 	Created   time.Time
 	Attempts  int
+	Next      time.Time // zero: not tried again by itself
 }
 
 // AttemptQuery selects exchanges. One of User and Group may be set.

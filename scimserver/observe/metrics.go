@@ -45,6 +45,9 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
+// Gatherer gives the metrics, for those who serve them beside others.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
 func (m *Metrics) begin(e exchange) {
 	if m != nil {
 		m.inFlight.WithLabelValues(e.provider).Inc()

@@ -1,5 +1,5 @@
-// Package frame holds what the programs do alike around their commands: asking for help, hinting at it, and telling which
-// build runs. It knows no command.
+// Package frame holds what the programs do alike around their commands: asking for help, hinting at it, mistakes in arguments,
+// and telling which build runs. It knows no command.
 package frame
 
 import (
@@ -55,3 +55,11 @@ func Build(program string) string {
 	}
 	return fmt.Sprintf("%s %s%s %s %s/%s", program, Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
+
+// UsageError is a mistake in the arguments that only the command itself can see.
+type UsageError struct{ text string }
+
+// Usage makes a UsageError.
+func Usage(text string) error { return &UsageError{text} }
+
+func (e *UsageError) Error() string { return e.text }

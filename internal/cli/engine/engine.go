@@ -1,0 +1,316 @@
+// Package engine holds the commands that drive the provisioning engine of a running sandbox and show what it knows. They speak
+// to its API and know no engine: what they print is what the API answers, for people or, with --json, as it came.
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/cli/remote"
+	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+// Commands is the group.
+type Commands struct {
+	remote.Connection
+	JSON bool `name:"json" help:"Print the API's answer as it is."`
+
+	Apps      appsCommand      `cmd:"" help:"List the apps: what is sent, what waits, what is wrong."`
+	Tasks     tasksCommand     `cmd:"" help:"List who failed, is tried again or is held."`
+	Retry     retryCommand     `cmd:"" help:"Try a failed user or group again, or all of them."`
+	Dismiss   dismissCommand   `cmd:"" help:"Mark a failed user or group as done, whatever the target has."`
+	Trace     traceCommand     `cmd:"" help:"Show the requests that would be sent now for a user or group; with --apply, send them."`
+	Explain   explainCommand   `cmd:"" help:"Say why a user or group is in an app, and why its attributes have their values."`
+	Verify    verifyCommand    `cmd:"" help:"Read a user or group at the target and compare it with what is wanted."`
+	Wait      waitCommand      `cmd:"" help:"Wait until an app, or one user or group of it, is settled."`
+	Plan      planCommand      `cmd:"" help:"Work out what would be sent for many, to be looked at and applied."`
+	Plans     plansCommand     `cmd:"" help:"List the plans of an app, or what is in one."`
+	Apply     applyCommand     `cmd:"" help:"Apply a plan, unless something has moved since it was made."`
+	Discard   discardCommand   `cmd:"" help:"Remove a plan."`
+	Drift     driftCommand     `cmd:"" help:"Compare all that a target has with what is wanted there."`
+	Reconcile reconcileCommand `cmd:"" help:"Bring a target, and what is known about it, back in line."`
+	Import    importCommand    `cmd:"" help:"Read the accounts of a target and find out whose they are."`
+	Links     struct {
+		Export linksExportCommand `cmd:"" help:"Print which account belongs to whom, one JSON object a line."`
+		Import linksImportCommand `cmd:"" help:"Take such lines in, all or none."`
+	} `cmd:"" help:"Carry links from one provisioning client to another."`
+	Halt    haltCommand    `cmd:"" help:"Switch operations off, for an app or all of them."`
+	Resume  resumeCommand  `cmd:"" help:"End what was halted."`
+	Approve approveCommand `cmd:"" help:"Let through what the deletion guard holds back."`
+	Release releaseCommand `cmd:"" help:"End a pause, the breaker or a quarantine."`
+	Probe   probeCommand   `cmd:"" help:"Find out what a target does, on objects that are removed again."`
+	Unlearn unlearnCommand `cmd:"" help:"Forget what was found out about a target."`
+	Events  eventsCommand  `cmd:"" help:"List what has happened, in order."`
+}
+
+// Invocation is what every command gets besides its flags.
+type Invocation struct {
+	Context context.Context
+	Stdin   io.Reader
+	Stdout  io.Writer
+}
+
+// session is one command at work.
+type session struct {
+	ctx  context.Context
+	in   io.Reader
+	out  io.Writer
+	json bool
+	api  *sandbox.APIClient
+}
+
+func (g *Commands) open(in *Invocation) (*session, error) {
+	api, err := g.Client()
+	return &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api}, err
+}
+
+// openAt opens a session and finds the app that is named.
+func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
+	s, err := g.open(in)
+	if err != nil {
+		return nil, app{}, err
+	}
+	a, err := s.app(name)
+	return s, a, err
+}
+
+// call sends a request. The answer is returned as it came, and decoded when into is not nil.
+func (s *session) call(method, path string, body, into any) (json.RawMessage, error) {
+	var raw json.RawMessage
+	if err := s.api.Do(s.ctx, method, path, body, &raw); err != nil {
+		return nil, err
+	}
+	if into == nil || len(raw) == 0 {
+		return raw, nil
+	}
+	return raw, json.Unmarshal(raw, into)
+}
+
+// show prints an answer: as it came with --json, otherwise as text does.
+func (s *session) show(raw json.RawMessage, text func(*page)) error {
+	if !s.json {
+		p := &page{out: s.out}
+		text(p)
+		return p.flush()
+	}
+	if len(raw) == 0 {
+		return nil
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, raw, "", "  "); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.out, pretty.String())
+	return err
+}
+
+// page is text for people: lines, and tables whose columns are aligned.
+type page struct {
+	out   io.Writer
+	table *tabwriter.Writer
+	err   error
+}
+
+// row adds a row to the table that is being written.
+func (p *page) row(cells ...string) {
+	if p.table == nil {
+		p.table = tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	}
+	for i, c := range cells {
+		cells[i] = oneLine(c)
+	}
+	for len(cells) > 0 && cells[len(cells)-1] == "" {
+		cells = cells[:len(cells)-1]
+	}
+	_, err := fmt.Fprintln(p.table, strings.Join(cells, "\t"))
+	p.err = errors.Join(p.err, err)
+}
+
+// line ends a table and writes a line.
+func (p *page) line(format string, args ...any) {
+	p.end()
+	_, err := fmt.Fprintln(p.out, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.err = errors.Join(p.err, err)
+}
+
+func (p *page) end() {
+	if p.table != nil {
+		p.err = errors.Join(p.err, p.table.Flush())
+		p.table = nil
+	}
+}
+
+func (p *page) flush() error {
+	p.end()
+	return p.err
+}
+
+// oneLine keeps what others have written on one line, without control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// value shows a JSON value.
+func value(v any) string {
+	if v == nil {
+		return "nothing"
+	}
+	if text, ok := v.(string); ok {
+		return fmt.Sprintf("%q", text)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// when shows an instant, "-" for none.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// counts shows numbers by their names.
+func counts(m map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%d %s", m[name], name))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// app is an app by its id.
+type app struct{ id, label string }
+
+// at is a path below the app.
+func (a app) at(path string) string {
+	return "/sandbox/v1/apps/" + url.PathEscape(a.id) + path
+}
+
+// app finds an app by its id or its label.
+func (s *session) app(name string) (app, error) {
+	var all []sandboxapi.EngineApp
+	if _, err := s.call(http.MethodGet, "/sandbox/v1/engine/apps", nil, &all); err != nil {
+		return app{}, err
+	}
+	var found []app
+	for _, a := range all {
+		if a.ID == name {
+			return app{a.ID, a.Label}, nil
+		}
+		if strings.EqualFold(a.Label, name) {
+			found = append(found, app{a.ID, a.Label})
+		}
+	}
+	switch len(found) {
+	case 0:
+		return app{}, fmt.Errorf("there is no app with the id or label %q; scimwright engine apps lists them", name)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, a := range found {
+		ids = append(ids, a.id)
+	}
+	return app{}, fmt.Errorf("%d apps have the label %q: name one by its id (%s)", len(found), name, strings.Join(ids, ", "))
+}
+
+// principal names a user by login or id or, with --group, a group by name or id.
+type principal struct {
+	App   string `arg:"" help:"Id or label of the app."`
+	Who   string `arg:"" help:"Login or id of the user; with --group, name or id of the group."`
+	Group bool   `help:"It is a group." short:"g"`
+}
+
+// someone is a user or group by its id.
+type someone struct{ kind, id string }
+
+func (w someone) path() string { return "/principals/" + w.kind + "/" + url.PathEscape(w.id) }
+
+// open opens a session and finds the app and the user or group.
+func (p principal) open(in *Invocation, g *Commands) (*session, app, someone, error) {
+	s, a, err := g.openAt(in, p.App)
+	if err != nil {
+		return nil, a, someone{}, err
+	}
+	who, err := s.find(p.Who, p.Group)
+	return s, a, who, err
+}
+
+// find finds a user or group. A name that the directory does not have is taken for an id: the engine may know it still.
+func (s *session) find(name string, group bool) (someone, error) {
+	if group {
+		return s.findGroup(name)
+	}
+	var user struct {
+		ID string `json:"id"`
+	}
+	_, err := s.call(http.MethodGet, "/api/v1/users/"+url.PathEscape(name), nil, &user)
+	if notThere(err) {
+		return someone{sandboxapi.KindUser, name}, nil
+	}
+	return someone{sandboxapi.KindUser, user.ID}, err
+}
+
+func (s *session) findGroup(name string) (someone, error) {
+	var found []struct {
+		ID      string `json:"id"`
+		Type    string `json:"type"`
+		Profile struct {
+			Name string `json:"name"`
+		} `json:"profile"`
+	}
+	if _, err := s.call(http.MethodGet, "/api/v1/groups?limit=200&q="+url.QueryEscape(name), nil, &found); err != nil {
+		return someone{}, err
+	}
+	for _, g := range found {
+		if g.Profile.Name == name && g.Type != "APP_GROUP" {
+			return someone{sandboxapi.KindGroup, g.ID}, nil
+		}
+	}
+	return someone{sandboxapi.KindGroup, name}, nil
+}
+
+func notThere(err error) bool {
+	e, ok := errors.AsType[*sandbox.APIError](err)
+	return ok && e.Status == http.StatusNotFound
+}
+
+// nameOr shows who somebody is: by name where there is one.
+func nameOr(name, id string) string {
+	if name == "" {
+		return id
+	}
+	return name
+}
+
+// many counts things, in words: one and many are what is said of one and of several.
+func many(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}

@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+// engineAPI gives the management API's sandbox surface the engine. Its methods are in the files engine*.go, one for each subject.
+type engineAPI struct {
+	model  *model.Model
+	store  *docstore.Store
+	engine *engine.Engine
+	bridge *bridge
+}
+
+var _ sandboxapi.Engine = (*engineAPI)(nil)
+
+// shown turns a value of the engine into the type of the API that has the same JSON form. A member that the type does not have is
+// an error, so that nothing the engine tells is lost.
+func shown[T any](v any) (T, error) {
+	var to T
+	data, err := json.Marshal(v)
+	if err != nil {
+		return to, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	if err := d.Decode(&to); err != nil {
+		return to, fmt.Errorf("the API's form of %T: %w", v, err)
+	}
+	return to, nil
+}
+
+// refusals are the errors of the engine that are for the caller, with their codes.
+var refusals = []struct {
+	err  error
+	code rest.Code
+}{
+	{engine.ErrMoved, rest.CodeMoved},
+	{engine.ErrExpired, rest.CodeMoved},
+	{engine.ErrApplied, rest.CodeMoved},
+	{engine.ErrCanary, rest.CodeMoved},
+	{engine.ErrImportRunning, rest.CodeMoved},
+	{engine.ErrPaused, rest.CodeMoved},
+	{engine.ErrTooMany, rest.CodeTooMany},
+}
+
+// refused says with which code an error of the engine is answered: as not found, of that kind and id, or as what refusals say. Others
+// are faults.
+func refused(err error, kind, id string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, engine.ErrNotFound):
+		return rest.NotFound(kind, id)
+	case errors.Is(err, engine.ErrUnknownApp):
+		return rest.Failf(rest.CodeAppOperation, "The application has no provisioning connection.")
+	case errors.Is(err, context.DeadlineExceeded):
+		return &rest.Error{Code: rest.CodeNotDrained, Err: err}
+	}
+	if e, ok := errors.AsType[*engine.LinkError](err); ok {
+		return linkRefused(e)
+	}
+	for _, r := range refusals {
+		if errors.Is(err, r.err) {
+			return &rest.Error{Code: r.code, Summary: err.Error(), Err: err}
+		}
+	}
+	return err
+}
+
+func linkRefused(e *engine.LinkError) error {
+	var causes []string
+	for _, c := range e.Conflicts {
+		causes = append(causes, fmt.Sprintf("links: %s %s: %s", c.Link.Kind, c.Link.ID, c.Reason))
+	}
+	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
+}
+
+// unread is refused for operations that read a whole target: what is not one of the known refusals is about what the target has
+// answered, and the engine's message says what.
+func unread(err error, app string) error {
+	refusal := refused(err, "AppInstance", app)
+	if refusal == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*rest.Error](refusal); ok {
+		return e
+	}
+	return &rest.Error{Code: rest.CodeConnection, Summary: err.Error(), Err: err}
+}
+
+// update runs fn in a transaction of the sandbox's database, and wakes the engine for the app after the commit. Like the relay, it
+// does not ask for a serializable one: it writes no documents, and the engine's store orders its writes itself.
+func (e *engineAPI) update(ctx context.Context, app string, fn func(tx engine.Execer) error) error {
+	err := e.store.DB().Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+	if err == nil {
+		e.engine.Wake(app)
+	}
+	return err
+}
+
+// relayTime bounds how long the relay is waited for.
+const relayTime = 30 * time.Second
+
+// relayed waits until the engine was told about all changes that were made before.
+func (e *engineAPI) relayed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, relayTime)
+	defer cancel()
+	return poll(ctx, func() (bool, error) {
+		n, err := e.store.Waiting(ctx)
+		return n == 0, err
+	})
+}
+
+func (e *engineAPI) names(ctx context.Context, principals []engine.Principal) (map[engine.Principal]string, error) {
+	return namesOf(ctx, e.model, e.store.Reader(), principals)
+}

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+// Import implements sandboxapi.Imports. What is matched waits for Confirm.
+func (e *engineAPI) Import(ctx context.Context, app, kind string) (string, error) {
+	id, err := e.engine.Import(ctx, app, engine.ImportRequest{
+		Kind: engine.Kind(kind), Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName, engine.MatchEmail}, Partial: true,
+	})
+	return strconv.FormatInt(id, 10), refused(err, "AppInstance", app)
+}
+
+// run finds an import of the app by its text.
+func (e *engineAPI) run(ctx context.Context, app, job string) (engine.ImportRun, error) {
+	id, err := strconv.ParseInt(job, 10, 64)
+	if err != nil {
+		return engine.ImportRun{}, rest.NotFound("Import", job)
+	}
+	run, err := e.engine.ImportRun(ctx, app, id)
+	return run, refused(err, "Import", job)
+}
+
+// ImportJob implements sandboxapi.Imports.
+func (e *engineAPI) ImportJob(ctx context.Context, app, job string) (sandboxapi.ImportJob, error) {
+	run, err := e.run(ctx, app, job)
+	if err != nil {
+		return sandboxapi.ImportJob{}, err
+	}
+	out := sandboxapi.ImportJob{Status: string(run.State), Errors: []string{}, Verdicts: map[string]int{}, Lost: run.Lost, Begun: run.Begun, Ended: run.Ended}
+	for verdict, n := range run.Counts {
+		out.Verdicts[string(verdict)] = n
+	}
+	if run.Request.Kind == engine.Group {
+		out.GroupsImported = run.Seen
+	} else {
+		out.UsersImported, out.UsersMatched = run.Seen, run.Counts[engine.VerdictMatched]+run.Counts[engine.VerdictLinked]
+	}
+	if run.Error != "" {
+		out.Errors = append(out.Errors, run.Error)
+	}
+	return out, nil
+}
+
+// RemoteObjects implements sandboxapi.Imports.
+func (e *engineAPI) RemoteObjects(ctx context.Context, app, job string, q sandboxapi.RemoteObjectQuery) ([]sandboxapi.RemoteObject, error) {
+	run, err := e.run(ctx, app, job)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+		App: app, Kind: run.Request.Kind, Verdict: engine.Verdict(q.Verdict), After: q.After, Limit: q.Limit,
+	})
+	all := make([]sandboxapi.RemoteObject, 0, len(found))
+	for _, o := range found {
+		all = append(all, sandboxapi.RemoteObject{
+			RemoteID: o.RemoteID, UserName: o.UserName, ExternalID: o.ExternalID, Email: o.Email, DisplayName: o.DisplayName, Active: o.Active,
+			Verdict: string(o.Verdict), Rule: string(o.Rule), Principal: o.Principal, Candidates: o.Candidates, Note: o.Note,
+		})
+	}
+	return all, err
+}
+
+// linkPage is how many matched accounts are read at once.
+const linkPage = 500
+
+// Confirm implements sandboxapi.Imports.
+func (e *engineAPI) Confirm(ctx context.Context, app, job string, links []sandboxapi.Link) (int, error) {
+	run, err := e.run(ctx, app, job)
+	if err != nil {
+		return 0, err
+	}
+	wanted := linksOf(links)
+	if links == nil {
+		if wanted, err = e.matched(ctx, app, run.Request.Kind); err != nil {
+			return 0, err
+		}
+	}
+	return len(wanted), e.link(ctx, app, wanted, func(tx engine.Execer) error { return e.engine.Confirm(ctx, tx, app, run.ID, wanted) })
+}
+
+// matched is what the imports of a kind have matched.
+func (e *engineAPI) matched(ctx context.Context, app string, kind engine.Kind) (links []engine.Link, err error) {
+	for after := ""; ; {
+		page, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{App: app, Kind: kind, Verdict: engine.VerdictMatched, After: after, Limit: linkPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range page {
+			links = append(links, engine.Link{Kind: kind, ID: o.Principal, RemoteID: o.RemoteID, RemoteName: o.UserName})
+			after = o.RemoteID
+		}
+		if len(page) < linkPage {
+			return links, nil
+		}
+	}
+}
+
+// Links implements sandboxapi.Links.
+func (e *engineAPI) Links(ctx context.Context, app, afterKind, after string, limit int) ([]sandboxapi.Link, error) {
+	found, err := e.engine.Links(ctx, app, engine.Link{Kind: engine.Kind(afterKind), ID: after}, limit)
+	all := make([]sandboxapi.Link, 0, len(found))
+	for _, l := range found {
+		all = append(all, sandboxapi.Link{Kind: string(l.Kind), ID: l.ID, RemoteID: l.RemoteID, RemoteName: l.RemoteName, Origin: string(l.Origin)})
+	}
+	return all, err
+}
+
+// Link implements sandboxapi.Links.
+func (e *engineAPI) Link(ctx context.Context, app string, links []sandboxapi.Link) error {
+	wanted := linksOf(links)
+	return e.link(ctx, app, wanted, func(tx engine.Execer) error { return e.engine.Link(ctx, tx, app, wanted) })
+}
+
+func linksOf(links []sandboxapi.Link) []engine.Link {
+	all := make([]engine.Link, 0, len(links))
+	for _, l := range links {
+		all = append(all, engine.Link{Kind: engine.Kind(l.Kind), ID: l.ID, RemoteID: l.RemoteID, RemoteName: l.RemoteName, Origin: plan.Origin(l.Origin)})
+	}
+	return all
+}
+
+// link makes links in one transaction and has those principals provisioned that are wanted at the app, so that the documents of the
+// management API come to know the accounts. Nothing is sent for others: somebody who is not assigned would lose the account.
+func (e *engineAPI) link(ctx context.Context, app string, links []engine.Link, fn func(tx engine.Execer) error) error {
+	if err := e.relayed(ctx); err != nil {
+		return refused(err, "AppInstance", app)
+	}
+	var marks []engine.Mark
+	for _, l := range links {
+		want, err := e.wanted(ctx, app, l)
+		if err != nil {
+			return err
+		}
+		if want == engine.Active {
+			marks = append(marks, engine.Mark{App: app, Kind: l.Kind, ID: l.ID})
+		}
+	}
+	err := e.update(ctx, app, func(tx engine.Execer) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return e.engine.Mark(ctx, tx, marks...)
+	})
+	return refused(err, "AppInstance", app)
+}
+
+func (e *engineAPI) wanted(ctx context.Context, app string, l engine.Link) (engine.Want, error) {
+	if l.Kind == engine.User {
+		u, err := e.bridge.User(ctx, app, l.ID)
+		return u.Want, err
+	}
+	g, err := e.bridge.Group(ctx, app, l.ID)
+	return g.Want, err
+}
