@@ -417,3 +417,10 @@ func mutate(rt *rapid.T, w *world) {
 		}
 	}
 }
+
+func TestDriftOfAKindThatThereIsNot(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	_, err := w.engine.Drift(t.Context(), app, engine.DriftRequest{Kind: "users"})
+	require.ErrorContains(t, err, `there is no kind "users"`)
+	w.requests()
+}
