@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/engine/connect"
@@ -163,3 +165,24 @@ type GroupState struct {
 	RemoteID     string // link to this group of the target instead of looking one up. Defaults to a lookup by displayName
 	DeleteRemote bool   // Absent: delete the group at the target instead of leaving it there
 }
+
+// check refuses words that are none of those that are offered: a sequence would read them as the default, which may allow more.
+func (t Target) check() error {
+	for _, field := range []struct {
+		name  string
+		known bool
+		value any
+	}{
+		{"Style", slices.Contains([]Style{"", Catalog, Wizard, Auto}, t.Style), t.Style},
+		{"OnMissing", slices.Contains([]Missing{"", Recreate, Fail}, t.OnMissing), t.OnMissing},
+		{"OnExisting", slices.Contains(existing, t.OnExisting), t.OnExisting},
+		{"OnRecycled", slices.Contains(existing, t.OnRecycled), t.OnRecycled},
+	} {
+		if !field.known {
+			return fmt.Errorf("there is no %s %q", field.name, field.value)
+		}
+	}
+	return nil
+}
+
+var existing = []Existing{"", LinkAuto, LinkAsk, LinkNever}

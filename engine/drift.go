@@ -92,6 +92,9 @@ func (e *Engine) Drift(ctx context.Context, app string, r DriftRequest) (DriftRe
 	if r.Kind == "" {
 		r.Kind = User
 	}
+	if endpoints[r.Kind] == "" {
+		return DriftReport{}, fmt.Errorf("engine: compare %s: there is no kind %q", app, r.Kind)
+	}
 	d := &drift{e: e, app: app, request: r, report: DriftReport{App: app, Kind: r.Kind, Found: map[DriftKind]int{}}, external: map[string]string{}}
 	if err := d.run(ctx); err != nil {
 		return d.report, fmt.Errorf("engine: compare %s: %w", app, err)

@@ -417,3 +417,12 @@ func mutate(rt *rapid.T, w *world) {
 		}
 	}
 }
+
+func TestAKindThatThereIsNotIsNoEmptyAnswer(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	_, err := w.engine.Drift(t.Context(), app, engine.DriftRequest{Kind: "users"})
+	require.ErrorContains(t, err, `there is no kind "users"`)
+	_, err = w.engine.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: app})
+	require.ErrorContains(t, err, `needs an app and a kind, not "crm" and ""`)
+	w.requests()
+}

@@ -288,11 +288,14 @@ func (e *Engine) pace(app string) *lane.Pace {
 // connection makes the client for a target, or says why there is none.
 func (e *Engine) connection(t Target) *connection {
 	c := &connection{target: t, slots: semaphore.NewWeighted(int64(e.requests(t)))}
-	if c.windows, c.broken = compile(t.Maintenance); c.broken == nil {
-		c.client, c.broken = e.client(t)
+	if c.broken = t.check(); c.broken == nil {
+		c.windows, c.broken = compile(t.Maintenance)
 	}
 	if c.broken == nil {
 		c.names, c.broken = heldNames(t.HoldNames)
+	}
+	if c.broken == nil {
+		c.client, c.broken = e.client(t)
 	}
 	return c
 }
@@ -300,9 +303,6 @@ func (e *Engine) connection(t Target) *connection {
 func (e *Engine) client(t Target) (*connect.Client, error) {
 	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
 	limit := e.o.Lease * 3 / 10
-	if _, err := heldNames(t.HoldNames); err != nil {
-		return nil, err
-	}
 	return connect.New(connect.Config{
 		BaseURL: t.BaseURL, Auth: t.Auth, TLS: t.TLS, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
 		UserAgent: e.o.UserAgent, Network: e.network, Now: e.o.Now,

@@ -663,3 +663,24 @@ func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
 		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "the same name may be used again")
 	})
 }
+
+func TestAWordThatIsNoPolicyIsABrokenConnection(t *testing.T) {
+	for want, broken := range map[string]func(*engine.Target){
+		`there is no Style "put"`:       func(t *engine.Target) { t.Style = "put" },
+		`there is no OnMissing "Fail"`:  func(t *engine.Target) { t.OnMissing = "Fail" },
+		`there is no OnExisting "hold"`: func(t *engine.Target) { t.OnExisting = "hold" },
+		`there is no OnRecycled "no"`:   func(t *engine.Target) { t.OnRecycled = "no" },
+	} {
+		t.Run(want, func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+			w.fake.Add("Users", user("u-1", "ann").Resource)
+			broken(&w.target)
+			w.dir.SetTarget(app, w.target)
+			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), want)
+			w.set("u-1", user("u-1", "ann"))
+			w.poll("the refusal", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+			require.Contains(t, w.state(engine.User, "u-1").LastError, want)
+			w.requests()
+		})
+	}
+}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"net/http/httptest"
@@ -35,14 +36,20 @@ func (p *idp) Target(_ context.Context, app string) (engine.Target, error) {
 	return p.crm, nil
 }
 
-// User says what somebody should look like there. Whoever is not assigned is to have no access.
+// User says what somebody should look like there. Whoever is not assigned is to have no access, and whoever was removed neither: an
+// error would mean «cannot say now», and leave the account as it is.
 func (p *idp) User(ctx context.Context, app, id string) (engine.UserState, error) {
 	var login, name string
 	var assigned bool
 	err := p.db.QueryRowContext(ctx, `SELECT login, name, EXISTS (SELECT 1 FROM assignment WHERE app = ? AND person = id) FROM person WHERE id = ?`,
 		app, id).Scan(&login, &name, &assigned)
-	if err != nil || !assigned {
-		return engine.UserState{Want: engine.Inactive, UserName: login}, err
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return engine.UserState{Want: engine.Absent}, nil
+	case err != nil:
+		return engine.UserState{}, err
+	case !assigned:
+		return engine.UserState{Want: engine.Inactive, UserName: login}, nil
 	}
 	r := &scim.Resource{}
 	r.Set("userName", login)
@@ -145,6 +152,7 @@ func Example_identityProvider() {
 		`INSERT INTO assignment VALUES ('crm', 'p1')`,
 		`UPDATE person SET name = 'Ann B.'`,
 		`DELETE FROM assignment`,
+		`DELETE FROM person`,
 	} {
 		if err := p.change(ctx, e, step, ann, team); err != nil {
 			log.Fatal(err)
@@ -164,6 +172,8 @@ func Example_identityProvider() {
 	//   Sales 1
 	// ann@example.com Ann B. true
 	//   Sales 1
+	// ann@example.com Ann B. false
+	//   Sales 0
 	// ann@example.com Ann B. false
 	//   Sales 0
 }

@@ -247,6 +247,9 @@ func (e *Engine) ImportRuns(ctx context.Context, app string) ([]ImportRun, error
 
 // RemoteObjects lists what imports have found at the target of an app.
 func (e *Engine) RemoteObjects(ctx context.Context, q RemoteObjectQuery) ([]RemoteObject, error) {
+	if q.App == "" || endpoints[q.Kind] == "" {
+		return nil, fmt.Errorf("engine: remote objects: RemoteObjectQuery needs an app and a kind, not %q and %q", q.App, q.Kind)
+	}
 	return e.o.Store.RemoteObjects(ctx, q)
 }
 

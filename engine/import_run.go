@@ -96,7 +96,7 @@ func (e *Engine) importFailed(ctx context.Context, t *lane.Tenure, run ImportRun
 	if f, ok := errors.AsType[*plan.ListError](failure); ok {
 		again = !f.Broken && (f.Class == plan.Transient || f.Class == plan.Throttled)
 	}
-	if !again || errors.Is(failure, ErrUnknownApp) || run.Attempts >= importAttempts {
+	if !again || errors.Is(failure, ErrUnknownApp) || errors.Is(failure, ErrNoMatcher) || run.Attempts >= importAttempts {
 		return e.o.Store.EndImport(ctx, t.Lease, ImportFailed, failure.Error(), e.o.Now())
 	}
 	if err := e.o.Store.DelayImport(ctx, t.Lease, run.Attempts, failure.Error()); err != nil {
@@ -160,7 +160,11 @@ func (e *Engine) judge(ctx context.Context, run ImportRun, page []*scim.Resource
 	if len(open) == 0 {
 		return objects, nil
 	}
-	candidates, err := e.o.Directory.(Matcher).Match(ctx, run.App, kind, asked)
+	matcher, ok := e.o.Directory.(Matcher)
+	if !ok {
+		return nil, ErrNoMatcher // the run was begun by an engine with another directory
+	}
+	candidates, err := matcher.Match(ctx, run.App, kind, asked)
 	if err == nil && len(candidates) != len(asked) {
 		err = fmt.Errorf("it was asked about %d objects and answered for %d", len(asked), len(candidates))
 	}

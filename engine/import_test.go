@@ -480,3 +480,18 @@ func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
 	_, err = w.engine.Import(t.Context(), app, engine.ImportRequest{})
 	require.ErrorContains(t, err, "the directory is down")
 }
+
+func TestAnImportThatAnotherDirectoryHasBegunFailsAndEndsNothingElse(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	w.stop(w.engine)
+	w.fake.Add("Users", user("u-1", "ann").Resource)
+	id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}}, time.Now())
+	require.NoError(t, err)
+	w.engine, err = engine.New(engine.Options{Store: w.store, Directory: lone{w.dir}}) // which is no Matcher
+	require.NoError(t, err)
+	require.NoError(t, w.engine.Start(t.Context()))
+	t.Cleanup(func() { w.stop(w.engine) })
+	run := w.importEnd(id)
+	require.Equal(t, engine.ImportFailed, run.State)
+	require.Equal(t, engine.ErrNoMatcher.Error(), run.Error)
+}

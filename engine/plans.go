@@ -25,6 +25,8 @@ const (
 	MaxPlanItems = 100_000
 	// PlanExpires is how long a plan can be applied, unless it says otherwise.
 	PlanExpires = 24 * time.Hour
+	// PlansKept is how long a plan is kept, applied or not, after it has expired: until the next plan for its app is made.
+	PlansKept = 30 * 24 * time.Hour
 	// maxPlanRequests is how many requests are kept of each principal. PlanItem.Sent counts them all.
 	maxPlanRequests = 20
 	// planChunk is how many principals are rehearsed before they are stored.
@@ -137,7 +139,8 @@ type PlanStore interface {
 	// the target did not keep (State.Unkept), whatever a sequence that began before finds out.
 	Again(ctx context.Context, now time.Time, m Mark, afresh bool) (generation int64, err error)
 
-	// SavePlan stores a plan, or replaces the one of the same ID.
+	// SavePlan stores a plan, or replaces the one of the same ID. Plans of the app that had expired PlansKept before it was made are
+	// removed.
 	SavePlan(ctx context.Context, p Plan) error
 	// AddPlanItems stores items of a plan.
 	AddPlanItems(ctx context.Context, items []PlanItem) error

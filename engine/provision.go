@@ -85,7 +85,7 @@ func (e *Engine) trace(ctx context.Context, s State, generation int64) (Trace, e
 			return t, err
 		}
 	}
-	t.Hold, err = e.hold(ctx, s.App, target, t.State)
+	t.Hold, err = e.hold(ctx, s.App, e.connection(target), t.State)
 	return t, err
 }
 

@@ -34,7 +34,7 @@ func (e *Engine) Rehearse(ctx context.Context, app string, kind Kind, id string)
 		return Trace{}, err
 	}
 	trace := r.trace()
-	trace.Hold, err = e.hold(ctx, app, x.connection.target, trace.State)
+	trace.Hold, err = e.hold(ctx, app, x.connection, trace.State)
 	return trace, err
 }
 
@@ -74,14 +74,17 @@ func (e *Engine) rehearsal(ctx context.Context, app string, d Directory) (*rehea
 }
 
 // hold says why nothing is sent at the moment.
-func (e *Engine) hold(ctx context.Context, app string, t Target, s Known) (string, error) {
+func (e *Engine) hold(ctx context.Context, app string, c *connection, s Known) (string, error) {
 	l, err := e.o.Store.Lane(ctx, app)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return "", err
 	}
-	switch now := e.o.Now(); {
-	case t.Paused:
+	now := e.o.Now()
+	switch rest := c.rest(now); {
+	case c.target.Paused:
 		return "the app is paused", nil
+	case rest.Reason != "":
+		return fmt.Sprintf("%s until %s", rest.Reason, rest.Until.Format(time.RFC3339)), nil
 	case l.Hold.Kind != lane.HoldNone && l.Hold.Until.After(now):
 		return fmt.Sprintf("%s until %s: %s", l.Hold.Kind, l.Hold.Until.Format(time.RFC3339), l.Hold.Reason), nil
 	case s.NextAt.After(now):
@@ -342,15 +345,19 @@ func (t *Trace) changed(all []rehearse.Change, roster []Member) {
 	}
 }
 
-// wanted is what a directory said, without a password.
+// wanted is what a directory said, without secrets.
 func wanted(desired any) (Want, *scim.Resource) {
 	switch d := desired.(type) {
 	case UserState:
 		if d.Resource == nil {
 			return d.Want, nil
 		}
-		r := d.Resource.Clone()
-		r.Delete("password")
+		r := &scim.Resource{}
+		for name, value := range d.Resource.All() {
+			if !scim.EqualName(name, "password") {
+				r.Set(name, unveiled(name, value))
+			}
+		}
 		return d.Want, r
 	case GroupState:
 		r := &scim.Resource{}

@@ -212,6 +212,10 @@ func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 		got = w.rehearse(engine.Group, "g")
 		require.Equal(t, []string{"PATCH /Groups/" + group}, requestsOf(got))
 		require.Equal(t, "the app is paused", got.Hold)
+		w.target.Paused = false
+		w.target.Maintenance = []engine.Window{{Until: time.Date(2126, 5, 4, 3, 2, 1, 0, time.UTC)}}
+		w.dir.SetTarget(app, w.target)
+		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.rehearse(engine.Group, "g").Hold)
 		require.Equal(t, []engine.Difference{{Path: "displayName", Before: "Tea", After: "Coffee"}}, got.Diff)
 		require.Empty(t, cmp.Diff(&engine.MemberDiff{Removed: 1, Remove: []engine.MemberRef{{User: "a", ID: ids["a"], Name: "name-a"}}}, got.Members))
 		require.Equal(t, "Tea", w.fake.Groups()[0].Text("displayName"))

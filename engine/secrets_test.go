@@ -228,3 +228,28 @@ func (w *world) told() []engine.Result {
 	defer w.mu.Unlock()
 	return append([]engine.Result(nil), w.results...)
 }
+
+func TestATraceAndAPlanHaveNoMappedSecrets(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	u := user("u-1", "ann")
+	u.Resource.Set("password", "hush-0")
+	u.Resource.Set("urn:example:Door", map[string]any{"apiToken": "hush-1", "pin": map[string]any{"secret": "hush-2", "digits": 4}})
+	w.set("u-1", u)
+	w.wait()
+	w.fake.Change("Users", "u1", func(r *scim.Resource) { r.Set("urn:example:Door", map[string]any{"apiToken": "hush-3"}) })
+	trace, err := w.engine.Rehearse(t.Context(), app, engine.User, "u-1")
+	require.NoError(t, err)
+	require.Contains(t, paths(trace.Diff), "urn:example:Door:apiToken", "it tells that it changes")
+	proof, err := w.engine.Verify(t.Context(), app, engine.User, "u-1")
+	require.NoError(t, err)
+	require.Contains(t, proof.Differ, "urn:example:Door:apiToken")
+	p, err := w.engine.Plan(t.Context(), engine.PlanRequest{App: app, All: true})
+	require.NoError(t, err)
+	items, err := w.engine.PlanItems(t.Context(), engine.PlanItemQuery{Plan: p.ID})
+	require.NoError(t, err)
+	for _, shown := range []any{trace, proof, items} {
+		text, err := json.Marshal(shown)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "hush")
+	}
+}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -73,4 +74,17 @@ func TestAllTasksAreRetried(t *testing.T) {
 	w.wait()
 	require.Len(t, w.fake.Users(), users)
 	require.Empty(t, w.tasks())
+}
+
+func TestWhoIsDismissedIsNotWaitedFor(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	require.NoError(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"))
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	row, err := w.engine.WaitFor(ctx, app, engine.User, "u-1")
+	require.NoError(t, err)
+	require.Equal(t, engine.StatusDismissed, row.Status)
 }

@@ -18,7 +18,7 @@ type Trace struct {
 	Rehearsed bool      `json:"rehearsed"` // writes were pretended
 	At        time.Time `json:"at"`
 
-	// Want and Desired are what the directory says: of a user the mapped attributes without a password, of a group its name.
+	// Want and Desired are what the directory says: of a user the mapped attributes without secrets, of a group its name.
 	Want    Want           `json:"want"`
 	Desired *scim.Resource `json:"desired,omitempty"`
 	// State is what was known: before a rehearsal, and after a run.
@@ -80,7 +80,7 @@ func known(s State) Known {
 	}
 }
 
-// Difference is one attribute that changes. Before and After are JSON values; nil says that there is none.
+// Difference is one attribute that changes. Before and After are JSON values, secrets replaced; nil says that there is none.
 type Difference struct {
 	Path   string `json:"path"` // as in RFC 7644 section 3.10: title, name.givenName, urn:…:department
 	Before any    `json:"before"`
@@ -140,7 +140,8 @@ func differing(chain []string, before, after *scim.Object, out *[]Difference) {
 		case wasComplex && (isComplex || b == nil), isComplex && a == nil:
 			differing(at, inner, other, out)
 		case !same(a, b):
-			*out = append(*out, Difference{plan.Path(at), a, b})
+			path := plan.Path(at)
+			*out = append(*out, Difference{path, unveiled(path, a), unveiled(path, b)})
 		}
 	}
 	for name := range after.All() {

@@ -18,7 +18,7 @@ type Proof struct {
 
 	Desired   int64     `json:"desired"`         // generation of the last mark, 0 for a principal that was never marked
 	Confirmed int64     `json:"confirmed"`       // generation that the target is known to have
-	ReadAt    time.Time `json:"readAt,omitzero"` // zero when the target could not be read
+	ReadAt    time.Time `json:"readAt,omitzero"` // zero when the target could not be read, or there was nothing to be read
 	Equal     bool      `json:"equal"`           // the target has all that is desired, but for what is in Ignored
 	// Differ are the paths in which the target differs, Diff tells how: before is what the target has, after what is desired.
 	Differ []string     `json:"differ,omitempty"`
@@ -33,7 +33,8 @@ type Proof struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Converged says that nothing is left to be done: the last mark is confirmed, and the target was read and is equal.
+// Converged says that nothing is left to be done: the last mark is confirmed, and the target was read and is equal, or nothing is
+// wanted there and nothing was ever made (ReadAt is zero then).
 func (p Proof) Converged() bool { return p.Desired == p.Confirmed && p.Equal && len(p.Waiting) == 0 }
 
 // String returns a line such as "desired 17, confirmed 17, read back equal at 10:02:03".
@@ -62,8 +63,8 @@ func (p Proof) String() string {
 
 // Verify reads a principal at the target and compares it with what the directory says now. Nothing is written, neither at the
 // target nor in the store. A group is compared by its name and all its members; one whose members the target never shows cannot
-// be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app (ErrUnknownApp), the store or ctx; what the target or the directory
-// cannot tell is in Proof.Message.
+// be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app
+// (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Proof.Message.
 func (e *Engine) Verify(ctx context.Context, app string, kind Kind, id string) (Proof, error) {
 	x, err := e.rehearsal(ctx, app, e.o.Directory)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 )
 
 // WaitFor returns when a principal is settled: nothing is left to be done about the change that was the last one when it was
-// called, or the engine does no more about it by itself (StatusFailed, StatusHeld). A principal in back-off is waited for. It is
-// told at once what this engine does, and within a quarter of a second what another one does. The error is ErrNotFound for a
-// principal that was never marked, or is forgotten meanwhile, and ctx's when that ends first.
+// called, or the engine does no more about it by itself (StatusFailed, StatusHeld, StatusDismissed). A principal in back-off is
+// waited for. It is told at once what this engine does, and within a quarter of a second what another one does. The error is
+// ErrNotFound for a principal that was never marked, or is forgotten meanwhile, and ctx's when that ends first.
 func (e *Engine) WaitFor(ctx context.Context, app string, kind Kind, id string) (State, error) {
 	s, err := e.state(ctx, app, kind, id)
 	if err != nil {
@@ -38,11 +38,11 @@ func (e *Engine) waitFor(ctx context.Context, app string, kind Kind, id string, 
 	}
 }
 
-// settled says whether a principal has come to its end at or beyond a generation. One that failed or is held has none of its
-// own: the next mark makes it dirty.
+// settled says whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has
+// none of its own: the next mark makes it dirty.
 func (s State) settled(generation int64) bool {
 	switch s.Status {
-	case StatusClean, StatusSkipped, StatusWaiting, StatusFailed, StatusHeld:
+	case StatusClean, StatusSkipped, StatusWaiting, StatusFailed, StatusHeld, StatusDismissed:
 		return s.Desired >= generation
 	}
 	return s.Synced >= generation

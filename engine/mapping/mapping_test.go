@@ -68,6 +68,8 @@ func TestRulesThatCannotBeUsed(t *testing.T) {
 		{`the filter must say what the element is like`, []mapping.Rule{e(`emails[type ne "work"].value`, `user.mail`)}},
 		{`the elements have no colour`, []mapping.Rule{e(`emails[colour eq "red"].value`, `user.mail`)}},
 		{`active is not set by a rule`, []mapping.Rule{e(`active`, `user.on`)}},
+		{`password is not set by a rule`, []mapping.Rule{e(`urn:ietf:params:scim:schemas:core:2.0:User:password`, `user.mail`)}},
+		{`Active is not set by a rule`, []mapping.Rule{e(`URN:ietf:params:scim:schemas:core:2.0:User:Active`, `user.on`)}},
 		{`it names a schema, not an attribute`, []mapping.Rule{e("urn:example:schema:2.0", `user.any`)}},
 		{`the attribute is read-only`, []mapping.Rule{e(enterprise+`:manager.displayName`, `user.mail`)}},
 		{`it has neither an expression nor a constant`, []mapping.Rule{{Target: "title"}}},

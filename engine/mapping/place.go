@@ -48,12 +48,13 @@ func placeOf(target string, rt *schema.ResourceType) (place, error) {
 	if p.name == "" {
 		return p, errors.New("it names a schema, not an attribute")
 	}
-	if p.extension == "" && slices.ContainsFunc(forbidden, func(f string) bool { return scim.EqualName(f, p.name) }) {
+	base := p.extension == "" || scim.EqualName(p.extension, rt.Schema.ID)
+	if base && slices.ContainsFunc(forbidden, func(f string) bool { return scim.EqualName(f, p.name) }) {
 		return p, fmt.Errorf("%s is not set by a rule", p.name)
 	}
 	resolved, ok := rt.Resolve(scim.AttrPath{URN: p.extension, Name: p.name})
 	if !ok || resolved.Attribute == nil {
-		if p.extension == "" || scim.EqualName(p.extension, rt.Schema.ID) || rt.Extension(p.extension) != nil {
+		if base || rt.Extension(p.extension) != nil {
 			return p, errors.New("the target's schema has no such attribute")
 		}
 		return p, nil // a schema that is not known here

@@ -15,7 +15,7 @@ func (s *Store) Repair(ctx context.Context, now time.Time, repairs []engine.Repa
 	repairs = slices.SortedFunc(slices.Values(repairs), func(a, b engine.Repair) int {
 		return lockOrder(principal{a.Mark.Kind, a.Mark.App, a.Mark.ID}, principal{b.Mark.Kind, b.Mark.App, b.Mark.ID})
 	})
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		marks := make([]engine.Mark, len(repairs))
 		for i, r := range repairs {
 			marks[i] = r.Mark

@@ -50,7 +50,15 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 	doc, err := json.Marshal(p)
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO plan (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
+			old := ms(p.CreatedAt.Add(-engine.PlansKept))
+			_, err := tx.Exec(ctx, `DELETE FROM plan_item WHERE plan_id IN (SELECT id FROM plan WHERE app_id = ? AND expires_at < ?)`, p.App, old)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `DELETE FROM plan WHERE app_id = ? AND expires_at < ?`, p.App, old); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `INSERT INTO plan (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc`,
 				p.ID, p.App, string(p.Status), ms(p.CreatedAt), ms(p.ExpiresAt), text(string(doc)))
 			return err

@@ -45,7 +45,7 @@ func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
 
 // Retry implements engine.Store.
 func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := known(ctx, tx, principal{kind, app, id}); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 		after := ""
 		for more := true; more; {
 			var marks []engine.Mark
-			err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+			err := s.update(ctx, func(tx *sqldb.Tx) error {
 				rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id > ? AND `+tasks+`
 					ORDER BY principal_id LIMIT ?`, app, string(kind), after, retriedAtOnce)
 				marks, err = collect(rows, err, func(r *sql.Rows, m *engine.Mark) error {
@@ -89,7 +89,7 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 
 // Dismiss implements engine.Store.
 func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
-	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		e := engine.Event{Type: engine.UserDismissed, Kind: kind, Principal: id, Data: engine.EventData{Status: engine.StatusDismissed}}
 		if kind == engine.Group {
 			e.Type = engine.GroupDismissed

@@ -144,6 +144,30 @@ func testPlans(t *testing.T, s *suite) {
 	require.Empty(t, plans(engine.PlanQuery{}), "an app that is forgotten has no plans")
 }
 
+func testOldPlans(t *testing.T, s *suite) {
+	first := s.newPlan(" 1", engine.PlanItem{ID: "a", Operation: plan.OpUpdate})
+	kept := func() (ids []string, items int) {
+		all, err := s.store.Plans(t.Context(), engine.PlanQuery{App: s.app})
+		require.NoError(t, err)
+		for _, p := range all {
+			ids = append(ids, p.ID)
+		}
+		left, err := s.store.PlanItems(t.Context(), engine.PlanItemQuery{Plan: first.ID})
+		require.NoError(t, err)
+		return ids, len(left)
+	}
+	s.now = first.ExpiresAt.Add(engine.PlansKept)
+	second := s.newPlan(" 2")
+	ids, items := kept()
+	require.Equal(t, []string{second.ID, first.ID}, ids)
+	require.Equal(t, 1, items)
+	s.now = s.now.Add(time.Millisecond)
+	third := s.newPlan(" 3")
+	ids, items = kept()
+	require.Equal(t, []string{third.ID, second.ID}, ids)
+	require.Zero(t, items)
+}
+
 func testApplyPlan(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"})
 	l := s.claim()

@@ -76,6 +76,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what did not stick is forgotten on request":           testAgain,
 		"rehearsals read without changing anything":            testRehearsalReads,
 		"plans are kept, paged and discarded":                  testPlans,
+		"plans are removed some time after they have expired":  testOldPlans,
 		"a plan marks exactly its principals, once":            testApplyPlan,
 		"a forgotten app leaves nothing and loses its lease":   testForget,
 		"concurrent marks and results do not get lost":         testConcurrent,
