@@ -158,6 +158,18 @@ type UserState struct {
 	PasswordVersion string
 }
 
+// String hides the password, so that a printed state does not tell it.
+func (u UserState) String() string {
+	type plain UserState
+	if u.Password != "" {
+		u.Password = "[redacted]"
+	}
+	return fmt.Sprintf("%+v", plain(u))
+}
+
+// GoString is String, for %#v.
+func (u UserState) GoString() string { return u.String() }
+
 // GroupState is what a group should look like at a target.
 type GroupState struct {
 	Want         Want // Inactive: nothing is sent; Active again: the whole membership is pushed

@@ -36,7 +36,7 @@ type Options struct {
 	Sweep time.Duration
 	// Lanes is how many apps are worked on at once. Defaults to 64.
 	Lanes int
-	// Concurrency is how many requests of all apps are on their way at once. They take turns in the order in which they come; one
+	// Concurrency is how many requests of the lanes of all apps are on their way at once. They take turns in the order in which they come; one
 	// app has at most half of it, so that a slow one leaves room. Defaults to 256.
 	Concurrency int
 	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.

@@ -72,6 +72,9 @@ func (r *reader) recall(ctx context.Context, app string) (Learned, error) {
 
 // get sends a request, again after a pause that the target asks for and after a broken connection.
 func (r *reader) get(ctx context.Context, req plan.Request) plan.Response {
+	if req.Method != http.MethodGet {
+		return plan.Response{Err: fmt.Errorf("engine: a list is not read by %s", req.Method)}
+	}
 	for repeats := 0; ; repeats++ {
 		if err := r.pace.Wait(ctx); err != nil {
 			return plan.Response{Err: err}

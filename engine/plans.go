@@ -166,8 +166,8 @@ type PlanStore interface {
 // plan, of which nothing is then kept. A target that refuses the credentials, and a directory that cannot tell what is desired,
 // are errors.
 func (e *Engine) Plan(ctx context.Context, req PlanRequest) (Plan, error) {
-	if req.Directory == nil {
-		req.Directory = e.o.Directory
+	if !req.All && len(req.Principals) == 0 {
+		return Plan{}, errors.New("engine: PlanRequest names no principals; All means every one that is known")
 	}
 	if req.Expires <= 0 {
 		req.Expires = PlanExpires

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 // The target may answer otherwise than is pretended: it may refuse, alter what it is sent, or answer without the resource, which
 // is then read back.
 func (e *Engine) Rehearse(ctx context.Context, app string, kind Kind, id string) (Trace, error) {
-	x, err := e.rehearsal(ctx, app, e.o.Directory)
+	x, err := e.rehearsal(ctx, app, nil)
 	if err != nil {
 		return Trace{}, err
 	}
@@ -46,16 +47,19 @@ type rehearsal struct {
 	known      Learned
 }
 
-// rehearsal prepares to rehearse principals of an app under a directory.
+// rehearsal prepares to rehearse principals of an app under a directory of its own, or (nil) under the engine's.
 func (e *Engine) rehearsal(ctx context.Context, app string, d Directory) (*rehearsal, error) {
-	t, err := d.Target(ctx, app)
+	o, pace := e.o, e.pace(app)
+	if d != nil {
+		o.Directory = d
+		pace = lane.NewPace(o.Now) // what a candidate allows must not change how fast the lane works
+	}
+	t, err := o.Directory.Target(ctx, app)
 	if err != nil {
 		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
 	}
-	o := e.o
-	o.Directory = d
 	x := &rehearsal{app: app, connection: e.connection(t)}
-	x.w = &work{e: &Engine{o: o, backoff: e.backoff, network: e.network}, pace: e.pace(app)}
+	x.w = &work{e: &Engine{o: o, backoff: e.backoff, network: e.network}, pace: pace}
 	row, err := e.o.Store.Lane(ctx, app)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
@@ -176,6 +180,9 @@ type paced struct {
 
 // Do implements rehearse.Target.
 func (p paced) Do(ctx context.Context, r plan.Request) plan.Response {
+	if r.Method != http.MethodGet {
+		return plan.Response{Err: fmt.Errorf("engine: a rehearsal sends no %s", r.Method)}
+	}
 	if err := p.pace.Wait(ctx); err != nil {
 		return plan.Response{Err: err}
 	}

@@ -253,3 +253,13 @@ func TestATraceAndAPlanHaveNoMappedSecrets(t *testing.T) {
 		require.NotContains(t, string(text), "hush")
 	}
 }
+
+func TestAPrintedUserStateDoesNotTellItsPassword(t *testing.T) {
+	u := user("u-1", "ann")
+	u.Password = "hunter2"
+	for _, text := range []string{fmt.Sprint(u), fmt.Sprintf("%+v", u), fmt.Sprintf("%#v", u), fmt.Sprintf("%v", &u)} {
+		require.NotContains(t, text, "hunter2")
+		require.Contains(t, text, "ann")
+	}
+	require.Equal(t, "hunter2", u.Password)
+}

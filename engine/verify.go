@@ -66,7 +66,7 @@ func (p Proof) String() string {
 // be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app
 // (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Proof.Message.
 func (e *Engine) Verify(ctx context.Context, app string, kind Kind, id string) (Proof, error) {
-	x, err := e.rehearsal(ctx, app, e.o.Directory)
+	x, err := e.rehearsal(ctx, app, nil)
 	if err != nil {
 		return Proof{}, err
 	}

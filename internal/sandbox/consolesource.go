@@ -108,7 +108,9 @@ func (c *consoleSource) principals(ctx context.Context, app string) (states []en
 }
 
 // urgency orders principals: first what somebody has to look at.
-func urgency(status string) int { return slices.Index([]string{failed, waiting, inSync}, status) }
+func urgency(status string) int {
+	return slices.Index([]string{failed, waiting, dismissed, inSync}, status)
+}
 
 // latest returns the latest exchanges of an app with whom they were about.
 func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchange, error) {
@@ -208,6 +210,7 @@ func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App
 			app.InSync += n
 		case failed:
 			app.Wrong += n
+		case dismissed:
 		default:
 			app.Waiting += n
 		}
@@ -273,12 +276,16 @@ const (
 	inSync  = "in sync"
 	waiting = "waiting"
 	failed  = "failed"
+	// dismissed is what somebody has marked as done: what the target has is not known.
+	dismissed = "dismissed"
 )
 
 func word(s engine.Status) string {
 	switch s {
-	case engine.StatusClean, engine.StatusSkipped, engine.StatusDismissed:
+	case engine.StatusClean, engine.StatusSkipped:
 		return inSync
+	case engine.StatusDismissed:
+		return dismissed
 	case engine.StatusFailed, engine.StatusHeld:
 		return failed
 	default:
