@@ -3,12 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-
-	"maps"
 
 	"github.com/scimwright/scimwright/internal/cli/frame"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
