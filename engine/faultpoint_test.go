@@ -130,8 +130,8 @@ func (s faultyStore) SaveMembers(ctx context.Context, l lane.Lease, group string
 	return s.points.around("SaveMembers", func() error { return s.Store.SaveMembers(ctx, l, group, walk, answers) })
 }
 
-func (s faultyStore) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error {
-	return s.points.around("EndWalk", func() error { return s.Store.EndWalk(ctx, l, group, walk) })
+func (s faultyStore) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+	return s.points.around("EndWalk", func() error { return s.Store.EndWalk(ctx, l, group, walk, last) })
 }
 
 func (s faultyStore) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {

@@ -148,13 +148,11 @@ func (r *run) walk(ctx context.Context) error {
 			after = user
 			answers[i] = MemberAnswer{User: user, Want: true}
 		}
-		if len(answers) > 0 {
-			if err := store.SaveMembers(ctx, lease, r.row.ID, r.row.Desired, answers); err != nil {
-				return err
-			}
-		}
 		if len(page) < memberPage {
-			return store.EndWalk(ctx, lease, r.row.ID, r.row.Desired)
+			return store.EndWalk(ctx, lease, r.row.ID, r.row.Desired, answers)
+		}
+		if err := store.SaveMembers(ctx, lease, r.row.ID, r.row.Desired, answers); err != nil {
+			return err
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -158,6 +161,36 @@ func TestACreateThatIsHaltedKeepsTheNameOfALostOne(t *testing.T) {
 	require.Equal(t, []any{true, plan.Unconfirmed, "ann"}, []any{s.Halted, s.Origin, s.RemoteName}, "an account may exist under that name")
 	w.resume()
 	require.Len(t, w.fake.Users(), 1)
+}
+
+// haltsCreates halts creates as soon as one was announced, once.
+type haltsCreates struct {
+	engine.Store
+	once *sync.Once
+}
+
+func (h haltsCreates) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
+	err := h.Store.Begin(ctx, l, intents)
+	if err == nil && intents[0].Creating {
+		h.once.Do(func() { err = h.Halt(ctx, l.App, []plan.Operation{plan.OpCreate}, "", time.Now()) })
+	}
+	return err
+}
+
+func TestAHaltHoldsForACreateThatWaitsForItsTurn(t *testing.T) {
+	s := newStage(t, sqldbtest.SQLite(t), 0)
+	s.mark(groupMark("g"))
+	e := s.start(engine.Options{Store: haltsCreates{s.store, new(sync.Once)}}, 0)
+	defer s.stop(e)
+	s.wait(e, app)
+	require.Equal(t, []string{"GET /Groups"}, s.hall.sent())
+	got, err := e.State(t.Context(), app, engine.Group, "g")
+	require.NoError(t, err)
+	require.True(t, got.Halted)
+	require.Empty(t, got.Origin, "what was announced was not sent")
+	require.NoError(t, e.Resume(t.Context(), app))
+	s.wait(e, app)
+	require.Equal(t, []string{"GET /Groups", "POST /Groups"}, s.hall.sent())
 }
 
 func namedGroup(name string) *scim.Resource {

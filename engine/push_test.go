@@ -95,8 +95,8 @@ func (m *mortal) SaveMembers(ctx context.Context, l lane.Lease, g string, walk i
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.SaveMembers(ctx, l, g, walk, a) }))
 }
 
-func (m *mortal) EndWalk(ctx context.Context, l lane.Lease, g string, walk int64) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.EndWalk(ctx, l, g, walk) }))
+func (m *mortal) EndWalk(ctx context.Context, l lane.Lease, g string, walk int64, a []engine.MemberAnswer) error {
+	return errors.Join(m.dead(), m.unless(func() error { return m.Store.EndWalk(ctx, l, g, walk, a) }))
 }
 
 func (m *mortal) Extend(ctx context.Context, l lane.Lease, until time.Time) error {

@@ -323,8 +323,9 @@ type Store interface {
 	// SaveMembers stores what the directory said about members, creating rows as needed. walk is 0 for answers about single
 	// users and otherwise numbers a walk through the whole group.
 	SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []MemberAnswer) error
-	// EndWalk says that all members have been saved under the walk: whoever was not seen does not belong to the group.
-	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error
+	// EndWalk stores the last answers of a walk as SaveMembers does, and says that with these all members were saved: whoever was not
+	// seen under the walk does not belong to the group.
+	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []MemberAnswer) error
 
 	// States, Attempts and Lane read; Lane returns ErrNotFound for an app that was never marked. Pending counts principals
 	// that are due now or later, of one app or (empty) of all; those of paused apps count.

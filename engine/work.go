@@ -407,19 +407,26 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 }
 
 // announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that
-// one without an identifier of ours, or under another name than was stored, may have been carried out.
-func (r *run) announce(ctx context.Context, req plan.Request) error {
+// one without an identifier of ours, or under another name than was stored, may have been carried out. One that is halted is not
+// announced: why says so.
+func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {
 	if req.Op != plan.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
-		return nil
+		return nil, nil
+	}
+	if why := r.stop(ctx, req); why != nil {
+		return why, nil
 	}
 	i := Intent{Kind: r.row.Kind, ID: r.row.ID, Want: Active, Name: r.name, Creating: true}
-	return r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{i})
+	return nil, r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []Intent{i})
 }
 
 // send sends a request when it is its turn among those of the app, by its pace, and among those of all apps. When it must not be sent,
-// why says so.
+// why says so. What is to be stored before is stored before it waits for its turn, and whether it is halted is asked after that.
 func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) (answer plan.Response, why *plan.Outcome) {
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
+	if why, err := r.announce(ctx, q); err != nil || why != nil {
+		return plan.Response{Err: err}, why
+	}
 	if err := r.slots.Acquire(ctx, 1); err != nil {
 		return failed(err)
 	}
@@ -433,9 +440,6 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 	defer r.w.e.turns.Release(1)
 	if why := r.stop(ctx, q); why != nil {
 		return answer, why
-	}
-	if err := r.announce(ctx, q); err != nil {
-		return failed(err)
 	}
 	if !r.w.tenure.Valid() {
 		return failed(lane.ErrLeaseLost)

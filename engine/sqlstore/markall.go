@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,15 @@ const raiseAll = `UPDATE sync_state SET
 	next_at  = CASE WHEN status = 'retrying' AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
 	attempts = CASE WHEN status = 'retrying' AND ? = 0 THEN attempts ELSE 0 END,
 	status   = CASE WHEN status = 'retrying' AND ? = 0 THEN status ELSE 'dirty' END,
-	dirty_since = CASE WHEN dirty_since > 0 THEN dirty_since ELSE CAST(? AS BIGINT) END,
-	updated_at = ?
-	WHERE `
+	updated_at = ?`
+
+// Rows that are dirty already are raised by a statement of their own that does not assign dirty_since: SQLite writes the entries of an index
+// anew when one of its columns is assigned, whatever the value. It comes first, so that no row is raised by both. The + keeps both from
+// taking the rows by the index on that column, in an order that jumps about in the table.
+var raiseParts = []struct{ set, where string }{
+	{``, ` AND +dirty_since > 0`},
+	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},
+}
 
 // MarkAll implements engine.Store.
 func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m engine.MarkAll) (int64, error) {
@@ -59,10 +66,22 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 		}
 	}
 	retry := bit(m.Retry)
-	values := []any{bit(m.AllMembers && kind == engine.Group), retry, ms(now), retry, retry, ms(now), ms(now)}
-	result, err := t.Exec(ctx, raiseAll+where, append(values, args...)...)
-	if err != nil {
-		return 0, err
+	values := []any{bit(m.AllMembers && kind == engine.Group), retry, ms(now), retry, retry, ms(now)}
+	var marked int64
+	for _, part := range raiseParts {
+		all := slices.Clone(values)
+		if part.set != "" {
+			all = append(all, ms(now))
+		}
+		result, err := t.Exec(ctx, raiseAll+part.set+` WHERE `+where+part.where, append(all, args...)...)
+		if err != nil {
+			return 0, err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		marked += n
 	}
-	return result.RowsAffected()
+	return marked, nil
 }

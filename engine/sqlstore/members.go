@@ -60,17 +60,11 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.
 	return nil
 }
 
-// SaveMembers implements engine.Store. The condition on asked keeps a mark that came after the directory was asked.
+// SaveMembers implements engine.Store.
 func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
-	answers = slices.SortedFunc(slices.Values(answers), func(a, b engine.MemberAnswer) int { return strings.Compare(a.User, b.User) })
 	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
-		if err := shareUsers(ctx, tx, l.App, answers); err != nil {
+		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
-		}
-		for some := range slices.Chunk(answers, rowsAtOnce) {
-			if err := saveMembers(ctx, tx, l.App, group, walk, some); err != nil {
-				return err
-			}
 		}
 		for _, a := range answers {
 			if a.Want {
@@ -84,8 +78,52 @@ func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, wal
 	})
 }
 
-// saveMembers hands what was asked over in the column of the same name, where it is compared: an excluded row has no other.
+// EndWalk implements engine.Store.
+func (s *Store) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
+		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE member_state SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
+			l.App, group, walk)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, dropMembers, l.App, group)
+		return err
+	})
+}
+
+// saveMembers stores answers, users ascending.
 func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []engine.MemberAnswer) error {
+	answers = slices.SortedFunc(slices.Values(answers), func(a, b engine.MemberAnswer) int { return strings.Compare(a.User, b.User) })
+	if err := shareUsers(ctx, tx, app, answers); err != nil {
+		return err
+	}
+	if err := lockGroup(ctx, tx, app, group); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(answers, rowsAtOnce) {
+		if err := upsertMembers(ctx, tx, app, group, walk, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. Whoever was not seen by a walk is written after
+// those of its last page, which is not the order of the members.
+func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
+	if tx.Dialect() != Postgres {
+		return nil // one writer at a time
+	}
+	_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'group' AND principal_id = ? FOR UPDATE`, app, group)
+	return err
+}
+
+// upsertMembers hands what was asked over in the column of the same name, where it is compared: an excluded row has no other. The condition
+// on asked keeps a mark that came after the directory was asked.
+func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []engine.MemberAnswer) error {
 	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
 	args := make([]any, 0, 6*len(answers))
 	for _, a := range answers {
@@ -98,17 +136,4 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 			walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE member_state.walk END,
 			asked = CASE WHEN member_state.asked = excluded.asked THEN 0 ELSE member_state.asked END`, args...)
 	return err
-}
-
-// EndWalk implements engine.Store.
-func (s *Store) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64) error {
-	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE member_state SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
-			l.App, group, walk)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, dropMembers, l.App, group)
-		return err
-	})
 }

@@ -88,7 +88,7 @@ func testMemberRows(t *testing.T, s *suite) {
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "u0", Asked: 1}, {User: "u1", Want: true, Asked: 1}}))
 	require.Len(t, s.members(engine.MembersAsked), 1, "u2 was not answered")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 9, []engine.MemberAnswer{{User: "u3", Want: true}}))
-	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 9))
+	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 9, nil))
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "u3", Want: true}}, s.members(engine.MembersWanted)))
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "u2", Asked: 1}}, s.members(engine.MembersAsked)), "a mark stays")
 }
