@@ -32,7 +32,7 @@ func (w *work) Drain(context.Context) (int, error) {
 }
 
 func (w *work) Tasks(context.Context, string) ([]sandboxapi.Task, error) {
-	return []sandboxapi.Task{{ID: "t1", User: "00u1", Operation: "create", Error: "503", Created: time.Unix(1, 0), Attempts: 2}}, nil
+	return []sandboxapi.Task{{ID: "t1", User: "00u1", Operation: "create", Status: "failed", Error: "503", Created: time.Unix(1, 0), Attempts: 2}}, nil
 }
 
 func (w *work) Retry(_ context.Context, _, task string) error {
