@@ -47,7 +47,7 @@ var outside = map[string]string{
 // logged says what the log must tell of every operation that changes something.
 var logged = map[string][]audit.Type{
 	"createUser":                   {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
-	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword},
+	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword, audit.RuleTrigger},
 	"replaceUser":                  {audit.UserUpdateProfile},
 	"deleteUser":                   {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
 	"activateUser":                 {audit.UserActivate},
@@ -57,9 +57,14 @@ var logged = map[string][]audit.Type{
 	"unsuspendUser":                {audit.UserUnsuspend},
 	"createGroup":                  {audit.GroupCreate},
 	"replaceGroup":                 {audit.GroupUpdate, audit.PushRenamed},
-	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved},
+	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved, audit.RuleInvalidate},
 	"addGroupUser":                 {audit.GroupMemberAdd, audit.AppUserAdd},
 	"removeGroupUser":              {audit.GroupMemberRemove, audit.AppUserRemove},
+	"createGroupRule":              {audit.RuleCreate},
+	"replaceGroupRule":             {audit.RuleUpdate},
+	"deleteGroupRule":              {audit.RuleDelete, audit.GroupMemberRemove},
+	"activateGroupRule":            {audit.RuleActivate, audit.GroupMemberAdd, audit.GroupMemberRemove},
+	"deactivateGroupRule":          {audit.RuleDeactivate},
 	"createApplication":            {audit.AppCreate},
 	"replaceApplication":           {audit.AppUpdate},
 	"deleteApplication":            {audit.AppDelete},
@@ -82,8 +87,16 @@ var logged = map[string][]audit.Type{
 	"createAPIToken":               {audit.TokenCreate},
 }
 
+const changesRules = "who changes a group rule changes the members of groups"
+
 // ownEvents are event types beside those of the specification, each with its reason.
 var ownEvents = map[string]string{
+	string(audit.RuleCreate):     changesRules,
+	string(audit.RuleUpdate):     changesRules,
+	string(audit.RuleDelete):     changesRules,
+	string(audit.RuleActivate):   changesRules,
+	string(audit.RuleDeactivate): changesRules,
+
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
 }
 

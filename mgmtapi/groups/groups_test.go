@@ -90,7 +90,6 @@ func TestGroupsThatCannotBeWritten(t *testing.T) {
 		apitest.Step{Do: "PUT /api/v1/groups/nowhere", Body: `{`, Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "DELETE /api/v1/groups/nowhere", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET /api/v1/groups/nowhere/users", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "rules are not served", Do: "POST /api/v1/groups/rules", Body: `{}`, Status: 405, Code: "E0000022", Equal: map[string]any{"header:Allow": "DELETE, GET, PUT"}},
 		apitest.Step{Name: "owners are not served", Do: "GET /api/v1/groups/{{g}}/owners", Status: 404, Code: "E0000008"},
 	)
 }

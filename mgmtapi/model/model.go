@@ -21,6 +21,8 @@ type Model struct {
 	Connections  *docstore.Collection[Connection]
 	PushMappings *docstore.Collection[PushMapping]
 	LogEvents    *docstore.Collection[LogEvent]
+	GroupRules   *docstore.Collection[GroupRule]
+	RuleMembers  *docstore.Collection[RuleMember]
 }
 
 // New declares the collections.
@@ -37,6 +39,8 @@ func New() *Model {
 		Connections:  connectionCollection(),
 		PushMappings: pushMappingCollection(),
 		LogEvents:    logEventCollection(),
+		GroupRules:   groupRuleCollection(),
+		RuleMembers:  ruleMemberCollection(),
 	}
 }
 
@@ -45,6 +49,7 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
+		m.GroupRules, m.RuleMembers,
 	}
 }
 
