@@ -74,6 +74,7 @@ var logged = map[string][]audit.Type{
 	"updateApplicationUser":        {audit.AppUserUpdate, audit.AppUserRename},
 	"unassignUserFromApplication":  {audit.AppUserRemove, audit.AppUserRevoke, audit.AppUserUpdate},
 	"assignGroupToApplication":     {audit.GroupAssignAdd, audit.GroupAssignUpdate, audit.AppUserAdd},
+	"updateApplicationGroup":       {audit.GroupAssignUpdate, audit.AppUserUpdate},
 	"unassignGroupFromApplication": {audit.GroupAssignRemove, audit.AppUserRemove},
 	"updateDefaultConnection":      {audit.ConnectionUpdate, audit.ConnectionTest},
 	"activateDefaultConnection":    {audit.ConnectionUpdate, audit.ConnectionTest},
