@@ -60,6 +60,8 @@ var logged = map[string][]audit.Type{
 	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved, audit.RuleInvalidate},
 	"addGroupUser":                 {audit.GroupMemberAdd, audit.AppUserAdd},
 	"removeGroupUser":              {audit.GroupMemberRemove, audit.AppUserRemove},
+	"addGroupOwner":                {audit.GroupOwnerAdd},
+	"removeGroupOwner":             {audit.GroupOwnerRemove},
 	"createGroupRule":              {audit.RuleCreate},
 	"replaceGroupRule":             {audit.RuleUpdate},
 	"deleteGroupRule":              {audit.RuleDelete, audit.GroupMemberRemove},
@@ -92,6 +94,9 @@ const changesRules = "who changes a group rule changes the members of groups"
 
 // ownEvents are event types beside those of the specification, each with its reason.
 var ownEvents = map[string]string{
+	string(audit.GroupOwnerAdd):    "who answers for a group is asked of the log",
+	string(audit.GroupOwnerRemove): "who answers for a group is asked of the log",
+
 	string(audit.RuleCreate):     changesRules,
 	string(audit.RuleUpdate):     changesRules,
 	string(audit.RuleDelete):     changesRules,

@@ -65,6 +65,10 @@ const (
 	PushRenamed     Type = "application.provision.group_push.mapping.app.group.renamed"
 	PushFailed      Type = "application.provision.group_push.mapping.update.or.delete.failed.with.error"
 
+	// The names of owners are our own.
+	GroupOwnerAdd    Type = "group.owner.add"
+	GroupOwnerRemove Type = "group.owner.remove"
+
 	// The names of group rules that are changed are our own.
 	RuleCreate     Type = "group.user_membership.rule.create"
 	RuleUpdate     Type = "group.user_membership.rule.update"
@@ -96,6 +100,8 @@ var messages = map[Type]string{
 	GroupDelete:         "Delete a group",
 	GroupMemberAdd:      "Add a user to a group",
 	GroupMemberRemove:   "Take a user out of a group",
+	GroupOwnerAdd:       "Give a group an owner",
+	GroupOwnerRemove:    "Take an owner from a group",
 	RuleCreate:          "Create a group rule",
 	RuleUpdate:          "Change a group rule",
 	RuleDelete:          "Delete a group rule",

@@ -90,7 +90,6 @@ func TestGroupsThatCannotBeWritten(t *testing.T) {
 		apitest.Step{Do: "PUT /api/v1/groups/nowhere", Body: `{`, Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "DELETE /api/v1/groups/nowhere", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET /api/v1/groups/nowhere/users", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "owners are not served", Do: "GET /api/v1/groups/{{g}}/owners", Status: 404, Code: "E0000008"},
 	)
 }
 
@@ -131,4 +130,48 @@ func TestListsOfGroups(t *testing.T) {
 			apitest.Step{Do: "GET /api/v1/groups?q=a&search=b", Status: 400, Code: "E0000033"},
 		)
 	})
+}
+
+func TestOwnersOfAGroup(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		apitest.New(t, db).Run(t,
+			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"g": "id"}},
+			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Board"}}`, Save: map[string]string{"b": "id"}},
+			apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}},
+			apitest.Step{Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 0}},
+			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 201, Equal: map[string]any{"id": "{{u}}", "type": "USER", "displayName": "Isaac Brock", "lastUpdated": "2026-03-04T05:06:07.000Z"}},
+			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{b}}","type":"GROUP"}`, Status: 201, Equal: map[string]any{"id": "{{b}}", "type": "GROUP", "displayName": "Board"}},
+			apitest.Step{Name: "who is an owner does not become one again", Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 400, Code: "E0000001", Causes: []string{"id: "}},
+			apitest.Step{Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 2, "0.id": "{{u}}", "1.displayName": "Board"}, Lacks: []string{"link:next"}},
+			apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/owners/{{u}}", Status: 204},
+			apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/owners/{{u}}", Status: 404, Code: "E0000007"},
+			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 201},
+			apitest.Step{Do: "POST /api/v1/groups/{{b}}/owners", Body: `{"id":"{{g}}","type":"GROUP"}`, Status: 201},
+			apitest.Step{Do: "DELETE /api/v1/groups/{{b}}", Status: 204},
+			apitest.Step{Name: "a deleted group owns nothing", Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 1, "0.id": "{{u}}"}},
+			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate"},
+			apitest.Step{Do: "DELETE /api/v1/users/{{u}}", Status: 204},
+			apitest.Step{Name: "neither does a deleted user", Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 0}},
+		)
+	})
+}
+
+func TestOwnersThatAreRefused(t *testing.T) {
+	post := func(name, body, code string, status int, causes ...string) apitest.Step {
+		return apitest.Step{Name: name, Do: "POST /api/v1/groups/{{g}}/owners", Body: body, Status: status, Code: code, Causes: causes}
+	}
+	apitest.New(t, sqldbtest.SQLite(t)).Run(t,
+		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"g": "id"}},
+		apitest.Step{Do: "GET /api/v1/groups?q=Everyone", Save: map[string]string{"everyone": "0.id"}},
+		apitest.Step{Do: "GET /api/v1/users/me", Save: map[string]string{"u": "id"}},
+		post("no body", "", "E0000003", 400),
+		post("an empty object", `{}`, "E0000001", 400, "id: The field cannot be left blank", "type: The field cannot be left blank"),
+		post("wrong types", `{"id":1,"type":"ROLE"}`, "E0000001", 400, "id: ", "type: The value must be one of: USER, GROUP"),
+		post("an unknown user", `{"id":"nobody","type":"USER"}`, "E0000007", 404),
+		post("an id of another kind", `{"id":"{{u}}","type":"GROUP"}`, "E0000007", 404),
+		apitest.Step{Name: "groups that are built in", Do: "POST /api/v1/groups/{{everyone}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 501, Code: "E0000060"},
+		apitest.Step{Do: "GET /api/v1/groups/nowhere/owners", Status: 404, Code: "E0000007"},
+		apitest.Step{Do: "POST /api/v1/groups/nowhere/owners", Body: `{`, Status: 404, Code: "E0000007"},
+		apitest.Step{Do: "DELETE /api/v1/groups/nowhere/owners/{{u}}", Status: 404, Code: "E0000007"},
+	)
 }

@@ -21,6 +21,7 @@ type Model struct {
 	Connections  *docstore.Collection[Connection]
 	PushMappings *docstore.Collection[PushMapping]
 	LogEvents    *docstore.Collection[LogEvent]
+	GroupOwners  *docstore.Collection[GroupOwner]
 	GroupRules   *docstore.Collection[GroupRule]
 	RuleMembers  *docstore.Collection[RuleMember]
 }
@@ -39,6 +40,7 @@ func New() *Model {
 		Connections:  connectionCollection(),
 		PushMappings: pushMappingCollection(),
 		LogEvents:    logEventCollection(),
+		GroupOwners:  groupOwnerCollection(),
 		GroupRules:   groupRuleCollection(),
 		RuleMembers:  ruleMemberCollection(),
 	}
@@ -49,7 +51,7 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
-		m.GroupRules, m.RuleMembers,
+		m.GroupOwners, m.GroupRules, m.RuleMembers,
 	}
 }
 
