@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -27,7 +28,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 		e.Run(t,
 			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"West Coast","description":"All users"}}`, Save: map[string]string{"g": "id", "tag": "header:ETag"},
 				Equal: map[string]any{"type": "SVC_GROUP", "objectClass.0": "svc:user_group", "profile.name": "West Coast", "lastMembershipUpdated": "2026-03-04T05:06:07.000Z"},
-				Has:   []string{"_links.self", "_links.users"}, Lacks: []string{"_embedded", "_links.owners"}},
+				Has:   []string{"_links.self", "_links.users", "_links.apps", "_links.owners"}, Lacks: []string{"_embedded", "source", "_links.source"}},
 			apitest.Step{Name: "its name is unique in any case", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"WEST coast"}}`, Status: 400, Code: "E0000001", Causes: []string{"name: An object with this field already exists"}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}", Equal: map[string]any{"id": "{{g}}", "header:ETag": "{{tag}}"}},
 			apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}},
@@ -174,4 +175,22 @@ func TestOwnersThatAreRefused(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/groups/nowhere/owners", Body: `{`, Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "DELETE /api/v1/groups/nowhere/owners/{{u}}", Status: 404, Code: "E0000007"},
 	)
+}
+
+func TestGroupsOfApplications(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		app, staff := w.SCIMApp("Target"), w.Group("Staff")
+		w.Connect(app, apptest.All)
+		mapping := w.Post("/apps/"+app+"/group-push/mappings", map[string]any{"sourceGroupId": staff, "targetGroupName": "Staff"}).OK(201)
+		target := mapping.Text("targetGroupId")
+		got := w.Get("/groups/" + target).OK()
+		require.Equal(t, app, got.Text("source", "id"))
+		require.Contains(t, got.Text("_links", "source", "href"), "/api/v1/apps/"+app)
+		search := func(expression string) []string { return w.Get("/groups?search=" + url.QueryEscape(expression)).IDs() }
+		require.Equal(t, []string{target}, search(`source.id eq "`+app+`"`))
+		require.Equal(t, []string{target}, search(`source.id pr`))
+		require.Empty(t, search(`source.id eq "`+staff+`"`))
+		w.Put("/groups/"+target+"/users/me", nil).Fails(501, "E0000060")
+		w.Post("/groups/"+target+"/owners", map[string]any{"id": staff, "type": "GROUP"}).Fails(501, "E0000060")
+	})
 }
