@@ -47,7 +47,7 @@ var outside = map[string]string{
 // logged says what the log must tell of every operation that changes something.
 var logged = map[string][]audit.Type{
 	"createUser":                   {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
-	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword},
+	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword, audit.RuleTrigger},
 	"replaceUser":                  {audit.UserUpdateProfile},
 	"deleteUser":                   {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
 	"activateUser":                 {audit.UserActivate},
@@ -57,9 +57,16 @@ var logged = map[string][]audit.Type{
 	"unsuspendUser":                {audit.UserUnsuspend},
 	"createGroup":                  {audit.GroupCreate},
 	"replaceGroup":                 {audit.GroupUpdate, audit.PushRenamed},
-	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved},
+	"deleteGroup":                  {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved, audit.RuleInvalidate},
 	"addGroupUser":                 {audit.GroupMemberAdd, audit.AppUserAdd},
 	"removeGroupUser":              {audit.GroupMemberRemove, audit.AppUserRemove},
+	"addGroupOwner":                {audit.GroupOwnerAdd},
+	"removeGroupOwner":             {audit.GroupOwnerRemove},
+	"createGroupRule":              {audit.RuleCreate},
+	"replaceGroupRule":             {audit.RuleUpdate},
+	"deleteGroupRule":              {audit.RuleDelete, audit.GroupMemberRemove},
+	"activateGroupRule":            {audit.RuleActivate, audit.GroupMemberAdd, audit.GroupMemberRemove},
+	"deactivateGroupRule":          {audit.RuleDeactivate},
 	"createApplication":            {audit.AppCreate},
 	"replaceApplication":           {audit.AppUpdate},
 	"deleteApplication":            {audit.AppDelete},
@@ -69,6 +76,7 @@ var logged = map[string][]audit.Type{
 	"updateApplicationUser":        {audit.AppUserUpdate, audit.AppUserRename},
 	"unassignUserFromApplication":  {audit.AppUserRemove, audit.AppUserRevoke, audit.AppUserUpdate},
 	"assignGroupToApplication":     {audit.GroupAssignAdd, audit.GroupAssignUpdate, audit.AppUserAdd},
+	"updateApplicationGroup":       {audit.GroupAssignUpdate, audit.AppUserUpdate},
 	"unassignGroupFromApplication": {audit.GroupAssignRemove, audit.AppUserRemove},
 	"updateDefaultConnection":      {audit.ConnectionUpdate, audit.ConnectionTest},
 	"activateDefaultConnection":    {audit.ConnectionUpdate, audit.ConnectionTest},
@@ -82,8 +90,19 @@ var logged = map[string][]audit.Type{
 	"createAPIToken":               {audit.TokenCreate},
 }
 
+const changesRules = "who changes a group rule changes the members of groups"
+
 // ownEvents are event types beside those of the specification, each with its reason.
 var ownEvents = map[string]string{
+	string(audit.GroupOwnerAdd):    "who answers for a group is asked of the log",
+	string(audit.GroupOwnerRemove): "who answers for a group is asked of the log",
+
+	string(audit.RuleCreate):     changesRules,
+	string(audit.RuleUpdate):     changesRules,
+	string(audit.RuleDelete):     changesRules,
+	string(audit.RuleActivate):   changesRules,
+	string(audit.RuleDeactivate): changesRules,
+
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
 }
 

@@ -65,7 +65,7 @@ func Compile(text string, names Names) (*Program, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Error{Text: text, Problem: "the expression is empty"}
 	}
-	rewrite := &dialect{}
+	rewrite := &dialect{names: names}
 	options := []expr.Option{
 		expr.Env(environment(names)), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes), expr.Optimize(false), expr.Patch(rewrite),
 	}
@@ -84,6 +84,10 @@ func Compile(text string, names Names) (*Program, error) {
 		}
 		out.Problem = plain(out.Problem)
 		return nil, out
+	}
+	if rewrite.unknown != nil {
+		rewrite.unknown.Text = text
+		return nil, rewrite.unknown
 	}
 	return &Program{text: text, program: program, kind: kindOf(program.Node())}, nil
 }

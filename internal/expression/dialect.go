@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -66,7 +67,13 @@ func stringEnd(text string, i int) int {
 var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", ">": "greater", ">=": "greaterOrEqual", "==": "equal", "!=": "unequal"}
 
 // dialect turns the tree of the library into one with the rules of this language. It walks from the leaves to the root.
-type dialect struct{ err *Error }
+type dialect struct {
+	names Names
+	err   *Error
+	// unknown is the first name that there is not. The library does not look for it in the arguments of functions, which
+	// operators are, too.
+	unknown *Error
+}
 
 // Visit implements ast.Visitor.
 func (d *dialect) Visit(node *ast.Node) {
@@ -76,6 +83,12 @@ func (d *dialect) Visit(node *ast.Node) {
 		*node = n
 	}
 	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if d.names[n.Value] == nil && !names(n.Value) {
+			d.miss(at.From, "unknown name "+n.Value)
+		}
+	case *ast.MemberNode:
+		d.member(n)
 	case *ast.CallNode:
 		d.call(n)
 	case *ast.BinaryNode:
@@ -98,6 +111,33 @@ func (d *dialect) Visit(node *ast.Node) {
 	case *ast.ConditionalNode:
 		n.Cond = truth(n.Cond)
 	}
+}
+
+func (d *dialect) miss(offset int, problem string) {
+	if d.unknown == nil {
+		d.unknown = &Error{Offset: offset, Problem: problem}
+	}
+}
+
+// member looks for an attribute of an object.
+func (d *dialect) member(n *ast.MemberNode) {
+	object, isName := n.Node.(*ast.IdentifierNode)
+	attribute, isText := n.Property.(*ast.StringNode)
+	if !isName || !isText {
+		return
+	}
+	if attributes, known := d.names[object.Value]; known {
+		if _, known := attributes[attribute.Value]; !known {
+			d.miss(attribute.Location().From, "unknown field "+attribute.Value)
+		}
+	}
+}
+
+// names says whether a name is that of a function or begins one, as String does.
+func names(name string) bool {
+	return name == contextName || slices.ContainsFunc(functions, func(f aFunction) bool {
+		return f.name == name || strings.HasPrefix(f.name, name+".")
+	})
 }
 
 func isNot(n ast.Node) bool {

@@ -72,6 +72,8 @@ func TestWhatDoesNotCompile(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "at character 1: the expression is empty", `user.login +`: "at character 12: unexpected token EOF", `user.nothing`: "at character 6: unknown field nothing",
 		`users.login`: "at character 1: unknown name users", `String.lenn("a")`: "at character 1: there is no function String.lenn",
+		`user.nothing == "x"`: "at character 6: unknown field nothing", `"a" + user.nothing`: "at character 12: unknown field nothing", `String.len(user.nothing) == 1`: "unknown field nothing",
+		`NOT user.nothing`: "unknown field nothing", `users.login == "x" OR true`: "at character 1: unknown name users", `isMemberOfGroup(groups)`: "unknown name groups",
 		`1 + String.tolowercase("a")`: "at character 5: there is no function String.tolowercase; did you mean String.toLowerCase?",
 		`toUpperCase("a")`:            "at character 1: there is no function toUpperCase; did you mean String.toUpperCase?",
 		`String.len(5)`:               "cannot use int", `String.len("a", "b")`: "too many arguments", `String.substring("a")`: "not enough arguments", `isMemberOfGroup()`: "not enough arguments",

@@ -313,3 +313,24 @@ func TestListsOfApplications(t *testing.T) {
 		}
 	})
 }
+
+func TestApplicationsOfAGroup(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		first, second, group := w.SCIMApp("First"), w.Bookmark("Second"), w.Group("G")
+		path := "/groups/" + group + "/apps"
+		require.Empty(t, w.Get(path).IDs())
+		w.Put("/apps/"+second+"/groups/"+group, nil).OK()
+		w.Put("/apps/"+first+"/groups/"+group, nil).OK()
+		w.Connect(first, apptest.All)
+		require.Equal(t, []string{second, first}, w.Get(path).IDs())
+		page := w.Get(path + "?limit=1")
+		require.Equal(t, []string{second}, page.IDs())
+		w.Delete("/apps/" + second + "/groups/" + group).OK(204)
+		page = w.Get(page.Next())
+		require.Equal(t, []string{first}, page.IDs(), "a cursor outlives what it stands on")
+		require.Contains(t, string(page.Body), "PUSH_NEW_USERS")
+		require.Empty(t, page.Next())
+		w.Get(path+"?after=%21").Fails(400, "E0000029")
+		w.Get("/groups/nowhere/apps").Fails(404, "E0000007")
+	})
+}

@@ -53,6 +53,10 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listApplications", Route: "GET /api/v1/apps", Tag: tag, Scopes: readScope,
 			Summary: "Lists applications", Do: s.list,
 		},
+		rest.Op[ofGroupRequest, rest.Page[App]]{
+			ID: "listGroupApplications", Route: "GET /api/v1/groups/{groupId}/apps", Tag: "Groups", Scopes: []string{"svc.groups.read"},
+			Summary: "Lists the applications of a group", Find: s.findGroup, Do: s.ofGroup,
+		},
 		rest.Op[getRequest, App]{
 			ID: "getApplication", Route: "GET /api/v1/apps/{appId}", Tag: tag, Scopes: readScope,
 			Summary: "Reads an application", Find: s.findForGet, Do: s.get,

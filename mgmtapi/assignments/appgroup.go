@@ -35,6 +35,9 @@ func renderGroup(ctx context.Context, doc docstore.Doc[model.AppGroup]) AppGroup
 	return out
 }
 
+// maxPriority is the highest number of a priority.
+const maxPriority = 100
+
 type putGroupBody struct {
 	// Priority 0 counts as not given, as client libraries send it.
 	Priority int            `json:"priority" min:"0" max:"100" doc:"Rank among the groups of the application. Without one, or with 0, a new assignment comes last and an existing one stays where it is."`
@@ -58,41 +61,47 @@ func (s *Slice) findForPutGroup(ctx context.Context, req *putGroupRequest) error
 
 func (s *Slice) putGroup(ctx context.Context, req *putGroupRequest) (AppGroup, error) {
 	var written docstore.Doc[model.AppGroup]
-	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		t, err := s.target(ctx, tx, req.AppID)
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			return rest.NotFound("AppInstance", req.AppID)
-		}
+	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if _, err := s.Groups.Get(ctx, tx, req.GroupID); err != nil {
 			return err
 		}
-		if err := t.checkGroupProfile(req.Body.Profile); err != nil {
-			return err
-		}
-		if written, err = s.storeGroup(ctx, tx, req); err != nil {
-			return err
-		}
-		event := audit.GroupAssignUpdate
-		if written.Rev == 1 {
-			event = audit.GroupAssignAdd
-		}
-		if err := s.logGroup(ctx, tx, event, t, req.GroupID); err != nil {
-			return err
-		}
-		if err := s.Feed.Emit(ctx, tx, model.AppGroupChanged{App: req.AppID, Group: req.GroupID}); err != nil {
-			return err
-		}
-		return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, req.GroupID), func(m docstore.Doc[model.Membership]) error {
-			return s.regroup(ctx, tx, t, m.Value.User)
-		})
+		written, err = s.writeGroup(ctx, tx, req)
+		return err
 	})
 	if err != nil {
 		return AppGroup{}, err
 	}
 	return renderGroup(ctx, written), nil
+}
+
+// writeGroup makes or changes the assignment of a group, and those of its members with it.
+func (s *Slice) writeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRequest) (written docstore.Doc[model.AppGroup], err error) {
+	t, err := s.target(ctx, tx, req.AppID)
+	if err != nil {
+		return written, err
+	}
+	if t == nil {
+		return written, rest.NotFound("AppInstance", req.AppID)
+	}
+	if err := t.checkGroupProfile(req.Body.Profile); err != nil {
+		return written, err
+	}
+	if written, err = s.storeGroup(ctx, tx, req); err != nil {
+		return written, err
+	}
+	event := audit.GroupAssignUpdate
+	if written.Rev == 1 {
+		event = audit.GroupAssignAdd
+	}
+	if err := s.logGroup(ctx, tx, event, t, req.GroupID); err != nil {
+		return written, err
+	}
+	if err := s.Feed.Emit(ctx, tx, model.AppGroupChanged{App: req.AppID, Group: req.GroupID}); err != nil {
+		return written, err
+	}
+	return written, model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, req.GroupID), func(m docstore.Doc[model.Membership]) error {
+		return s.regroup(ctx, tx, t, m.Value.User)
+	})
 }
 
 // checkGroupProfile refuses attributes that app users cannot have.

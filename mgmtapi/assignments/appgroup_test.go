@@ -187,3 +187,60 @@ func TestTheGroupOfEveryoneCanBeAssigned(t *testing.T) {
 	w.Post("/users/"+bob+"/lifecycle/activate?sendEmail=false", nil).OK()
 	require.Contains(t, w.Get("/apps/"+app+"/users").IDs(), bob)
 }
+
+func TestPatchesOfGroupAssignments(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		app, user := w.SCIMApp("HR"), w.User("ada")
+		first, second := w.Group("first", user), w.Group("second", user)
+		path := "/apps/" + app + "/groups/"
+		w.Put(path+first, `{"priority":1,"profile":{"userType":"One","locale":"en_US"}}`).OK()
+		w.Put(path+second, `{"priority":2,"profile":{"userType":"Two"}}`).OK()
+		kind := func() any { return w.Get("/apps/"+app+"/users/"+user).OK().Value("profile", "userType") }
+		patch := func(group, operations string) *apptest.Answer { return w.Patch(path+group, operations) }
+
+		w.Events()
+		got := patch(first, `[{"op":"replace","path":"/profile/userType","value":"Uno"}]`).OK()
+		w.Expect(model.AppGroupChanged{App: app, Group: first})
+		require.Equal(t, map[string]any{"userType": "Uno", "locale": "en_US"}, got.Value("profile"))
+		require.EqualValues(t, 1, got.Value("priority"), "what is not named stays")
+		require.Equal(t, "Uno", kind())
+
+		got = patch(second, `[{"op":"replace","path":"/priority","value":1},{"op":"add","path":"/profile/locale","value":"de_DE"}]`).OK()
+		require.EqualValues(t, 1, got.Value("priority"))
+		require.Equal(t, "Two", kind())
+		require.EqualValues(t, 2, w.Get(path+first).OK().Value("priority"), "who is in the way moves up")
+
+		patch(second, `[{"op":"remove","path":"/profile/locale"},{"op":"replace","path":"/profile","value":{"userType":"Dos"}}]`).OK()
+		require.Equal(t, "Dos", kind())
+		require.Equal(t, map[string]any{}, patch(second, `[{"op":"remove","path":"/profile"}]`).OK().Value("profile"))
+		require.Nil(t, kind())
+		require.Equal(t, map[string]any{}, patch(second, `[]`).OK().Value("profile"))
+	})
+}
+
+func TestPatchesOfGroupAssignmentsThatAreRefused(t *testing.T) {
+	w := apptest.New(t)
+	app, group := w.SCIMApp("HR"), w.Group("first")
+	path := "/apps/" + app + "/groups/" + group
+	w.Patch(path, `[]`).Fails(404, "E0000007")
+	w.Put(path, `{"profile":{"userType":"One"}}`).OK()
+	for name, c := range map[string]struct{ body, code, clue string }{
+		"no body":                {"", "E0000003", ""},
+		"an object":              {`{}`, "E0000003", "array"},
+		"a number":               {`1`, "E0000003", ""},
+		"an element of a number": {`[1]`, "E0000001", "[0]: "},
+		"no operation":           {`[{}]`, "E0000001", "[0].op: "},
+		"an unknown operation":   {`[{"op":"move","path":"/priority"}]`, "E0000001", "[0].op: "},
+		"an unknown path":        {`[{"op":"add","path":"/profile/locale","value":"x"},{"op":"replace","path":"/id","value":"x"}]`, "E0000001", "[1].path: "},
+		"no priority":            {`[{"op":"remove","path":"/priority"}]`, "E0000001", "[0].path: "},
+		"a priority of a text":   {`[{"op":"replace","path":"/priority","value":"1"}]`, "E0000001", "[0].value: "},
+		"a high priority":        {`[{"op":"replace","path":"/priority","value":101}]`, "E0000001", "[0].value: "},
+		"a profile of a text":    {`[{"op":"replace","path":"/profile","value":"x"}]`, "E0000001", "[0].value: "},
+		"an unknown attribute":   {`[{"op":"add","path":"/profile/hat","value":"x"}]`, "E0000001", "profile.hat: "},
+		"nothing to replace":     {`[{"op":"replace","path":"/profile/locale","value":"x"}]`, "E0000001", "[0].path: "},
+		"nothing to remove":      {`[{"op":"remove","path":"/profile/locale"}]`, "E0000001", "[0].path: "},
+	} {
+		t.Run(name, func(t *testing.T) { w.Patch(path, c.body).Fails(400, c.code, c.clue) })
+	}
+	require.Equal(t, map[string]any{"userType": "One"}, w.Get(path).OK().Value("profile"))
+}

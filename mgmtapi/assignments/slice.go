@@ -74,6 +74,10 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listApplicationGroups", Route: "GET /api/v1/apps/{appId}/groups", Tag: groupTag, Scopes: readScope,
 			Summary: "Lists the groups of an application by priority", Find: s.findForGroupList, Do: s.listGroups,
 		},
+		rest.Op[patchGroupRequest, AppGroup]{
+			ID: "updateApplicationGroup", Route: "PATCH /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
+			Summary: "Changes the priority or the profile of the assignment of a group", Find: s.findForPatchGroup, Do: s.patchGroup,
+		},
 		rest.Op[groupRequest, rest.Nothing]{
 			ID: "unassignGroupFromApplication", Route: "DELETE /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
 			Summary: "Ends the assignment of a group", Find: s.findForGroup, Do: s.unassignGroup,

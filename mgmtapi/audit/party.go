@@ -14,6 +14,7 @@ const (
 	TypeApp         = "AppInstance"
 	TypeAppUser     = "AppUser"
 	TypePushMapping = "GroupPushMapping"
+	TypeGroupRule   = "GroupRule"
 	TypeToken       = "Token"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
@@ -60,4 +61,9 @@ func PushMapping(id string, m *model.PushMapping) model.LogParty {
 // Token is an API token as a party.
 func Token(doc docstore.Doc[model.APIToken]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeToken, AlternateID: doc.Value.Client, DisplayName: doc.Value.Name}
+}
+
+// GroupRule is a group rule as a party.
+func GroupRule(doc docstore.Doc[model.GroupRule]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeGroupRule, AlternateID: unknown, DisplayName: doc.Value.Name}
 }

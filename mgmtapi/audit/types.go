@@ -23,6 +23,8 @@ const (
 	GroupDelete        Type = "group.lifecycle.delete"
 	GroupMemberAdd     Type = "group.user_membership.add"
 	GroupMemberRemove  Type = "group.user_membership.remove"
+	RuleTrigger        Type = "group.user_membership.rule.trigger"
+	RuleInvalidate     Type = "group.user_membership.rule.invalidate"
 	GroupAssignAdd     Type = "group.application_assignment.add"
 	GroupAssignUpdate  Type = "group.application_assignment.update"
 	GroupAssignRemove  Type = "group.application_assignment.remove"
@@ -63,6 +65,17 @@ const (
 	PushRenamed     Type = "application.provision.group_push.mapping.app.group.renamed"
 	PushFailed      Type = "application.provision.group_push.mapping.update.or.delete.failed.with.error"
 
+	// The names of owners are our own.
+	GroupOwnerAdd    Type = "group.owner.add"
+	GroupOwnerRemove Type = "group.owner.remove"
+
+	// The names of group rules that are changed are our own.
+	RuleCreate     Type = "group.user_membership.rule.create"
+	RuleUpdate     Type = "group.user_membership.rule.update"
+	RuleDelete     Type = "group.user_membership.rule.delete"
+	RuleActivate   Type = "group.user_membership.rule.activate"
+	RuleDeactivate Type = "group.user_membership.rule.deactivate"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -87,6 +100,15 @@ var messages = map[Type]string{
 	GroupDelete:         "Delete a group",
 	GroupMemberAdd:      "Add a user to a group",
 	GroupMemberRemove:   "Take a user out of a group",
+	GroupOwnerAdd:       "Give a group an owner",
+	GroupOwnerRemove:    "Take an owner from a group",
+	RuleCreate:          "Create a group rule",
+	RuleUpdate:          "Change a group rule",
+	RuleDelete:          "Delete a group rule",
+	RuleActivate:        "Activate a group rule",
+	RuleDeactivate:      "Deactivate a group rule",
+	RuleTrigger:         "A group rule changed the groups of a user",
+	RuleInvalidate:      "A group rule can no longer work",
 	GroupAssignAdd:      "Assign a group to an application",
 	GroupAssignUpdate:   "Change the assignment of a group to an application",
 	GroupAssignRemove:   "End the assignment of a group to an application",

@@ -25,12 +25,18 @@ type Group struct {
 	ObjectClass           []string   `json:"objectClass" readOnly:"true" doc:"Always svc:user_group."`
 	Type                  string     `json:"type" readOnly:"true" enum:"SVC_GROUP,APP_GROUP,BUILT_IN" doc:"Who looks after the group."`
 	Profile               Profile    `json:"profile" readOnly:"true" doc:"Attributes of the group."`
+	Source                *Source    `json:"source,omitempty" readOnly:"true" doc:"The application of an APP_GROUP."`
 	Embedded              *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asked for."`
 	Links                 rest.Links `json:"_links" readOnly:"true" doc:"Links to what belongs to the group."`
 }
 
 // ETag is the entity tag of the group.
 func (g Group) ETag() string { return rest.WeakTag(g.LastUpdated.Time, 0) }
+
+// Source is where a group comes from that is not ours.
+type Source struct {
+	ID string `json:"id" readOnly:"true" doc:"Id of the application."`
+}
 
 // Embedded is what expand adds to a group.
 type Embedded struct {
@@ -106,15 +112,22 @@ func render(ctx context.Context, doc docstore.Doc[model.Group]) Group {
 	if description := g.Text("description"); description != "" {
 		profile["description"] = description
 	}
-	return Group{
+	out := Group{
 		ID: doc.ID, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(g.LastUpdated),
 		LastMembershipUpdated: rest.TimeOf(g.LastMembershipUpdated), ObjectClass: []string{"svc:user_group"},
 		Type: string(g.Type), Profile: profile,
 		Links: rest.Links{
-			"self":  rest.To(rest.URL(ctx, "api", "v1", "groups", doc.ID)),
-			"users": rest.To(rest.URL(ctx, "api", "v1", "groups", doc.ID, "users"), "GET"),
+			"self":   rest.To(rest.URL(ctx, "api", "v1", "groups", doc.ID)),
+			"users":  rest.To(rest.URL(ctx, "api", "v1", "groups", doc.ID, "users"), "GET"),
+			"apps":   rest.To(rest.URL(ctx, "api", "v1", "groups", doc.ID, "apps"), "GET"),
+			"owners": rest.To(rest.URL(ctx, "api", "v1", "groups", doc.ID, "owners"), "GET"),
 		},
 	}
+	if g.App != "" {
+		out.Source = &Source{ID: g.App}
+		out.Links["source"] = rest.To(rest.URL(ctx, "api", "v1", "apps", g.App), "GET")
+	}
+	return out
 }
 
 type createRequest struct {
@@ -174,7 +187,7 @@ func (s *Slice) expand(ctx context.Context, q docstore.Reader, g Group, expand s
 		if strings.TrimSpace(name) != "stats" {
 			continue
 		}
-		stats := &Stats{Links: rest.Links{"users": g.Links["users"]}}
+		stats := &Stats{Links: rest.Links{"users": g.Links["users"], "apps": g.Links["apps"]}}
 		for _, c := range []struct {
 			to    *int
 			count func() (int, error)

@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -27,7 +28,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 		e.Run(t,
 			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"West Coast","description":"All users"}}`, Save: map[string]string{"g": "id", "tag": "header:ETag"},
 				Equal: map[string]any{"type": "SVC_GROUP", "objectClass.0": "svc:user_group", "profile.name": "West Coast", "lastMembershipUpdated": "2026-03-04T05:06:07.000Z"},
-				Has:   []string{"_links.self", "_links.users"}, Lacks: []string{"_embedded", "_links.owners"}},
+				Has:   []string{"_links.self", "_links.users", "_links.apps", "_links.owners"}, Lacks: []string{"_embedded", "source", "_links.source"}},
 			apitest.Step{Name: "its name is unique in any case", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"WEST coast"}}`, Status: 400, Code: "E0000001", Causes: []string{"name: An object with this field already exists"}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}", Equal: map[string]any{"id": "{{g}}", "header:ETag": "{{tag}}"}},
 			apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}},
@@ -90,8 +91,6 @@ func TestGroupsThatCannotBeWritten(t *testing.T) {
 		apitest.Step{Do: "PUT /api/v1/groups/nowhere", Body: `{`, Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "DELETE /api/v1/groups/nowhere", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET /api/v1/groups/nowhere/users", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "rules are not served", Do: "POST /api/v1/groups/rules", Body: `{}`, Status: 405, Code: "E0000022", Equal: map[string]any{"header:Allow": "DELETE, GET, PUT"}},
-		apitest.Step{Name: "owners are not served", Do: "GET /api/v1/groups/{{g}}/owners", Status: 404, Code: "E0000008"},
 	)
 }
 
@@ -131,5 +130,67 @@ func TestListsOfGroups(t *testing.T) {
 			apitest.Step{Do: "GET /api/v1/groups?filter=hat+pr", Status: 400, Code: "E0000031"},
 			apitest.Step{Do: "GET /api/v1/groups?q=a&search=b", Status: 400, Code: "E0000033"},
 		)
+	})
+}
+
+func TestOwnersOfAGroup(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		apitest.New(t, db).Run(t,
+			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"g": "id"}},
+			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Board"}}`, Save: map[string]string{"b": "id"}},
+			apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}},
+			apitest.Step{Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 0}},
+			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 201, Equal: map[string]any{"id": "{{u}}", "type": "USER", "displayName": "Isaac Brock", "lastUpdated": "2026-03-04T05:06:07.000Z"}},
+			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{b}}","type":"GROUP"}`, Status: 201, Equal: map[string]any{"id": "{{b}}", "type": "GROUP", "displayName": "Board"}},
+			apitest.Step{Name: "who is an owner does not become one again", Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 400, Code: "E0000001", Causes: []string{"id: "}},
+			apitest.Step{Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 2, "0.id": "{{u}}", "1.displayName": "Board"}, Lacks: []string{"link:next"}},
+			apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/owners/{{u}}", Status: 204},
+			apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/owners/{{u}}", Status: 404, Code: "E0000007"},
+			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 201},
+			apitest.Step{Do: "POST /api/v1/groups/{{b}}/owners", Body: `{"id":"{{g}}","type":"GROUP"}`, Status: 201},
+			apitest.Step{Do: "DELETE /api/v1/groups/{{b}}", Status: 204},
+			apitest.Step{Name: "a deleted group owns nothing", Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 1, "0.id": "{{u}}"}},
+			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate"},
+			apitest.Step{Do: "DELETE /api/v1/users/{{u}}", Status: 204},
+			apitest.Step{Name: "neither does a deleted user", Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 0}},
+		)
+	})
+}
+
+func TestOwnersThatAreRefused(t *testing.T) {
+	post := func(name, body, code string, status int, causes ...string) apitest.Step {
+		return apitest.Step{Name: name, Do: "POST /api/v1/groups/{{g}}/owners", Body: body, Status: status, Code: code, Causes: causes}
+	}
+	apitest.New(t, sqldbtest.SQLite(t)).Run(t,
+		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"g": "id"}},
+		apitest.Step{Do: "GET /api/v1/groups?q=Everyone", Save: map[string]string{"everyone": "0.id"}},
+		apitest.Step{Do: "GET /api/v1/users/me", Save: map[string]string{"u": "id"}},
+		post("no body", "", "E0000003", 400),
+		post("an empty object", `{}`, "E0000001", 400, "id: The field cannot be left blank", "type: The field cannot be left blank"),
+		post("wrong types", `{"id":1,"type":"ROLE"}`, "E0000001", 400, "id: ", "type: The value must be one of: USER, GROUP"),
+		post("an unknown user", `{"id":"nobody","type":"USER"}`, "E0000007", 404),
+		post("an id of another kind", `{"id":"{{u}}","type":"GROUP"}`, "E0000007", 404),
+		apitest.Step{Name: "groups that are built in", Do: "POST /api/v1/groups/{{everyone}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 501, Code: "E0000060"},
+		apitest.Step{Do: "GET /api/v1/groups/nowhere/owners", Status: 404, Code: "E0000007"},
+		apitest.Step{Do: "POST /api/v1/groups/nowhere/owners", Body: `{`, Status: 404, Code: "E0000007"},
+		apitest.Step{Do: "DELETE /api/v1/groups/nowhere/owners/{{u}}", Status: 404, Code: "E0000007"},
+	)
+}
+
+func TestGroupsOfApplications(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		app, staff := w.SCIMApp("Target"), w.Group("Staff")
+		w.Connect(app, apptest.All)
+		mapping := w.Post("/apps/"+app+"/group-push/mappings", map[string]any{"sourceGroupId": staff, "targetGroupName": "Staff"}).OK(201)
+		target := mapping.Text("targetGroupId")
+		got := w.Get("/groups/" + target).OK()
+		require.Equal(t, app, got.Text("source", "id"))
+		require.Contains(t, got.Text("_links", "source", "href"), "/api/v1/apps/"+app)
+		search := func(expression string) []string { return w.Get("/groups?search=" + url.QueryEscape(expression)).IDs() }
+		require.Equal(t, []string{target}, search(`source.id eq "`+app+`"`))
+		require.Equal(t, []string{target}, search(`source.id pr`))
+		require.Empty(t, search(`source.id eq "`+staff+`"`))
+		w.Put("/groups/"+target+"/users/me", nil).Fails(501, "E0000060")
+		w.Post("/groups/"+target+"/owners", map[string]any{"id": staff, "type": "GROUP"}).Fails(501, "E0000060")
 	})
 }

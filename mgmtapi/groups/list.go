@@ -98,6 +98,7 @@ func groupType(d *doc) []any             { return []any{string(d.Value.Type)} }
 func created(d *doc) []any               { return []any{d.Created} }
 func lastUpdated(d *doc) []any           { return []any{d.Value.LastUpdated} }
 func lastMembershipUpdated(d *doc) []any { return []any{d.Value.LastMembershipUpdated} }
+func source(d *doc) []any                { return []any{d.Value.App} }
 func name(d *doc) []any                  { return []any{d.Value.Name()} }
 func description(d *doc) []any           { return []any{d.Value.Text("description")} }
 
@@ -109,15 +110,14 @@ var filterLanguage = search.Language[model.Group]{
 	"lastMembershipUpdated": {Operators: search.Ordering, Time: true, Values: lastMembershipUpdated},
 }
 
-// searchLanguage is the language of the parameter search, where case does not count. Only groups of applications have a
-// source, and there are none yet.
+// searchLanguage is the language of the parameter search, where case does not count. Only groups of applications have a source.
 var searchLanguage = search.Language[model.Group]{
 	"id":                    {Operators: search.Searches, Index: docstore.ID, Values: id},
 	"type":                  {Operators: search.Searches, Normal: strings.ToUpper, Index: model.GroupByType, Values: groupType},
 	"created":               {Operators: search.Moments, Time: true, Index: docstore.Created, Values: created},
 	"lastUpdated":           {Operators: search.Moments, Time: true, Values: lastUpdated},
 	"lastMembershipUpdated": {Operators: search.Moments, Time: true, Values: lastMembershipUpdated},
-	"source.id":             {Operators: search.Searches, Values: func(*doc) []any { return nil }},
+	"source.id":             {Operators: search.Searches, Values: source},
 	"profile.name":          {Operators: search.Contains, Normal: filter.Fold, Index: model.GroupByName, Values: name},
 	"profile.description":   {Operators: search.Contains, Normal: filter.Fold, Values: description},
 }

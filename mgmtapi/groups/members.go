@@ -46,6 +46,9 @@ func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, err
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}
+		if err := s.ExcludeFromRules(ctx, tx, r.found.ID, r.member.ID); err != nil {
+			return err
+		}
 		return s.Leave(ctx, tx, r.found.ID, r.member.ID)
 	})
 }

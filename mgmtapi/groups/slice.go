@@ -2,6 +2,7 @@ package groups
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -12,8 +13,13 @@ import (
 // Slice serves the groups.
 type Slice struct{ model.Deps }
 
-// New returns the slice.
-func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps) *Slice {
+	s := &Slice{Deps: d}
+	model.On(d.Feed, s.userDeleted)
+	model.On(d.Feed, s.groupDeleted)
+	return s
+}
 
 const tag = "Groups"
 
@@ -53,6 +59,18 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "removeGroupUser", Route: "DELETE /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
 			Summary: "Ends the membership of a user in a group", Find: s.findMember, Do: s.remove,
 		},
+		rest.Op[ownersRequest, rest.Page[Owner]]{
+			ID: "listGroupOwners", Route: "GET /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: readScope,
+			Summary: "Lists all owners of a group", Find: s.findForOwners, Do: s.listOwners,
+		},
+		rest.Op[addOwnerRequest, Owner]{
+			ID: "addGroupOwner", Route: "POST /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Gives a group an owner", Find: s.findForAddOwner, Do: s.addOwner,
+		},
+		rest.Op[removeOwnerRequest, rest.Nothing]{
+			ID: "removeGroupOwner", Route: "DELETE /api/v1/groups/{groupId}/owners/{ownerId}", Tag: tag, Scopes: writeScope,
+			Summary: "Takes an owner from a group", Find: s.findForRemoveOwner, Do: s.removeOwner,
+		},
 		rest.Op[ofUserRequest, rest.Page[Group]]{
 			ID: "listUserGroups", Route: "GET /api/v1/users/{user}/groups", Tag: "Users", Scopes: []string{"svc.users.read"},
 			Summary: "Lists the groups of a user", Find: s.findUser, Do: s.ofUser,
@@ -83,7 +101,8 @@ func (s *Slice) editable(ctx context.Context, tx *docstore.Tx, t *target) error 
 	return nil
 }
 
-// log tells the system log what happened to a group.
-func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, group docstore.Doc[model.Group]) error {
-	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.Group(group)}})
+// log tells the system log what happened to a group, and with whom.
+func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, group docstore.Doc[model.Group], others ...model.LogParty) error {
+	targets := append([]model.LogParty{audit.Group(group)}, others...)
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
 }

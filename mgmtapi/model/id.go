@@ -19,6 +19,7 @@ const (
 	KindPushMapping Kind = "gPm"
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
+	KindGroupRule   Kind = "0pr"
 )
 
 const (

@@ -21,6 +21,9 @@ type Model struct {
 	Connections  *docstore.Collection[Connection]
 	PushMappings *docstore.Collection[PushMapping]
 	LogEvents    *docstore.Collection[LogEvent]
+	GroupOwners  *docstore.Collection[GroupOwner]
+	GroupRules   *docstore.Collection[GroupRule]
+	RuleMembers  *docstore.Collection[RuleMember]
 }
 
 // New declares the collections.
@@ -37,6 +40,9 @@ func New() *Model {
 		Connections:  connectionCollection(),
 		PushMappings: pushMappingCollection(),
 		LogEvents:    logEventCollection(),
+		GroupOwners:  groupOwnerCollection(),
+		GroupRules:   groupRuleCollection(),
+		RuleMembers:  ruleMemberCollection(),
 	}
 }
 
@@ -45,6 +51,7 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
+		m.GroupOwners, m.GroupRules, m.RuleMembers,
 	}
 }
 

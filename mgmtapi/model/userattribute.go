@@ -10,5 +10,8 @@ var userAttributes = []string{
 	"organization", "division", "department", "managerId", "manager",
 }
 
+// UserAttributes lists the attributes that users can have.
+func UserAttributes() []string { return slices.Clone(userAttributes) }
+
 // UserAttribute says whether users can have the attribute.
 func UserAttribute(name string) bool { return slices.Contains(userAttributes, name) }

@@ -47,14 +47,14 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 		f.bindText(f.of(to), query.Get(f.name), causes)
 	}
 	if s.body != nil && body != nil {
-		bindObject(s.body.of(to), s.body.shape, body, "", causes)
+		s.body.bindJSON(s.body.of(to), body, "", causes)
 	}
 	return nil
 }
 
-// readBody returns the JSON object of the body, nil when there is none. The media type of a body that is sent is checked
+// readBody returns the JSON object or array of the body, nil when there is none. The media type of a body that is sent is checked
 // even when the operation takes none.
-func (s *requestShape) readBody(in *input) (map[string]any, error) {
+func (s *requestShape) readBody(in *input) (any, error) {
 	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch {
 		return nil, nil
 	}
@@ -78,10 +78,26 @@ func (s *requestShape) readBody(in *input) (map[string]any, error) {
 	if s.body == nil {
 		return nil, nil
 	}
-	return parseObject(data)
+	value, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if _, isArray := value.([]any); isArray != (s.body.shape.kind == kindArray) {
+		return nil, Failf(CodeBody, "The request body is not a JSON %s.", s.body.shape.kind.container())
+	}
+	return value, nil
 }
 
-func parseObject(data []byte) (map[string]any, error) {
+// container is what a body of the kind is in JSON.
+func (k kind) container() string {
+	if k == kindArray {
+		return "array"
+	}
+	return "object"
+}
+
+// parse reads a JSON object or array.
+func parse(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, Failf(CodeBody, "The request body is not valid UTF-8.")
 	}
@@ -94,11 +110,12 @@ func parseObject(data []byte) (map[string]any, error) {
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, Failf(CodeBody, "The request body holds more than one JSON value.")
 	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, Failf(CodeBody, "The request body is not a JSON object.")
+	switch value.(type) {
+	case map[string]any, []any:
+		return value, nil
+	default:
+		return nil, Failf(CodeBody, "The request body is neither a JSON object nor an array.")
 	}
-	return object, nil
 }
 
 // of returns the field's value inside of the struct, pointers not yet followed.

@@ -252,8 +252,8 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 		default:
 			return nil, fmt.Errorf("request type %s: body is neither required nor optional", t)
 		}
-		if k := body.shape.kind; k != kindObject && k != kindMap {
-			return nil, fmt.Errorf("request type %s: the body is not an object", t)
+		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray {
+			return nil, fmt.Errorf("request type %s: the body is neither an object nor an array", t)
 		}
 		out.body = &body
 	}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"context"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// GroupRuleStatus says whether a group rule works.
+type GroupRuleStatus string
+
+// The statuses of a group rule. An INVALID one cannot work: a group that it assigns to is gone, or it contradicts others.
+const (
+	RuleActive   GroupRuleStatus = "ACTIVE"
+	RuleInactive GroupRuleStatus = "INACTIVE"
+	RuleInvalid  GroupRuleStatus = "INVALID"
+)
+
+// GroupRule makes the users that fulfil an expression members of groups.
+type GroupRule struct {
+	Name   string          `json:"name"`
+	Status GroupRuleStatus `json:"status"`
+	// Expression is the condition, in the language of internal/expression.
+	Expression string `json:"expression"`
+	// Excluded are the ids of users that the rule leaves alone.
+	Excluded []string `json:"excluded,omitempty"`
+	// Groups are the ids of the groups that it assigns to.
+	Groups []string `json:"groups"`
+}
+
+// The indexes of the group rules.
+const (
+	GroupRuleByName     = "name"     // folded name, unique
+	GroupRuleByStatus   = "status"   // the status
+	GroupRuleByGroup    = "group_id" // each group that it assigns to
+	GroupRuleByExcluded = "excluded" // each user that it leaves alone
+)
+
+func groupRuleCollection() *docstore.Collection[GroupRule] {
+	return docstore.NewCollection("group_rules",
+		docstore.Index[GroupRule]{Name: GroupRuleByName, Version: filter.FoldVersion, Unique: true, Values: func(r *GroupRule) []any {
+			return []any{filter.Fold(r.Name)}
+		}},
+		docstore.Index[GroupRule]{Name: GroupRuleByStatus, Values: func(r *GroupRule) []any { return []any{string(r.Status)} }},
+		docstore.Index[GroupRule]{Name: GroupRuleByGroup, Multi: true, Values: func(r *GroupRule) []any { return anySlice(r.Groups) }},
+		docstore.Index[GroupRule]{Name: GroupRuleByExcluded, Multi: true, Values: func(r *GroupRule) []any { return anySlice(r.Excluded) }},
+	)
+}
+
+func anySlice(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, text := range texts {
+		out[i] = text
+	}
+	return out
+}
+
+// RuleMember says that a group rule gives a user a membership. A membership that no rule gives was made by a caller, and no
+// rule takes it away. Its document id is RuleMemberID(rule, group, user).
+type RuleMember struct {
+	Rule  string `json:"rule"`
+	Group string `json:"group"`
+	User  string `json:"user"`
+}
+
+// RuleMemberID is the document id of what a rule gives a user.
+func RuleMemberID(rule, group, user string) string { return docstore.JoinID(rule, group, user) }
+
+// The indexes of what rules give.
+const (
+	RuleMemberByRule       = "rule_id"    // the rule
+	RuleMemberByGroup      = "group_id"   // the group
+	RuleMemberByUser       = "user_id"    // the user
+	RuleMemberByMembership = "membership" // MembershipID of group and user
+)
+
+func ruleMemberCollection() *docstore.Collection[RuleMember] {
+	return docstore.NewCollection("rule_members",
+		docstore.Index[RuleMember]{Name: RuleMemberByRule, Values: func(m *RuleMember) []any { return []any{m.Rule} }},
+		docstore.Index[RuleMember]{Name: RuleMemberByGroup, Values: func(m *RuleMember) []any { return []any{m.Group} }},
+		docstore.Index[RuleMember]{Name: RuleMemberByUser, Values: func(m *RuleMember) []any { return []any{m.User} }},
+		docstore.Index[RuleMember]{Name: RuleMemberByMembership, Values: func(m *RuleMember) []any {
+			return []any{MembershipID(m.Group, m.User)}
+		}},
+	)
+}
+
+// ExcludeFromRules has every active rule that gives a user a membership leave that user alone from now on, because a caller
+// takes the membership away.
+func (d Deps) ExcludeFromRules(ctx context.Context, tx *docstore.Tx, group, user string) error {
+	where := docstore.Eq(RuleMemberByMembership, MembershipID(group, user))
+	return Each(ctx, tx, d.RuleMembers, where, func(m docstore.Doc[RuleMember]) error {
+		rule, err := d.GroupRules.Get(ctx, tx, m.Value.Rule)
+		if err != nil {
+			return err
+		}
+		if rule.Value.Status != RuleActive || slices.Contains(rule.Value.Excluded, user) {
+			return nil
+		}
+		rule.Value.Excluded = append(rule.Value.Excluded, user)
+		_, err = d.GroupRules.Update(ctx, tx, rule.ID, rule.Rev, rule.Value)
+		return err
+	})
+}
