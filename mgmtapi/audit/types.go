@@ -17,6 +17,10 @@ const (
 	UserDeleteCompleted Type = "user.lifecycle.delete.completed"
 	UserUpdateProfile   Type = "user.account.update_profile"
 	UserUpdatePassword  Type = "user.account.update_password" //nolint:gosec // a name
+	UserResetPassword   Type = "user.account.reset_password"  //nolint:gosec // a name
+	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
+	UserLock            Type = "user.account.lock"
+	UserUnlock          Type = "user.account.unlock_by_admin"
 
 	GroupCreate        Type = "group.lifecycle.create"
 	GroupUpdate        Type = "group.profile.update"
@@ -82,6 +86,10 @@ var messages = map[Type]string{
 	UserDeleteCompleted: "Delete a user",
 	UserUpdateProfile:   "Change the profile of a user",
 	UserUpdatePassword:  "Set the password of a user",
+	UserResetPassword:   "Have a user choose a new password",
+	UserExpirePassword:  "Expire the password of a user",
+	UserLock:            "Lock a user out after too many failed attempts",
+	UserUnlock:          "Unlock a user",
 	GroupCreate:         "Create a group",
 	GroupUpdate:         "Change the profile of a group",
 	GroupDelete:         "Delete a group",

@@ -45,6 +45,9 @@ const (
 	ProviderSocial     ProviderType = "SOCIAL"
 )
 
+// External says whether somebody else checks the password: the user has none here, and no recovery question.
+func (p ProviderType) External() bool { return p == ProviderFederation || p == ProviderSocial }
+
 // User is a person of the organisation.
 type User struct {
 	Status UserStatus `json:"status"`
@@ -59,10 +62,16 @@ type User struct {
 	Profile  map[string]any `json:"profile"`
 	Provider ProviderType   `json:"provider"`
 	// PasswordHash is empty as long as there is no password.
-	PasswordHash string    `json:"passwordHash,omitempty"`
-	Recovery     *Recovery `json:"recovery,omitempty"`
+	PasswordHash string `json:"passwordHash,omitempty"`
+	// PasswordHistory holds the hashes of former passwords, the last one first.
+	PasswordHistory []string  `json:"passwordHistory,omitempty"`
+	Recovery        *Recovery `json:"recovery,omitempty"`
 	// Activation is the pending one-time token of a PROVISIONED user.
 	Activation *OneTimeToken `json:"activation,omitempty"`
+	// Reset is the pending one-time token of a user who may choose a new password.
+	Reset *ResetToken `json:"reset,omitempty"`
+	// FailedAttempts counts wrong passwords and recovery answers since the last right one.
+	FailedAttempts int `json:"failedAttempts,omitempty"`
 }
 
 // Recovery is a recovery question with the hash of its answer.
@@ -76,6 +85,16 @@ type OneTimeToken struct {
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires"`
 }
+
+// ResetToken is a one-time token for a new password.
+type ResetToken struct {
+	OneTimeToken
+	// Ask says that the recovery question has to be answered first.
+	Ask bool `json:"ask,omitempty"`
+}
+
+// HasPassword says whether there is a password to sign in with.
+func (u *User) HasPassword() bool { return u.PasswordHash != "" }
 
 // Text returns a profile attribute, "" when it has no value or is not a string.
 func (u *User) Text(attribute string) string {

@@ -1,11 +1,10 @@
 package users
 
 import (
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -54,8 +53,8 @@ func (c *CredentialsInput) recovery() *RecoveryInput {
 
 // given says whether there is anything to set.
 func (c *CredentialsInput) given() bool {
-	_, password := c.password()
-	return password || c.recovery() != nil
+	_, given := c.password()
+	return given || c.recovery() != nil
 }
 
 // check records what is wrong with the credentials of a user with the login and the provider.
@@ -63,30 +62,35 @@ func (c *CredentialsInput) check(login string, provider model.ProviderType, caus
 	if c == nil {
 		return
 	}
-	password, given := c.password()
+	value, given := c.password()
 	if p := c.Password; p != nil && count(given, p.Hash != nil, p.Hook != nil) > 1 {
 		causes.Add("password", "Exactly one of value, hash and hook can be given")
 	}
-	external := provider == model.ProviderFederation || provider == model.ProviderSocial
+	external := provider.External()
 	if given {
 		if external {
 			causes.Add("password", "A user with the provider %s has no password", provider)
 		}
-		if broken := brokenRules(password, login); len(broken) > 0 {
-			causes.Add("password", "Password requirements were not met. The password must %s", strings.Join(broken, "; it must "))
+		if broken := password.BrokenRules(value, login); len(broken) > 0 {
+			causes.Add("password", "%s", password.Unmet(broken))
 		}
 	}
 	if q := c.RecoveryQuestion; q != nil {
 		if external {
 			causes.Add("recovery_question", "A user with the provider %s has no recovery question", provider)
 		}
-		switch answer := normalAnswer(q.Answer); {
-		case q.Question == "" || q.Answer == "": // the tags have said so
-		case utf8.RuneCountInString(answer) < minAnswer:
-			causes.Add("recovery_question", "The answer must have at least %d characters", minAnswer)
-		case answer == normalAnswer(q.Question):
-			causes.Add("recovery_question", "The answer must not be the question")
-		}
+		q.check(causes)
+	}
+}
+
+// check records what is wrong with a recovery question. That something is missing is said by the tags.
+func (q *RecoveryInput) check(causes *rest.Causes) {
+	switch answer := password.NormalAnswer(q.Answer); {
+	case q.Question == "" || q.Answer == "":
+	case utf8.RuneCountInString(answer) < minAnswer:
+		causes.Add("recovery_question", "The answer must have at least %d characters", minAnswer)
+	case answer == password.NormalAnswer(q.Question):
+		causes.Add("recovery_question", "The answer must not be the question")
 	}
 }
 
@@ -105,48 +109,4 @@ func count(conditions ...bool) (n int) {
 		}
 	}
 	return n
-}
-
-// Bounds of the default password policy.
-const (
-	minPassword  = 8
-	minLoginPart = 4
-)
-
-// brokenRules lists the rules of the default password policy that a password breaks, each as what the password must do.
-func brokenRules(password, login string) []string {
-	var broken []string
-	for _, rule := range []struct {
-		kept bool
-		text string
-	}{
-		{utf8.RuneCountInString(password) >= minPassword, "have at least 8 characters"},
-		{strings.ContainsFunc(password, unicode.IsUpper), "have an upper-case letter"},
-		{strings.ContainsFunc(password, unicode.IsLower), "have a lower-case letter"},
-		{strings.ContainsFunc(password, unicode.IsDigit), "have a digit"},
-		{!containsLogin(password, login), "not contain parts of the login"},
-	} {
-		if !rule.kept {
-			broken = append(broken, rule.text)
-		}
-	}
-	return broken
-}
-
-// containsLogin says whether the password contains the login, or a part of it before the @ of at least minLoginPart
-// characters.
-func containsLogin(password, login string) bool {
-	if login == "" {
-		return false
-	}
-	password, login = model.LoginKey(password), model.LoginKey(login)
-	if strings.Contains(password, login) {
-		return true
-	}
-	for _, part := range strings.FieldsFunc(model.ShortLogin(login), func(r rune) bool { return strings.ContainsRune(",._#@-", r) }) {
-		if utf8.RuneCountInString(part) >= minLoginPart && strings.Contains(password, part) {
-			return true
-		}
-	}
-	return false
 }

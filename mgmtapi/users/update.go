@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -23,7 +24,7 @@ type UpdateUser struct {
 // change is what updateUser and replaceUser have in common.
 type change struct {
 	target
-	Strict  bool       `query:"strict" default:"false" doc:"Checks age and history of the password too. The default password policy has neither."`
+	Strict  bool       `query:"strict" default:"false" doc:"Checks the history of the password too."`
 	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
 	Body    UpdateUser `body:"required"`
 }
@@ -73,6 +74,11 @@ func (c *change) check(profile map[string]any, causes *rest.Causes) {
 	checkProfile(profile, causes)
 	login, _ := profile["login"].(string)
 	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
+	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
+		if broken := password.Reused(&c.found.Value, value); len(broken) > 0 {
+			causes.Add("password", "%s", password.Unmet(broken))
+		}
+	}
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (User, error) {
