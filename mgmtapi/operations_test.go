@@ -63,6 +63,9 @@ var logged = map[string][]audit.Type{
 	"changeRecoveryQuestion":         {audit.UserUpdateProfile},
 	"forgotPassword":                 {audit.UserResetPassword, audit.UserUpdatePassword},
 	"forgotPasswordSetNewPassword":   {audit.UserUpdatePassword},
+	"authenticate":                   {audit.UserSessionStart},
+	"resetRecoveredPassword":         {audit.UserUpdatePassword, audit.UserSessionStart},
+	"changeExpiredPassword":          {audit.UserUpdatePassword, audit.UserSessionStart},
 	"createGroup":                    {audit.GroupCreate},
 	"replaceGroup":                   {audit.GroupUpdate, audit.PushRenamed},
 	"deleteGroup":                    {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved},
@@ -97,14 +100,17 @@ var ownEvents = map[string]string{
 
 // unlogged are operations that change something and are not told of, each with its reason.
 var unlogged = map[string]string{
-	"drainJobs":             "waits, and changes nothing",
-	"retryProvisioningTask": "what the attempt sends is logged, as that of a job",
-	"provisionUsers":        "what the attempts send is logged, as that of jobs",
-	"createProvider":        "the SCIM servers of the sandbox are no part of the organisation",
-	"deleteProvider":        "the SCIM servers of the sandbox are no part of the organisation",
-	"createProviderToken":   "the SCIM servers of the sandbox are no part of the organisation",
-	"deleteProviderToken":   "the SCIM servers of the sandbox are no part of the organisation",
-	"replaceQuirks":         "the SCIM servers of the sandbox are no part of the organisation",
+	"verifyRecoveryToken":    "begins what is told when it is complete",
+	"answerRecoveryQuestion": "goes on with what is told when it is complete",
+	"cancelSignIn":           "ends what is told when it is complete",
+	"drainJobs":              "waits, and changes nothing",
+	"retryProvisioningTask":  "what the attempt sends is logged, as that of a job",
+	"provisionUsers":         "what the attempts send is logged, as that of jobs",
+	"createProvider":         "the SCIM servers of the sandbox are no part of the organisation",
+	"deleteProvider":         "the SCIM servers of the sandbox are no part of the organisation",
+	"createProviderToken":    "the SCIM servers of the sandbox are no part of the organisation",
+	"deleteProviderToken":    "the SCIM servers of the sandbox are no part of the organisation",
+	"replaceQuirks":          "the SCIM servers of the sandbox are no part of the organisation",
 }
 
 // table is every operation that there can be.

@@ -21,6 +21,7 @@ type Model struct {
 	Connections  *docstore.Collection[Connection]
 	PushMappings *docstore.Collection[PushMapping]
 	LogEvents    *docstore.Collection[LogEvent]
+	SignIns      *docstore.Collection[SignIn]
 }
 
 // New declares the collections.
@@ -37,6 +38,7 @@ func New() *Model {
 		Connections:  connectionCollection(),
 		PushMappings: pushMappingCollection(),
 		LogEvents:    logEventCollection(),
+		SignIns:      signInCollection(),
 	}
 }
 
@@ -44,7 +46,7 @@ func New() *Model {
 func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
-		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
+		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents, m.SignIns,
 	}
 }
 

@@ -93,6 +93,17 @@ type ResetToken struct {
 	Ask bool `json:"ask,omitempty"`
 }
 
+// tokenHash is the hash of the pending one-time token, empty when there is none.
+func (u *User) tokenHash() string {
+	switch {
+	case u.Activation != nil:
+		return u.Activation.Hash
+	case u.Reset != nil:
+		return u.Reset.Hash
+	}
+	return ""
+}
+
 // HasPassword says whether there is a password to sign in with.
 func (u *User) HasPassword() bool { return u.PasswordHash != "" }
 
@@ -120,6 +131,7 @@ const (
 	UserByEmail     = "email"      // folded
 	UserByFirstName = "first_name" // folded
 	UserByLastName  = "last_name"  // folded
+	UserByToken     = "token"      // hash of the pending one-time token; there is at most one
 )
 
 // LoginKey is what makes two logins the same: case and diacritical marks do not count.
@@ -151,6 +163,7 @@ func userCollection() *docstore.Collection[User] {
 		docstore.Index[User]{Name: UserByStatus, Values: func(u *User) []any { return []any{string(u.Status)} }},
 		docstore.Index[User]{Name: UserByEmail, Version: filter.FoldVersion, Values: folded("email")},
 		docstore.Index[User]{Name: UserByFirstName, Version: filter.FoldVersion, Values: folded("firstName")},
+		docstore.Index[User]{Name: UserByToken, Values: func(u *User) []any { return optional(u.tokenHash()) }},
 		docstore.Index[User]{Name: UserByLastName, Version: filter.FoldVersion, Values: folded("lastName")},
 	)
 }

@@ -18,6 +18,7 @@ type Code string
 const (
 	CodeValidation     Code = "E0000001" // input or a precondition is not valid
 	CodeBody           Code = "E0000003" // body missing or not JSON
+	CodeSignIn         Code = "E0000004" // sign-in failed
 	CodeNoCredentials  Code = "E0000005" // no credentials on the request
 	CodeForbidden      Code = "E0000006" // the caller lacks a permission or scope
 	CodeNotFound       Code = "E0000007" // entity not found
@@ -49,9 +50,11 @@ const (
 	CodeMappedDiffers  Code = "E0000075" // a mapped attribute differs while push is on
 	CodeReadOnly       Code = "E0000077" // attribute is read-only
 	CodeImmutable      Code = "E0000078" // attribute is immutable
+	CodeStateToken     Code = "E0000079" // state token used in the wrong state
 	CodeResetPolicy    Code = "E0000080" // new password of a recovery against the policy
 	CodeAnswer         Code = "E0000087" // recovery answer wrong
 	CodeTooMany        Code = "E0000093" // too many elements
+	CodeExpiredLink    Code = "E0000105" // recovery link expired
 	CodeState          Code = "E0000107" // entity in the wrong state for a transition
 	CodeInactiveUser   Code = "E0000117" // app assignment for an inactive user
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
@@ -68,6 +71,7 @@ var codes = map[Code]struct {
 }{
 	CodeValidation:     {http.StatusBadRequest, "Api validation failed"},
 	CodeBody:           {http.StatusBadRequest, "The request body was not well-formed."},
+	CodeSignIn:         {http.StatusUnauthorized, "Authentication failed"},
 	CodeNoCredentials:  {http.StatusForbidden, "The request carries no credentials"},
 	CodeForbidden:      {http.StatusForbidden, "You do not have permission to perform the requested action"},
 	CodeNotFound:       {http.StatusNotFound, "Not found"},
@@ -99,9 +103,11 @@ var codes = map[Code]struct {
 	CodeMappedDiffers:  {http.StatusForbidden, "Cannot modify an attribute because it has a field mapping and profile push is enabled."},
 	CodeReadOnly:       {http.StatusForbidden, "Cannot modify an attribute because it is read-only."},
 	CodeImmutable:      {http.StatusForbidden, "Cannot modify an attribute because it is immutable."},
+	CodeStateToken:     {http.StatusForbidden, "This operation is not allowed in the current authentication state."},
 	CodeResetPolicy:    {http.StatusForbidden, "The password does not meet the requirements of the password policy."},
 	CodeAnswer:         {http.StatusForbidden, "The recovery question was not answered correctly."},
 	CodeTooMany:        {http.StatusBadRequest, "Limit exceeded."},
+	CodeExpiredLink:    {http.StatusForbidden, "The recovery link has expired."},
 	CodeState:          {http.StatusForbidden, "Cannot perform the transition in the entity's current state."},
 	CodeInactiveUser:   {http.StatusForbidden, "Cannot assign an application to an inactive user."},
 	CodeNotAcceptable:  {http.StatusNotAcceptable, "The requested media types are not available. Only application/json is."},
