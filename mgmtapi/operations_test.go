@@ -63,7 +63,7 @@ var logged = map[string][]audit.Type{
 	"changeRecoveryQuestion":         {audit.UserUpdateProfile},
 	"forgotPassword":                 {audit.UserResetPassword, audit.UserUpdatePassword},
 	"forgotPasswordSetNewPassword":   {audit.UserUpdatePassword},
-	"authenticate":                   {audit.UserSessionStart},
+	"authenticate":                   {audit.UserSessionStart, audit.UserImportPassword},
 	"resetRecoveredPassword":         {audit.UserUpdatePassword, audit.UserSessionStart},
 	"changeExpiredPassword":          {audit.UserUpdatePassword, audit.UserSessionStart},
 	"createGroup":                    {audit.GroupCreate},

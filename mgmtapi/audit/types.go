@@ -19,6 +19,7 @@ const (
 	UserUpdatePassword  Type = "user.account.update_password" //nolint:gosec // a name
 	UserResetPassword   Type = "user.account.reset_password"  //nolint:gosec // a name
 	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
+	UserImportPassword  Type = "user.import.password" //nolint:gosec // a name
 	UserSessionStart    Type = "user.session.start"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
@@ -89,6 +90,7 @@ var messages = map[Type]string{
 	UserUpdatePassword:  "Set the password of a user",
 	UserResetPassword:   "Have a user choose a new password",
 	UserExpirePassword:  "Expire the password of a user",
+	UserImportPassword:  "Take over the password of a user from another system",
 	UserSessionStart:    "Sign in",
 	UserLock:            "Lock a user out after too many failed attempts",
 	UserUnlock:          "Unlock a user",

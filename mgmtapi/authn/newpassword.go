@@ -38,7 +38,7 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !password.Matches(known.Value.PasswordHash, r.Body.OldPassword) {
+	if !password.Verify(&known.Value, r.Body.OldPassword) {
 		if err := s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword}); err != nil {
 			return Transaction{}, err
 		}
@@ -65,7 +65,7 @@ func (s *Slice) choose(
 			return err
 		}
 		user := doc.Value
-		if !waits(&user, in.Value) || user.PasswordHash != known.Value.PasswordHash {
+		if !waits(&user, in.Value) || !user.SamePassword(&known.Value) {
 			return rest.Fail(rest.CodeToken) // the user has changed since the sign-in began
 		}
 		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {

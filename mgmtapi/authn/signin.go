@@ -62,7 +62,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 			return Transaction{}, err
 		}
 	}
-	right := found && password.Matches(known.Value.PasswordHash, r.Body.Password)
+	right := found && password.Verify(&known.Value, r.Body.Password)
 	signsIn := known.Value.Status == model.UserActive || known.Value.Status == model.UserPasswordExpired
 	switch {
 	case !found:
@@ -74,7 +74,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	case !right:
 		err = s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword})
 	default:
-		return s.accept(ctx, known, r.Body.RelayState)
+		return s.accept(ctx, known, r.Body.Password, r.Body.RelayState)
 	}
 	if err != nil {
 		return Transaction{}, err
@@ -107,14 +107,22 @@ func (s *Slice) failed(ctx context.Context, user string, entry audit.Entry) erro
 	return err
 }
 
-// accept goes on with somebody who knew the password.
-func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], relay string) (out Transaction, err error) {
+// accept goes on with somebody who knew the password. One that another system has hashed is taken over.
+func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
+	var hash string
+	var told []audit.Type
+	if known.Value.Imported != nil {
+		if hash, err = s.hasher.Hash(value); err != nil {
+			return Transaction{}, err
+		}
+		told = []audit.Type{audit.UserImportPassword}
+	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, known.ID)
 		if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 			return err
 		}
-		if err != nil || doc.Value.PasswordHash != known.Value.PasswordHash || doc.Value.Status != known.Value.Status {
+		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
 			return rest.Fail(rest.CodeSignIn) // it has changed since the password was compared
 		}
 		in := model.SignIn{UserID: doc.ID, Status: model.SignInPasswordExpired, RelayState: relay}
@@ -123,7 +131,11 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], rela
 			out = show(ctx, token, in, doc)
 			return err
 		}
-		out, err = s.complete(ctx, tx, doc, doc.Value, relay)
+		user := doc.Value
+		if hash != "" {
+			password.TakeOver(&user, hash)
+		}
+		out, err = s.complete(ctx, tx, doc, user, relay, told...)
 		return err
 	})
 	return out, err

@@ -63,6 +63,8 @@ type User struct {
 	Provider ProviderType   `json:"provider"`
 	// PasswordHash is empty as long as there is no password.
 	PasswordHash string `json:"passwordHash,omitempty"`
+	// Imported is a password that another system has hashed, until it is used for the first time. There is no PasswordHash then.
+	Imported *ImportedHash `json:"imported,omitempty"`
 	// PasswordHistory holds the hashes of former passwords, the last one first.
 	PasswordHistory []string  `json:"passwordHistory,omitempty"`
 	Recovery        *Recovery `json:"recovery,omitempty"`
@@ -105,7 +107,13 @@ func (u *User) tokenHash() string {
 }
 
 // HasPassword says whether there is a password to sign in with.
-func (u *User) HasPassword() bool { return u.PasswordHash != "" }
+func (u *User) HasPassword() bool { return u.PasswordHash != "" || u.Imported != nil }
+
+// SamePassword says whether both have the very same stored password.
+func (u *User) SamePassword(other *User) bool {
+	imported := u.Imported == other.Imported || u.Imported != nil && other.Imported != nil && *u.Imported == *other.Imported
+	return imported && u.PasswordHash == other.PasswordHash
+}
 
 // Text returns a profile attribute, "" when it has no value or is not a string.
 func (u *User) Text(attribute string) string {

@@ -53,8 +53,7 @@ const reused = "differ from the last 4 passwords"
 
 // Reused lists the rule about the history when the password breaks it. It takes long, as comparing does.
 func Reused(u *model.User, password string) []string {
-	past := append([]string{u.PasswordHash}, u.PasswordHistory...)
-	if slices.ContainsFunc(past, func(hash string) bool { return Matches(hash, password) }) {
+	if Verify(u, password) || slices.ContainsFunc(u.PasswordHistory, func(hash string) bool { return Matches(hash, password) }) {
 		return []string{reused}
 	}
 	return nil

@@ -97,7 +97,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if err := mayChange(&known, passwordStatuses, rest.CodeChangePassword); err != nil {
 		return Credentials{}, err
 	}
-	if !password.Matches(known.PasswordHash, r.Body.OldPassword.Value) {
+	if !password.Verify(&known, r.Body.OldPassword.Value) {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
 	}
 	broken := password.BrokenRules(value, known.Login())
@@ -115,7 +115,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 		if err := mayChange(u, passwordStatuses, rest.CodeChangePassword); err != nil {
 			return err
 		}
-		if u.PasswordHash != known.PasswordHash {
+		if !u.SamePassword(&known) {
 			return rest.Fail(rest.CodeCredentials, changedMeantime)
 		}
 		password.Set(u, hash, s.Now())
@@ -131,7 +131,7 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	if err := mayChange(&known, questionStatuses, rest.CodeChangeQuestion); err != nil {
 		return Credentials{}, err
 	}
-	if !password.Matches(known.PasswordHash, r.Body.Password.Value) {
+	if !password.Verify(&known, r.Body.Password.Value) {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
 	}
 	secrets, err := s.hashSecrets(&CredentialsInput{RecoveryQuestion: &r.Body.RecoveryQuestion})
@@ -143,7 +143,7 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 		if err := mayChange(u, questionStatuses, rest.CodeChangeQuestion); err != nil {
 			return err
 		}
-		if u.PasswordHash != known.PasswordHash {
+		if !u.SamePassword(&known) {
 			return rest.Fail(rest.CodeCredentials, changedMeantime)
 		}
 		secrets.set(u, s.Now())

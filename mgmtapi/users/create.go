@@ -170,6 +170,7 @@ func activeStatus(u *model.User) model.UserStatus {
 // secrets are hashed credentials.
 type secrets struct {
 	password string
+	imported *model.ImportedHash
 	recovery *model.Recovery
 }
 
@@ -179,6 +180,9 @@ func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
 		if out.password, err = s.hasher.Hash(value); err != nil {
 			return out, err
 		}
+	}
+	if hash := c.imported(); hash != nil {
+		out.imported = hash.stored()
 	}
 	if q := c.recovery(); q != nil {
 		answer, err := s.hasher.Hash(password.NormalAnswer(q.Answer))
@@ -194,6 +198,9 @@ func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
 func (s secrets) set(u *model.User, now time.Time) {
 	if s.password != "" {
 		password.Set(u, s.password, now)
+	}
+	if s.imported != nil {
+		password.Import(u, s.imported, now)
 	}
 	if s.recovery != nil {
 		u.Recovery = s.recovery

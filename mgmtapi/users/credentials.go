@@ -18,8 +18,28 @@ type CredentialsInput struct {
 // PasswordInput is a password as callers send it.
 type PasswordInput struct {
 	Value *string        `json:"value" writeOnly:"true" max:"72" doc:"The password."`
-	Hash  map[string]any `json:"hash" writeOnly:"true" doc:"Not supported yet."`
+	Hash  *HashInput     `json:"hash" writeOnly:"true" doc:"A password that another system has hashed. No policy applies. It is verified at the first sign-in."`
 	Hook  map[string]any `json:"hook" writeOnly:"true" doc:"Not supported yet."`
+}
+
+// HashInput is an imported password hash as callers send it.
+type HashInput struct {
+	Algorithm      string `json:"algorithm" required:"true" enum:"BCRYPT,SHA-512,SHA-256,SHA-1,MD5,PBKDF2" doc:"The algorithm."`
+	Value          string `json:"value" required:"true" max:"2048" doc:"The hash: 31 characters of radix64 for BCRYPT, base64 for the others."`
+	Salt           string `json:"salt" max:"2048" doc:"The salt: 22 characters of radix64 for BCRYPT, base64 for the others."`
+	SaltOrder      string `json:"saltOrder" doc:"PREFIX or POSTFIX: where SHA and MD5 have their salt."`
+	WorkFactor     int    `json:"workFactor" doc:"Cost of BCRYPT, 4 to 20."`
+	IterationCount int    `json:"iterationCount" doc:"Iterations of PBKDF2, at least 4096."`
+	KeySize        int    `json:"keySize" doc:"Size of the key that PBKDF2 derives, in bytes."`
+	Digest         string `json:"digestAlgorithm" doc:"SHA256_HMAC or SHA512_HMAC, for PBKDF2."`
+}
+
+// stored is what is kept of the hash: what belongs to its algorithm.
+func (h *HashInput) stored() *model.ImportedHash {
+	return &model.ImportedHash{
+		Algorithm: h.Algorithm, Value: h.Value, Salt: h.Salt, SaltOrder: h.SaltOrder, WorkFactor: h.WorkFactor,
+		Iterations: h.IterationCount, KeySize: h.KeySize, Digest: h.Digest,
+	}
 }
 
 // RecoveryInput is a recovery question with its answer.
@@ -44,6 +64,13 @@ func (c *CredentialsInput) password() (string, bool) {
 	return *c.Password.Value, true
 }
 
+func (c *CredentialsInput) imported() *HashInput {
+	if c == nil || c.Password == nil {
+		return nil
+	}
+	return c.Password.Hash
+}
+
 func (c *CredentialsInput) recovery() *RecoveryInput {
 	if c == nil {
 		return nil
@@ -54,7 +81,7 @@ func (c *CredentialsInput) recovery() *RecoveryInput {
 // given says whether there is anything to set.
 func (c *CredentialsInput) given() bool {
 	_, given := c.password()
-	return given || c.recovery() != nil
+	return given || c.imported() != nil || c.recovery() != nil
 }
 
 // check records what is wrong with the credentials of a user with the login and the provider.
@@ -73,6 +100,14 @@ func (c *CredentialsInput) check(login string, provider model.ProviderType, caus
 		}
 		if broken := password.BrokenRules(value, login); len(broken) > 0 {
 			causes.Add("password", "%s", password.Unmet(broken))
+		}
+	}
+	if hash := c.imported(); hash != nil {
+		if external {
+			causes.Add("password", "A user with the provider %s has no password", provider)
+		}
+		if hash.Algorithm != "" && hash.Value != "" { // the tags have said so
+			password.CheckImported(*hash.stored(), func(member, text string) { causes.Add("credentials.password.hash."+member, "%s", text) })
 		}
 	}
 	if q := c.RecoveryQuestion; q != nil {
@@ -94,10 +129,10 @@ func (q *RecoveryInput) check(causes *rest.Causes) {
 	}
 }
 
-// unsupported answers imports of passwords.
+// unsupported answers password hooks.
 func (c *CredentialsInput) unsupported() error {
-	if c != nil && c.Password != nil && (c.Password.Hash != nil || c.Password.Hook != nil) {
-		return rest.Failf(rest.CodeUnsupported, "The import of hashed passwords and password hooks are not supported yet.")
+	if c != nil && c.Password != nil && c.Password.Hook != nil {
+		return rest.Failf(rest.CodeUnsupported, "Password hooks are not supported yet.")
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (s *Slice) federate(ctx context.Context, tx *docstore.Tx, at *target) error
 	federation.to = always(model.UserActive)
 	_, err := s.enter(ctx, tx, at, federation, func(_ model.UserStatus, u *model.User) {
 		u.Provider = model.ProviderFederation
-		u.PasswordHash, u.PasswordHistory, u.Recovery, u.Activation, u.Reset = "", nil, nil, nil, nil
+		u.PasswordHash, u.Imported, u.PasswordHistory, u.Recovery, u.Activation, u.Reset = "", nil, nil, nil, nil, nil
 	})
 	return err
 }

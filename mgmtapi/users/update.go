@@ -110,6 +110,9 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]
 		if user.Status == model.UserDeprovisioned && c.Body.Credentials.given() {
 			return rest.Fail(rest.CodeStatus)
 		}
+		if user.Status != model.UserStaged && secrets.imported != nil {
+			return rest.Fail(rest.CodeStatus)
+		}
 		org, err := s.Org(ctx, tx)
 		if err != nil {
 			return err
@@ -154,7 +157,7 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 			Type: audit.UserUpdateProfile, Targets: user, Debug: map[string]string{"changedAttributes": strings.Join(changed, ",")},
 		})
 	}
-	if given.password != "" {
+	if given.password != "" || given.imported != nil {
 		entries = append(entries, audit.Entry{Type: audit.UserUpdatePassword, Targets: user})
 	}
 	return entries
