@@ -4,6 +4,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
+	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -20,6 +21,7 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	tokens := apitokens.New(d)
 	list := []rest.Slice{
 		users.New(d, users.Options{HashCost: o.HashCost}),
+		authn.New(d, authn.Options{HashCost: o.HashCost}),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),

@@ -17,6 +17,12 @@ const (
 	UserDeleteCompleted Type = "user.lifecycle.delete.completed"
 	UserUpdateProfile   Type = "user.account.update_profile"
 	UserUpdatePassword  Type = "user.account.update_password" //nolint:gosec // a name
+	UserResetPassword   Type = "user.account.reset_password"  //nolint:gosec // a name
+	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
+	UserImportPassword  Type = "user.import.password" //nolint:gosec // a name
+	UserSessionStart    Type = "user.session.start"
+	UserLock            Type = "user.account.lock"
+	UserUnlock          Type = "user.account.unlock_by_admin"
 
 	GroupCreate        Type = "group.lifecycle.create"
 	GroupUpdate        Type = "group.profile.update"
@@ -95,6 +101,12 @@ var messages = map[Type]string{
 	UserDeleteCompleted: "Delete a user",
 	UserUpdateProfile:   "Change the profile of a user",
 	UserUpdatePassword:  "Set the password of a user",
+	UserResetPassword:   "Have a user choose a new password",
+	UserExpirePassword:  "Expire the password of a user",
+	UserImportPassword:  "Take over the password of a user from another system",
+	UserSessionStart:    "Sign in",
+	UserLock:            "Lock a user out after too many failed attempts",
+	UserUnlock:          "Unlock a user",
 	GroupCreate:         "Create a group",
 	GroupUpdate:         "Change the profile of a group",
 	GroupDelete:         "Delete a group",

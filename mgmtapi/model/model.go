@@ -24,6 +24,7 @@ type Model struct {
 	GroupOwners  *docstore.Collection[GroupOwner]
 	GroupRules   *docstore.Collection[GroupRule]
 	RuleMembers  *docstore.Collection[RuleMember]
+	SignIns      *docstore.Collection[SignIn]
 }
 
 // New declares the collections.
@@ -43,6 +44,7 @@ func New() *Model {
 		GroupOwners:  groupOwnerCollection(),
 		GroupRules:   groupRuleCollection(),
 		RuleMembers:  ruleMemberCollection(),
+		SignIns:      signInCollection(),
 	}
 }
 
@@ -51,7 +53,7 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
-		m.GroupOwners, m.GroupRules, m.RuleMembers,
+		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns,
 	}
 }
 

@@ -45,6 +45,9 @@ const (
 	ProviderSocial     ProviderType = "SOCIAL"
 )
 
+// External says whether somebody else checks the password: the user has none here, and no recovery question.
+func (p ProviderType) External() bool { return p == ProviderFederation || p == ProviderSocial }
+
 // User is a person of the organisation.
 type User struct {
 	Status UserStatus `json:"status"`
@@ -59,10 +62,18 @@ type User struct {
 	Profile  map[string]any `json:"profile"`
 	Provider ProviderType   `json:"provider"`
 	// PasswordHash is empty as long as there is no password.
-	PasswordHash string    `json:"passwordHash,omitempty"`
-	Recovery     *Recovery `json:"recovery,omitempty"`
+	PasswordHash string `json:"passwordHash,omitempty"`
+	// Imported is a password that another system has hashed, until it is used for the first time. There is no PasswordHash then.
+	Imported *ImportedHash `json:"imported,omitempty"`
+	// PasswordHistory holds the hashes of former passwords, the last one first.
+	PasswordHistory []string  `json:"passwordHistory,omitempty"`
+	Recovery        *Recovery `json:"recovery,omitempty"`
 	// Activation is the pending one-time token of a PROVISIONED user.
 	Activation *OneTimeToken `json:"activation,omitempty"`
+	// Reset is the pending one-time token of a user who may choose a new password.
+	Reset *ResetToken `json:"reset,omitempty"`
+	// FailedAttempts counts wrong passwords and recovery answers since the last right one.
+	FailedAttempts int `json:"failedAttempts,omitempty"`
 }
 
 // Recovery is a recovery question with the hash of its answer.
@@ -75,6 +86,33 @@ type Recovery struct {
 type OneTimeToken struct {
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires"`
+}
+
+// ResetToken is a one-time token for a new password.
+type ResetToken struct {
+	OneTimeToken
+	// Ask says that the recovery question has to be answered first.
+	Ask bool `json:"ask,omitempty"`
+}
+
+// tokenHash is the hash of the pending one-time token, empty when there is none.
+func (u *User) tokenHash() string {
+	switch {
+	case u.Activation != nil:
+		return u.Activation.Hash
+	case u.Reset != nil:
+		return u.Reset.Hash
+	}
+	return ""
+}
+
+// HasPassword says whether there is a password to sign in with.
+func (u *User) HasPassword() bool { return u.PasswordHash != "" || u.Imported != nil }
+
+// SamePassword says whether both have the very same stored password.
+func (u *User) SamePassword(other *User) bool {
+	imported := u.Imported == other.Imported || u.Imported != nil && other.Imported != nil && *u.Imported == *other.Imported
+	return imported && u.PasswordHash == other.PasswordHash
 }
 
 // Text returns a profile attribute, "" when it has no value or is not a string.
@@ -101,6 +139,7 @@ const (
 	UserByEmail     = "email"      // folded
 	UserByFirstName = "first_name" // folded
 	UserByLastName  = "last_name"  // folded
+	UserByToken     = "token"      // hash of the pending one-time token; there is at most one
 )
 
 // LoginKey is what makes two logins the same: case and diacritical marks do not count.
@@ -132,6 +171,7 @@ func userCollection() *docstore.Collection[User] {
 		docstore.Index[User]{Name: UserByStatus, Values: func(u *User) []any { return []any{string(u.Status)} }},
 		docstore.Index[User]{Name: UserByEmail, Version: filter.FoldVersion, Values: folded("email")},
 		docstore.Index[User]{Name: UserByFirstName, Version: filter.FoldVersion, Values: folded("firstName")},
+		docstore.Index[User]{Name: UserByToken, Values: func(u *User) []any { return optional(u.tokenHash()) }},
 		docstore.Index[User]{Name: UserByLastName, Version: filter.FoldVersion, Values: folded("lastName")},
 	)
 }

@@ -18,19 +18,25 @@ type Code string
 const (
 	CodeValidation     Code = "E0000001" // input or a precondition is not valid
 	CodeBody           Code = "E0000003" // body missing or not JSON
+	CodeSignIn         Code = "E0000004" // sign-in failed
 	CodeNoCredentials  Code = "E0000005" // no credentials on the request
 	CodeForbidden      Code = "E0000006" // the caller lacks a permission or scope
 	CodeNotFound       Code = "E0000007" // entity not found
 	CodeNoPath         Code = "E0000008" // path not found
 	CodeInternal       Code = "E0000009" // unexpected fault
 	CodeToken          Code = "E0000011" // token unknown, revoked or expired
+	CodeCredentials    Code = "E0000014" // old password wrong, or new one against the policy
 	CodeAlreadyActive  Code = "E0000016" // activation of an active user
 	CodeMediaType      Code = "E0000021" // wrong media type of the body
 	CodeMethod         Code = "E0000022" // method not supported on the path
 	CodeAppOperation   Code = "E0000024" // operation not supported by the app
 	CodeCursor         Code = "E0000029" // paging cursor not usable
 	CodeFilter         Code = "E0000031" // filter or search expression not valid
+	CodeUnlock         Code = "E0000032" // unlock in a status that has no lock
 	CodeQueryAndFilter Code = "E0000033" // query and filter, or search, in one request
+	CodeForgot         Code = "E0000034" // recovery of a password not allowed for the user
+	CodeChangePassword Code = "E0000035" // change of the password not allowed in the user's status
+	CodeChangeQuestion Code = "E0000036" // change of the recovery question not allowed in the user's status
 	CodeStatus         Code = "E0000038" // not allowed in the user's status
 	CodeAppCredentials Code = "E0000041" // credentials not allowed by the app's scheme
 	CodeGroupScope     Code = "E0000046" // the app user exists only through a group
@@ -44,7 +50,11 @@ const (
 	CodeMappedDiffers  Code = "E0000075" // a mapped attribute differs while push is on
 	CodeReadOnly       Code = "E0000077" // attribute is read-only
 	CodeImmutable      Code = "E0000078" // attribute is immutable
+	CodeStateToken     Code = "E0000079" // state token used in the wrong state
+	CodeResetPolicy    Code = "E0000080" // new password of a recovery against the policy
+	CodeAnswer         Code = "E0000087" // recovery answer wrong
 	CodeTooMany        Code = "E0000093" // too many elements
+	CodeExpiredLink    Code = "E0000105" // recovery link expired
 	CodeState          Code = "E0000107" // entity in the wrong state for a transition
 	CodeInactiveUser   Code = "E0000117" // app assignment for an inactive user
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
@@ -62,19 +72,25 @@ var codes = map[Code]struct {
 }{
 	CodeValidation:     {http.StatusBadRequest, "Api validation failed"},
 	CodeBody:           {http.StatusBadRequest, "The request body was not well-formed."},
+	CodeSignIn:         {http.StatusUnauthorized, "Authentication failed"},
 	CodeNoCredentials:  {http.StatusForbidden, "The request carries no credentials"},
 	CodeForbidden:      {http.StatusForbidden, "You do not have permission to perform the requested action"},
 	CodeNotFound:       {http.StatusNotFound, "Not found"},
 	CodeNoPath:         {http.StatusNotFound, "The requested path was not found"},
 	CodeInternal:       {http.StatusInternalServerError, "Internal Server Error"},
 	CodeToken:          {http.StatusUnauthorized, "Invalid token provided"},
+	CodeCredentials:    {http.StatusForbidden, "Update of credentials failed."},
 	CodeAlreadyActive:  {http.StatusForbidden, "Activation failed because the user is already active"},
 	CodeMediaType:      {http.StatusBadRequest, "Bad request. Accept and/or Content-Type headers likely do not match supported values."},
 	CodeMethod:         {http.StatusMethodNotAllowed, "The endpoint does not support the provided HTTP method"},
 	CodeAppOperation:   {http.StatusBadRequest, "Bad request. Operation on application settings failed."},
 	CodeCursor:         {http.StatusBadRequest, "Invalid paging request."},
 	CodeFilter:         {http.StatusBadRequest, "Invalid search criteria."},
+	CodeUnlock:         {http.StatusForbidden, "Unlock is not allowed for this user."},
 	CodeQueryAndFilter: {http.StatusBadRequest, "Invalid search criteria. The parameters 'q', 'filter' and 'search' exclude each other."},
+	CodeForgot:         {http.StatusForbidden, "Forgot password is not allowed for this user."},
+	CodeChangePassword: {http.StatusForbidden, "The password cannot be changed in the user's current status."},
+	CodeChangeQuestion: {http.StatusForbidden, "The recovery question cannot be changed in the user's current status."},
 	CodeStatus:         {http.StatusForbidden, "This operation is not allowed in the user's current status."},
 	CodeAppCredentials: {http.StatusBadRequest, "Credentials should not be set on this resource based on the scheme."},
 	CodeGroupScope:     {http.StatusForbidden, "Cannot delete application user because profile editing is disabled for a group assignment."},
@@ -88,7 +104,11 @@ var codes = map[Code]struct {
 	CodeMappedDiffers:  {http.StatusForbidden, "Cannot modify an attribute because it has a field mapping and profile push is enabled."},
 	CodeReadOnly:       {http.StatusForbidden, "Cannot modify an attribute because it is read-only."},
 	CodeImmutable:      {http.StatusForbidden, "Cannot modify an attribute because it is immutable."},
+	CodeStateToken:     {http.StatusForbidden, "This operation is not allowed in the current authentication state."},
+	CodeResetPolicy:    {http.StatusForbidden, "The password does not meet the requirements of the password policy."},
+	CodeAnswer:         {http.StatusForbidden, "The recovery question was not answered correctly."},
 	CodeTooMany:        {http.StatusBadRequest, "Limit exceeded."},
+	CodeExpiredLink:    {http.StatusForbidden, "The recovery link has expired."},
 	CodeState:          {http.StatusForbidden, "Cannot perform the transition in the entity's current state."},
 	CodeInactiveUser:   {http.StatusForbidden, "Cannot assign an application to an inactive user."},
 	CodeNotAcceptable:  {http.StatusNotAcceptable, "The requested media types are not available. Only application/json is."},

@@ -157,25 +157,33 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	if err := h.takeQuota(ctx, w.Header(), r); err != nil {
 		return err
 	}
-	principal, err := h.options.Guard.Authenticate(r.WithContext(ctx))
-	if err != nil {
-		return err
+	e, vars, found := match(h.router, r)
+	var op *operation
+	if found {
+		op = e.byMethod[r.Method]
 	}
-	c.principal = principal
-	e, vars, ok := match(h.router, r)
-	if !ok {
+	public := op != nil && op.info.Public
+	if !public {
+		principal, err := h.options.Guard.Authenticate(r.WithContext(ctx))
+		if err != nil {
+			return err
+		}
+		c.principal = principal
+	}
+	if !found {
 		return Fail(CodeNoPath)
 	}
 	c.route = e.template
-	op, ok := e.byMethod[r.Method]
-	if !ok {
+	if op == nil {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
 	}
 	if !acceptsJSON(r.Header.Values("Accept")) {
 		return Fail(CodeNotAcceptable)
 	}
-	if err := h.options.Guard.Authorize(ctx, principal, op.info); err != nil {
-		return err
+	if !public {
+		if err := h.options.Guard.Authorize(ctx, c.principal, op.info); err != nil {
+			return err
+		}
 	}
 	result, err := op.run(ctx, &input{request: r, vars: vars, limit: h.options.MaxBody})
 	if err != nil {

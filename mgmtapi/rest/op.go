@@ -32,6 +32,7 @@ type Info struct {
 	Summary     string   // one line
 	Description string   // more, when there is more to say
 	Scopes      []string // OAuth scopes a caller needs, all of them
+	Public      bool     // needs no credentials
 	Status      int      // of a success
 }
 
@@ -43,7 +44,10 @@ type Op[Req, Resp any] struct {
 	Tag         string
 	Summary     string
 	Description string
-	Scopes      []string
+	// Scopes that a caller needs. Every operation has some, but for those that are Public.
+	Scopes []string
+	// Public says that the operation needs no credentials: nobody is asked who calls, and rest.Caller is zero.
+	Public bool
 	// Status of a success. Defaults to 204 when Resp is Nothing, else to 200.
 	Status int
 	// Find runs after authorization, with the path variables bound and nothing else read. It answers "not found" before the
@@ -71,7 +75,7 @@ func (o Op[Req, Resp]) Info() Info {
 	}
 	return Info{
 		ID: o.ID, Method: method, Path: path, Tag: o.Tag, Summary: o.Summary, Description: o.Description,
-		Scopes: slices.Clone(o.Scopes), Status: status,
+		Scopes: slices.Clone(o.Scopes), Public: o.Public, Status: status,
 	}
 }
 
@@ -95,8 +99,8 @@ func (o Op[Req, Resp]) compile() (*operation, error) {
 		return nil, fmt.Errorf("rest: operation %s: route %q is not a method and a path", o.ID, o.Route)
 	case o.Tag == "" || o.Summary == "":
 		return nil, fmt.Errorf("rest: operation %s needs a tag and a summary", o.ID)
-	case len(o.Scopes) == 0:
-		return nil, fmt.Errorf("rest: operation %s needs a scope", o.ID)
+	case o.Public == (len(o.Scopes) > 0):
+		return nil, fmt.Errorf("rest: operation %s needs a scope, or is public", o.ID)
 	case o.Do == nil:
 		return nil, fmt.Errorf("rest: operation %s has no Do", o.ID)
 	}

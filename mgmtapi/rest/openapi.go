@@ -70,8 +70,12 @@ type document struct {
 func (d *document) add(op *operation) error {
 	out := &openapi3.Operation{
 		OperationID: op.info.ID, Tags: []string{op.info.Tag}, Summary: op.info.Summary, Description: op.info.Description,
-		Responses:  &openapi3.Responses{},
-		Extensions: map[string]any{"x-svc-scopes": op.info.Scopes},
+		Responses: &openapi3.Responses{},
+	}
+	if op.info.Public {
+		out.Security = openapi3.NewSecurityRequirements()
+	} else {
+		out.Extensions = map[string]any{"x-svc-scopes": op.info.Scopes}
 	}
 	for _, place := range []struct {
 		in     string

@@ -316,6 +316,7 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 		"has no ID":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "" })},
 		"is not a method and a path":       {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "FETCH /x" })},
 		"needs a scope":                    {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Scopes = nil })},
+		"is public":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Public = true })},
 		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x/{id}/{other}" })},
 		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x" })},
 		"two operations are called a":      {op(func(*rest.Op[nothing, rest.Nothing]) {}), op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "PUT /x/{id}" })},

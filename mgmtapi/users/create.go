@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -58,13 +59,13 @@ func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
 
 // refuse answers combinations that have codes of their own.
 func (r *createRequest) refuse() error {
-	_, password := r.Body.Credentials.password()
+	_, given := r.Body.Credentials.password()
 	switch {
 	case len(r.Body.GroupIDs) > MaxGroups:
 		return rest.Failf(rest.CodeTooMany, "A user can be created in at most %d groups.", MaxGroups)
 	case r.NextLogin == changePassword && !r.Activate:
 		return rest.Fail(rest.CodeNotActivated)
-	case r.NextLogin == changePassword && !password:
+	case r.NextLogin == changePassword && !given:
 		return rest.Fail(rest.CodeNoPassword)
 	}
 	return r.Body.Credentials.unsupported()
@@ -160,7 +161,7 @@ func typeOf(given *Type, org model.Org) (string, error) {
 
 // activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished.
 func activeStatus(u *model.User) model.UserStatus {
-	if u.PasswordHash == "" && u.Provider == model.ProviderService {
+	if !u.HasPassword() && u.Provider == model.ProviderService {
 		return model.UserProvisioned
 	}
 	return model.UserActive
@@ -169,18 +170,22 @@ func activeStatus(u *model.User) model.UserStatus {
 // secrets are hashed credentials.
 type secrets struct {
 	password string
+	imported *model.ImportedHash
 	recovery *model.Recovery
 }
 
 // hashSecrets hashes credentials. It takes long, on purpose, and is done before a transaction is begun.
 func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
-	if password, ok := c.password(); ok {
-		if out.password, err = s.hasher.hash(password); err != nil {
+	if value, ok := c.password(); ok {
+		if out.password, err = s.hasher.Hash(value); err != nil {
 			return out, err
 		}
 	}
+	if hash := c.imported(); hash != nil {
+		out.imported = hash.stored()
+	}
 	if q := c.recovery(); q != nil {
-		answer, err := s.hasher.hash(normalAnswer(q.Answer))
+		answer, err := s.hasher.Hash(password.NormalAnswer(q.Answer))
 		if err != nil {
 			return out, err
 		}
@@ -192,7 +197,10 @@ func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
 // set gives the user what there is.
 func (s secrets) set(u *model.User, now time.Time) {
 	if s.password != "" {
-		u.PasswordHash, u.PasswordChanged, u.Activation = s.password, now, nil
+		password.Set(u, s.password, now)
+	}
+	if s.imported != nil {
+		password.Import(u, s.imported, now)
 	}
 	if s.recovery != nil {
 		u.Recovery = s.recovery

@@ -14,14 +14,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-const password = "Tlpwd-2026" //nolint:gosec // of a test user
+const password1 = "Tlpwd-2026" //nolint:gosec // of a test user
 
 func profile(login string) string {
 	return fmt.Sprintf(`"profile":{"login":%q,"email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}`, login)
 }
 
 func withPassword(login string) string {
-	return `{` + profile(login) + `,"credentials":{"password":{"value":"` + password + `"},"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}}`
+	return `{` + profile(login) + `,"credentials":{"password":{"value":"` + password1 + `"},"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}}`
 }
 
 func without(login string) string { return `{` + profile(login) + `}` }
@@ -99,11 +99,16 @@ func TestAUserThatCannotBeCreatedIsRefused(t *testing.T) {
 		{Name: "short recovery answer", Body: credentials(`{"recovery_question":{"question":"Who?","answer":" me "}}`), Code: "E0000001", Causes: []string{"recovery_question: "}},
 		{Name: "recovery answer that is the question", Body: credentials(`{"recovery_question":{"question":"Who?","answer":"WHO?"}}`), Code: "E0000001", Causes: []string{"recovery_question: "}},
 		{Name: "recovery question without an answer", Body: credentials(`{"recovery_question":{"question":"Who?"}}`), Code: "E0000001", Causes: []string{"credentials.recovery_question.answer: The field cannot be left blank"}},
-		{Name: "password hash", Body: credentials(`{"password":{"hash":{"algorithm":"MD5","value":"x"}}}`), Status: 501, Code: "E0000060"},
+		{Name: "password hash of an unknown algorithm", Body: credentials(`{"password":{"hash":{"algorithm":"MD4","value":"x"}}}`), Code: "E0000001", Causes: []string{"credentials.password.hash.algorithm: "}},
+		{Name: "password hash of the wrong length", Body: credentials(`{"password":{"hash":{"algorithm":"MD5","value":"eHg="}}}`), Code: "E0000001", Causes: []string{"credentials.password.hash.value: The value must be base64 of 16 bytes"}},
+		{Name: "password hash that is not base64", Body: credentials(`{"password":{"hash":{"algorithm":"SHA-1","value":"?","salt":"?"}}}`), Code: "E0000001", Causes: []string{"credentials.password.hash.value: ", "credentials.password.hash.salt: ", "credentials.password.hash.saltOrder: "}},
+		{Name: "bcrypt hash with everything wrong", Body: credentials(`{"password":{"hash":{"algorithm":"BCRYPT","value":"x","salt":"y","workFactor":21}}}`), Code: "E0000001", Causes: []string{"credentials.password.hash.value: ", "credentials.password.hash.salt: ", "credentials.password.hash.workFactor: "}},
+		{Name: "derived key with everything wrong", Body: credentials(`{"password":{"hash":{"algorithm":"PBKDF2","value":"eHg=","iterationCount":4095,"digestAlgorithm":"MD5"}}}`), Code: "E0000001", Causes: []string{"credentials.password.hash.keySize: ", "credentials.password.hash.salt: ", "credentials.password.hash.iterationCount: ", "credentials.password.hash.digestAlgorithm: "}},
+		{Name: "password hash of a federated user", Do: post + "?provider=true", Body: credentials(`{"provider":{"type":"FEDERATION"},"password":{"hash":{"algorithm":"MD5","value":"AAAAAAAAAAAAAAAAAAAAAA=="}}}`), Code: "E0000001", Causes: []string{"password: A user with the provider"}},
 		{Name: "password hook", Body: credentials(`{"password":{"hook":{"type":"default"}}}`), Status: 501, Code: "E0000060"},
-		{Name: "password and hash", Body: credentials(`{"password":{"value":"` + password + `","hash":{}}}`), Code: "E0000001", Causes: []string{"password: Exactly one"}},
+		{Name: "password and hash", Body: credentials(`{"password":{"value":"` + password1 + `","hash":{"algorithm":"MD5","value":"AAAAAAAAAAAAAAAAAAAAAA=="}}}`), Code: "E0000001", Causes: []string{"password: Exactly one"}},
 		{Name: "federated user without provider=true", Body: credentials(`{"provider":{"type":"FEDERATION"}}`), Code: "E0000001", Causes: []string{"provider: "}},
-		{Name: "federated user with a password", Do: post + "?provider=true", Body: credentials(`{"provider":{"type":"FEDERATION"},"password":{"value":"` + password + `"}}`), Code: "E0000001", Causes: []string{"password: A user with the provider"}},
+		{Name: "federated user with a password", Do: post + "?provider=true", Body: credentials(`{"provider":{"type":"FEDERATION"},"password":{"value":"` + password1 + `"}}`), Code: "E0000001", Causes: []string{"password: A user with the provider"}},
 		{Name: "unknown provider", Body: credentials(`{"provider":{"type":"OTHER"}}`), Code: "E0000001", Causes: []string{"credentials.provider.type: The value must be one of"}},
 		{Name: "password change without activation", Do: post + "?nextLogin=changePassword&activate=false", Body: withPassword("x@example.com"), Code: "E0000125"},
 		{Name: "password change without a password", Do: post + "?nextLogin=changePassword", Body: without("x@example.com"), Code: "E0000124"},

@@ -1,11 +1,10 @@
 package users
 
 import (
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -19,8 +18,28 @@ type CredentialsInput struct {
 // PasswordInput is a password as callers send it.
 type PasswordInput struct {
 	Value *string        `json:"value" writeOnly:"true" max:"72" doc:"The password."`
-	Hash  map[string]any `json:"hash" writeOnly:"true" doc:"Not supported yet."`
+	Hash  *HashInput     `json:"hash" writeOnly:"true" doc:"A password that another system has hashed. No policy applies. It is verified at the first sign-in."`
 	Hook  map[string]any `json:"hook" writeOnly:"true" doc:"Not supported yet."`
+}
+
+// HashInput is an imported password hash as callers send it.
+type HashInput struct {
+	Algorithm      string `json:"algorithm" required:"true" enum:"BCRYPT,SHA-512,SHA-256,SHA-1,MD5,PBKDF2" doc:"The algorithm."`
+	Value          string `json:"value" required:"true" max:"2048" doc:"The hash: 31 characters of radix64 for BCRYPT, base64 for the others."`
+	Salt           string `json:"salt" max:"2048" doc:"The salt: 22 characters of radix64 for BCRYPT, base64 for the others."`
+	SaltOrder      string `json:"saltOrder" doc:"PREFIX or POSTFIX: where SHA and MD5 have their salt."`
+	WorkFactor     int    `json:"workFactor" doc:"Cost of BCRYPT, 4 to 20."`
+	IterationCount int    `json:"iterationCount" doc:"Iterations of PBKDF2, at least 4096."`
+	KeySize        int    `json:"keySize" doc:"Size of the key that PBKDF2 derives, in bytes."`
+	Digest         string `json:"digestAlgorithm" doc:"SHA256_HMAC or SHA512_HMAC, for PBKDF2."`
+}
+
+// stored is what is kept of the hash: what belongs to its algorithm.
+func (h *HashInput) stored() *model.ImportedHash {
+	return &model.ImportedHash{
+		Algorithm: h.Algorithm, Value: h.Value, Salt: h.Salt, SaltOrder: h.SaltOrder, WorkFactor: h.WorkFactor,
+		Iterations: h.IterationCount, KeySize: h.KeySize, Digest: h.Digest,
+	}
 }
 
 // RecoveryInput is a recovery question with its answer.
@@ -45,6 +64,13 @@ func (c *CredentialsInput) password() (string, bool) {
 	return *c.Password.Value, true
 }
 
+func (c *CredentialsInput) imported() *HashInput {
+	if c == nil || c.Password == nil {
+		return nil
+	}
+	return c.Password.Hash
+}
+
 func (c *CredentialsInput) recovery() *RecoveryInput {
 	if c == nil {
 		return nil
@@ -54,8 +80,8 @@ func (c *CredentialsInput) recovery() *RecoveryInput {
 
 // given says whether there is anything to set.
 func (c *CredentialsInput) given() bool {
-	_, password := c.password()
-	return password || c.recovery() != nil
+	_, given := c.password()
+	return given || c.imported() != nil || c.recovery() != nil
 }
 
 // check records what is wrong with the credentials of a user with the login and the provider.
@@ -63,37 +89,50 @@ func (c *CredentialsInput) check(login string, provider model.ProviderType, caus
 	if c == nil {
 		return
 	}
-	password, given := c.password()
+	value, given := c.password()
 	if p := c.Password; p != nil && count(given, p.Hash != nil, p.Hook != nil) > 1 {
 		causes.Add("password", "Exactly one of value, hash and hook can be given")
 	}
-	external := provider == model.ProviderFederation || provider == model.ProviderSocial
+	external := provider.External()
 	if given {
 		if external {
 			causes.Add("password", "A user with the provider %s has no password", provider)
 		}
-		if broken := brokenRules(password, login); len(broken) > 0 {
-			causes.Add("password", "Password requirements were not met. The password must %s", strings.Join(broken, "; it must "))
+		if broken := password.BrokenRules(value, login); len(broken) > 0 {
+			causes.Add("password", "%s", password.Unmet(broken))
+		}
+	}
+	if hash := c.imported(); hash != nil {
+		if external {
+			causes.Add("password", "A user with the provider %s has no password", provider)
+		}
+		if hash.Algorithm != "" && hash.Value != "" { // the tags have said so
+			password.CheckImported(*hash.stored(), func(member, text string) { causes.Add("credentials.password.hash."+member, "%s", text) })
 		}
 	}
 	if q := c.RecoveryQuestion; q != nil {
 		if external {
 			causes.Add("recovery_question", "A user with the provider %s has no recovery question", provider)
 		}
-		switch answer := normalAnswer(q.Answer); {
-		case q.Question == "" || q.Answer == "": // the tags have said so
-		case utf8.RuneCountInString(answer) < minAnswer:
-			causes.Add("recovery_question", "The answer must have at least %d characters", minAnswer)
-		case answer == normalAnswer(q.Question):
-			causes.Add("recovery_question", "The answer must not be the question")
-		}
+		q.check(causes)
 	}
 }
 
-// unsupported answers imports of passwords.
+// check records what is wrong with a recovery question. That something is missing is said by the tags.
+func (q *RecoveryInput) check(causes *rest.Causes) {
+	switch answer := password.NormalAnswer(q.Answer); {
+	case q.Question == "" || q.Answer == "":
+	case utf8.RuneCountInString(answer) < minAnswer:
+		causes.Add("recovery_question", "The answer must have at least %d characters", minAnswer)
+	case answer == password.NormalAnswer(q.Question):
+		causes.Add("recovery_question", "The answer must not be the question")
+	}
+}
+
+// unsupported answers password hooks.
 func (c *CredentialsInput) unsupported() error {
-	if c != nil && c.Password != nil && (c.Password.Hash != nil || c.Password.Hook != nil) {
-		return rest.Failf(rest.CodeUnsupported, "The import of hashed passwords and password hooks are not supported yet.")
+	if c != nil && c.Password != nil && c.Password.Hook != nil {
+		return rest.Failf(rest.CodeUnsupported, "Password hooks are not supported yet.")
 	}
 	return nil
 }
@@ -105,48 +144,4 @@ func count(conditions ...bool) (n int) {
 		}
 	}
 	return n
-}
-
-// Bounds of the default password policy.
-const (
-	minPassword  = 8
-	minLoginPart = 4
-)
-
-// brokenRules lists the rules of the default password policy that a password breaks, each as what the password must do.
-func brokenRules(password, login string) []string {
-	var broken []string
-	for _, rule := range []struct {
-		kept bool
-		text string
-	}{
-		{utf8.RuneCountInString(password) >= minPassword, "have at least 8 characters"},
-		{strings.ContainsFunc(password, unicode.IsUpper), "have an upper-case letter"},
-		{strings.ContainsFunc(password, unicode.IsLower), "have a lower-case letter"},
-		{strings.ContainsFunc(password, unicode.IsDigit), "have a digit"},
-		{!containsLogin(password, login), "not contain parts of the login"},
-	} {
-		if !rule.kept {
-			broken = append(broken, rule.text)
-		}
-	}
-	return broken
-}
-
-// containsLogin says whether the password contains the login, or a part of it before the @ of at least minLoginPart
-// characters.
-func containsLogin(password, login string) bool {
-	if login == "" {
-		return false
-	}
-	password, login = model.LoginKey(password), model.LoginKey(login)
-	if strings.Contains(password, login) {
-		return true
-	}
-	for _, part := range strings.FieldsFunc(model.ShortLogin(login), func(r rune) bool { return strings.ContainsRune(",._#@-", r) }) {
-		if utf8.RuneCountInString(part) >= minLoginPart && strings.Contains(password, part) {
-			return true
-		}
-	}
-	return false
 }

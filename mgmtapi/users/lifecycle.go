@@ -18,7 +18,9 @@ type transition struct {
 	summary string
 	from    []model.UserStatus
 	refusal rest.Code // of users in other statuses
-	to      func(*model.User) model.UserStatus
+	// password says that users without a password are refused, too.
+	password bool
+	to       func(*model.User) model.UserStatus
 }
 
 func always(status model.UserStatus) func(*model.User) model.UserStatus {
@@ -42,6 +44,18 @@ var (
 		verb: "unsuspend", event: audit.UserUnsuspend, summary: "Ends the suspension of a user", refusal: rest.CodeValidation, to: always(model.UserActive),
 		from: []model.UserStatus{model.UserSuspended},
 	}
+	resetPassword = transition{
+		verb: "reset_password", event: audit.UserResetPassword, summary: "Has a user choose a new password", refusal: rest.CodeStatus, to: always(model.UserRecovery),
+		from: []model.UserStatus{model.UserActive, model.UserProvisioned, model.UserRecovery, model.UserPasswordExpired, model.UserLockedOut},
+	}
+	expirePassword = transition{
+		verb: "expire_password", event: audit.UserExpirePassword, summary: "Has a user change the password at the next sign-in", refusal: rest.CodeStatus, to: always(model.UserPasswordExpired),
+		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
+	}
+	unlock = transition{
+		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: always(model.UserActive),
+		from: []model.UserStatus{model.UserLockedOut},
+	}
 	deactivate = transition{
 		verb: "deactivate", event: audit.UserDeactivate, summary: "Deactivates a user", refusal: rest.CodeStatus, to: always(model.UserDeprovisioned),
 		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
@@ -51,7 +65,7 @@ var (
 // check answers users that the transition does not start from.
 func (t transition) check(u *model.User) error {
 	switch {
-	case slices.Contains(t.from, u.Status):
+	case slices.Contains(t.from, u.Status) && (u.HasPassword() || !t.password):
 		return nil
 	case t.refusal == rest.CodeValidation:
 		return rest.Failf(t.refusal, "Cannot %s a user in the status %s.", t.verb, u.Status)
@@ -89,32 +103,35 @@ const (
 	activationLifetime = 7 * 24 * time.Hour
 )
 
+// route is where callers ask for the transition.
+func (t transition) route() string { return "POST /api/v1/users/{user}/lifecycle/" + t.verb }
+
 func (s *Slice) lifecycle() []rest.Route {
-	route := func(t transition) string { return "POST /api/v1/users/{user}/lifecycle/" + t.verb }
 	return []rest.Route{
 		rest.Op[activateRequest, Activation]{
-			ID: "activateUser", Route: route(activate), Tag: tag, Scopes: writeScope, Summary: activate.summary,
+			ID: "activateUser", Route: activate.route(), Tag: tag, Scopes: writeScope, Summary: activate.summary,
 			Find: func(ctx context.Context, r *activateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *activateRequest) (Activation, error) {
 				return s.startActivation(ctx, &r.target, activate, !r.SendEmail)
 			},
 		},
 		rest.Op[reactivateRequest, Activation]{
-			ID: "reactivateUser", Route: route(reactivate), Tag: tag, Scopes: writeScope, Summary: reactivate.summary,
+			ID: "reactivateUser", Route: reactivate.route(), Tag: tag, Scopes: writeScope, Summary: reactivate.summary,
 			Find: func(ctx context.Context, r *reactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *reactivateRequest) (Activation, error) {
 				return s.startActivation(ctx, &r.target, reactivate, !r.SendEmail)
 			},
 		},
 		rest.Op[deactivateRequest, rest.Empty]{
-			ID: "deactivateUser", Route: route(deactivate), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
+			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
 			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
 				return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.deactivate(ctx, tx, &r.target) })
 			},
 		},
-		s.suspension("suspendUser", route(suspend), suspend),
-		s.suspension("unsuspendUser", route(unsuspend), unsuspend),
+		s.resetPassword(), s.expirePassword(), s.expireWithTemporary(), s.unlock(), s.blocks(),
+		s.suspension("suspendUser", suspend.route(), suspend),
+		s.suspension("unsuspendUser", unsuspend.route(), unsuspend),
 	}
 }
 
@@ -173,7 +190,7 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 	}
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.enter(ctx, tx, at, t, func(before model.UserStatus, u *model.User) {
-			u.Activation = nil
+			u.Activation, u.Reset = nil, nil
 			if u.Status == model.UserProvisioned {
 				u.Activation = issued
 			}
@@ -204,7 +221,7 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target) err
 	if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 		return err
 	}
-	doc, err := s.enter(ctx, tx, at, deactivate, func(_ model.UserStatus, u *model.User) { u.Activation = nil })
+	doc, err := s.enter(ctx, tx, at, deactivate, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
 	if err != nil {
 		return err
 	}
@@ -214,14 +231,15 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target) err
 	return s.Feed.Emit(ctx, tx, model.UserDeactivated{ID: doc.ID})
 }
 
-// keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate.
+// keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate, and only while it is
+// ACTIVE.
 func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
 	}
 	if id == org.Administrator {
-		return rest.Failf(rest.CodeValidation, "The last super administrator cannot be suspended, deactivated or deleted.")
+		return rest.Failf(rest.CodeValidation, "The last super administrator must stay ACTIVE.")
 	}
 	return nil
 }

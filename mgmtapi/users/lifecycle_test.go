@@ -16,6 +16,10 @@ import (
 
 func TestEveryTransitionOfEveryStatus(t *testing.T) {
 	all := model.UserStatuses()
+	expires := map[model.UserStatus]model.UserStatus{
+		model.UserActive: model.UserPasswordExpired, model.UserPasswordExpired: model.UserPasswordExpired,
+		model.UserRecovery: model.UserPasswordExpired, model.UserLockedOut: model.UserPasswordExpired,
+	}
 	verbs := []struct {
 		verb   string
 		from   map[model.UserStatus]model.UserStatus
@@ -31,6 +35,13 @@ func TestEveryTransitionOfEveryStatus(t *testing.T) {
 			model.UserRecovery: model.UserDeprovisioned, model.UserLockedOut: model.UserDeprovisioned, model.UserPasswordExpired: model.UserDeprovisioned,
 			model.UserSuspended: model.UserDeprovisioned,
 		}, 403, "E0000038"},
+		{"reset_password", map[model.UserStatus]model.UserStatus{
+			model.UserActive: model.UserRecovery, model.UserProvisioned: model.UserRecovery, model.UserRecovery: model.UserRecovery,
+			model.UserPasswordExpired: model.UserRecovery, model.UserLockedOut: model.UserRecovery,
+		}, 403, "E0000038"},
+		{"expire_password", expires, 403, "E0000038"},
+		{"expire_password_with_temp_password", expires, 403, "E0000038"},
+		{"unlock", map[model.UserStatus]model.UserStatus{model.UserLockedOut: model.UserActive, model.UserActive: model.UserActive}, 403, "E0000032"},
 	}
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: withPassword("a@example.com"), Save: map[string]string{"id": "id"}})
@@ -132,6 +143,9 @@ func TestTheLastAdministratorCannotGo(t *testing.T) {
 		apitest.Step{Do: "DELETE /api/v1/users/me", Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/deactivate", Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/suspend", Status: 400, Code: "E0000001"},
+		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/reset_password", Status: 400, Code: "E0000001"},
+		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/expire_password", Status: 400, Code: "E0000001"},
+		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/expire_password_with_temp_password", Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "GET /api/v1/users/me", Equal: map[string]any{"status": "ACTIVE", "profile.login": "admin@example.com"}},
 	)
 }
@@ -141,7 +155,12 @@ func TestUnknownUsers(t *testing.T) {
 	for _, do := range []string{
 		"GET /api/v1/users/x", "POST /api/v1/users/x", "PUT /api/v1/users/x", "DELETE /api/v1/users/x", "GET /api/v1/users/x/groups",
 		"POST /api/v1/users/x/lifecycle/activate", "POST /api/v1/users/x/lifecycle/suspend", "POST /api/v1/users/x/lifecycle/unsuspend",
-		"POST /api/v1/users/x/lifecycle/deactivate", "POST /api/v1/users/x/lifecycle/reactivate", "GET /api/v1/users/%00", "GET /api/v1/users/%FF",
+		"POST /api/v1/users/x/lifecycle/deactivate", "POST /api/v1/users/x/lifecycle/reactivate",
+		"POST /api/v1/users/x/lifecycle/reset_password", "POST /api/v1/users/x/lifecycle/expire_password", "POST /api/v1/users/x/lifecycle/unlock",
+		"POST /api/v1/users/x/lifecycle/expire_password_with_temp_password", "GET /api/v1/users/x/blocks",
+		"POST /api/v1/users/x/credentials/change_password", "POST /api/v1/users/x/credentials/change_recovery_question",
+		"POST /api/v1/users/x/credentials/forgot_password", "POST /api/v1/users/x/credentials/forgot_password_recovery_question",
+		"GET /api/v1/users/%00", "GET /api/v1/users/%FF",
 	} {
 		e.Run(t, apitest.Step{Do: do, Status: 404, Code: "E0000007"})
 	}

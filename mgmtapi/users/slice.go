@@ -2,12 +2,12 @@ package users
 
 import (
 	"context"
-
-	"golang.org/x/crypto/bcrypt"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -20,15 +20,12 @@ type Options struct {
 // Slice serves the users.
 type Slice struct {
 	model.Deps
-	hasher hasher
+	hasher password.Hasher
 }
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	if o.HashCost == 0 {
-		o.HashCost = bcrypt.DefaultCost
-	}
-	return &Slice{Deps: d, hasher: hasher{cost: o.HashCost}}
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}}
 }
 
 const tag = "Users"
@@ -71,7 +68,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the members of a group", Find: s.findGroup, Do: s.members,
 		},
 	}
-	return append(routes, s.lifecycle()...)
+	return slices.Concat(routes, s.lifecycle(), s.credentials())
 }
 
 // target is the user that a path names.

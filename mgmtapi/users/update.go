@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -23,7 +24,7 @@ type UpdateUser struct {
 // change is what updateUser and replaceUser have in common.
 type change struct {
 	target
-	Strict  bool       `query:"strict" default:"false" doc:"Checks age and history of the password too. The default password policy has neither."`
+	Strict  bool       `query:"strict" default:"false" doc:"Checks the history of the password too."`
 	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
 	Body    UpdateUser `body:"required"`
 }
@@ -73,6 +74,11 @@ func (c *change) check(profile map[string]any, causes *rest.Causes) {
 	checkProfile(profile, causes)
 	login, _ := profile["login"].(string)
 	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
+	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
+		if broken := password.Reused(&c.found.Value, value); len(broken) > 0 {
+			causes.Add("password", "%s", password.Unmet(broken))
+		}
+	}
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (User, error) {
@@ -102,6 +108,9 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]
 		}
 		user, before := doc.Value, doc.Value
 		if user.Status == model.UserDeprovisioned && c.Body.Credentials.given() {
+			return rest.Fail(rest.CodeStatus)
+		}
+		if user.Status != model.UserStaged && secrets.imported != nil {
 			return rest.Fail(rest.CodeStatus)
 		}
 		org, err := s.Org(ctx, tx)
@@ -148,7 +157,7 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 			Type: audit.UserUpdateProfile, Targets: user, Debug: map[string]string{"changedAttributes": strings.Join(changed, ",")},
 		})
 	}
-	if given.password != "" {
+	if given.password != "" || given.imported != nil {
 		entries = append(entries, audit.Entry{Type: audit.UserUpdatePassword, Targets: user})
 	}
 	return entries

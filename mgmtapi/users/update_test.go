@@ -29,11 +29,11 @@ func TestUpdatesAndReplacements(t *testing.T) {
 			apitest.Step{Name: "a replacement needs the mandatory attributes", Do: "PUT /api/v1/users/{{id}}", Body: `{"profile":{"login":"a@example.com"}}`, Status: 400, Code: "E0000001", Causes: []string{"firstName", "lastName", "email"}},
 			apitest.Step{Name: "a replacement without a profile keeps it", Do: "PUT /api/v1/users/{{id}}", Body: `{}`, Equal: map[string]any{"profile.firstName": "Isaac"}},
 			apitest.Step{Name: "a replacement by an unknown type finds none", Do: "PUT /api/v1/users/{{id}}", Body: `{"type":{"id":"oty2"}}`, Status: 404, Code: "E0000007"},
-			apitest.Step{Name: "a password activates a PROVISIONED user", Do: "POST /api/v1/users/{{id}}", Body: `{"credentials":{"password":{"value":"` + password + `"}}}`, Equal: map[string]any{"status": "ACTIVE"}, Has: []string{"credentials.password"}},
+			apitest.Step{Name: "a password activates a PROVISIONED user", Do: "POST /api/v1/users/{{id}}", Body: `{"credentials":{"password":{"value":"` + password1 + `"}}}`, Equal: map[string]any{"status": "ACTIVE"}, Has: []string{"credentials.password"}},
 			apitest.Step{Name: "a weak password is refused", Do: "POST /api/v1/users/{{id}}", Body: `{"credentials":{"password":{"value":"weak"}}}`, Status: 400, Code: "E0000001", Causes: []string{"password: "}},
 			apitest.Step{Do: "POST /api/v1/users/{{id}}/lifecycle/deactivate"},
 			apitest.Step{Name: "the profile of a DEPROVISIONED user can change", Do: "POST /api/v1/users/{{id}}", Body: `{"profile":{"title":"gone"}}`, Equal: map[string]any{"status": "DEPROVISIONED", "profile.title": "gone"}},
-			apitest.Step{Name: "its credentials cannot", Do: "POST /api/v1/users/{{id}}", Body: `{"credentials":{"password":{"value":"` + password + `"}}}`, Status: 403, Code: "E0000038"},
+			apitest.Step{Name: "its credentials cannot", Do: "POST /api/v1/users/{{id}}", Body: `{"credentials":{"password":{"value":"` + password1 + `"}}}`, Status: 403, Code: "E0000038"},
 			apitest.Step{Name: "an unknown user is missed before the body is read", Do: "PUT /api/v1/users/00unobody", Body: `{`, Status: 404, Code: "E0000007"},
 		)
 	})

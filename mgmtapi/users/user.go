@@ -2,6 +2,8 @@ package users
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -22,9 +24,15 @@ type User struct {
 	Type            Type         `json:"type" readOnly:"true" doc:"User type, which selects the profile schema."`
 	Profile         Profile      `json:"profile" readOnly:"true" doc:"Attributes of the user."`
 	Credentials     *Credentials `json:"credentials,omitempty" readOnly:"true" doc:"Credentials, without their secrets."`
+	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
 	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to what can be done in the user's status."`
 
 	tag string
+}
+
+// Embedded is what is read along with a user.
+type Embedded struct {
+	Blocks []Block `json:"blocks" doc:"What blocks the user from signing in."`
 }
 
 // ETag is the entity tag of the user.
@@ -64,22 +72,26 @@ func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 		Activated: rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
 		LastLogin: rest.TimePtr(u.LastLogin), PasswordChanged: rest.TimePtr(u.PasswordChanged),
 		Type: Type{ID: u.Type}, Profile: shownProfile(u.Profile),
-		Credentials: &Credentials{Provider: Provider{Type: string(u.Provider), Name: string(u.Provider)}},
+		Credentials: credentialsOf(&u),
 		Links:       rest.Links{"self": rest.To(userURL(ctx, doc.ID))},
 		tag:         rest.WeakTag(doc.Updated, doc.Rev),
 	}
-	if u.PasswordHash != "" {
-		out.Credentials.Password = &Password{}
+	for _, l := range linksByStatus[u.Status] {
+		if l.when == nil || l.when(&u) {
+			out.Links[l.rel] = rest.Link{Href: userURL(ctx, doc.ID, l.at...), Method: l.method}
+		}
+	}
+	return out
+}
+
+// credentialsOf shows the credentials of a user, without their secrets.
+func credentialsOf(u *model.User) *Credentials {
+	out := &Credentials{Provider: Provider{Type: string(u.Provider), Name: string(u.Provider)}}
+	if u.HasPassword() {
+		out.Password = &Password{}
 	}
 	if u.Recovery != nil {
-		out.Credentials.RecoveryQuestion = &Recovery{Question: u.Recovery.Question}
-	}
-	for _, l := range linksByStatus[u.Status] {
-		href := userURL(ctx, doc.ID)
-		if l.method == "POST" {
-			href = userURL(ctx, doc.ID, "lifecycle", l.rel)
-		}
-		out.Links[l.rel] = rest.Link{Href: href, Method: l.method}
+		out.RecoveryQuestion = &Recovery{Question: u.Recovery.Question}
 	}
 	return out
 }
@@ -95,23 +107,59 @@ func userURL(ctx context.Context, id string, more ...string) string {
 	return rest.URL(ctx, append([]string{"api", "v1", "users", id}, more...)...)
 }
 
-type statusLink struct{ rel, method string }
+// statusLink is a link that users in some statuses have.
+type statusLink struct {
+	rel, method string
+	at          []string               // path below the user
+	when        func(*model.User) bool // nil for always
+}
+
+var (
+	linkActivate   = lifecycleLink("activate", activate)
+	linkReactivate = lifecycleLink("reactivate", reactivate)
+	linkSuspend    = lifecycleLink("suspend", suspend)
+	linkUnsuspend  = lifecycleLink("unsuspend", unsuspend)
+	linkDeactivate = lifecycleLink("deactivate", deactivate)
+	linkUnlock     = lifecycleLink("unlock", unlock)
+	linkReset      = lifecycleLink("resetPassword", resetPassword)
+	linkExpire     = lifecycleLink("expirePassword", expirePassword)
+	linkDelete     = statusLink{rel: "delete", method: http.MethodDelete}
+
+	linkChangePassword = credentialLink("changePassword", "change_password", (*model.User).HasPassword)
+	linkChangeQuestion = credentialLink("changeRecoveryQuestion", "change_recovery_question", (*model.User).HasPassword)
+	linkForgot         = credentialLink("forgotPassword", "forgot_password", func(u *model.User) bool { return u.Recovery != nil })
+)
+
+func lifecycleLink(rel string, t transition) statusLink {
+	link := statusLink{rel: rel, method: http.MethodPost, at: []string{"lifecycle", t.verb}}
+	if t.password {
+		link.when = (*model.User).HasPassword
+	}
+	return link
+}
+
+func credentialLink(rel, verb string, when func(*model.User) bool) statusLink {
+	return statusLink{rel: rel, method: http.MethodPost, at: []string{"credentials", verb}, when: when}
+}
 
 // linksByStatus lists the links of a user beside "self". Suspend is published for statuses in which it is refused, as the
 // public API does.
 var linksByStatus = map[model.UserStatus][]statusLink{
-	model.UserStaged:          {{"activate", "POST"}},
-	model.UserProvisioned:     {{"suspend", "POST"}, {"reactivate", "POST"}, {"deactivate", "POST"}},
-	model.UserActive:          {{"suspend", "POST"}, {"deactivate", "POST"}},
-	model.UserRecovery:        {{"suspend", "POST"}, {"reactivate", "POST"}, {"deactivate", "POST"}},
-	model.UserLockedOut:       {{"deactivate", "POST"}},
-	model.UserPasswordExpired: {{"suspend", "POST"}, {"deactivate", "POST"}},
-	model.UserSuspended:       {{"unsuspend", "POST"}, {"deactivate", "POST"}},
-	model.UserDeprovisioned:   {{"activate", "POST"}, {"delete", "DELETE"}},
+	model.UserStaged:      {linkActivate},
+	model.UserProvisioned: {linkSuspend, linkReset, linkReactivate, linkDeactivate},
+	model.UserActive: {
+		linkSuspend, linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion, linkDeactivate,
+	},
+	model.UserRecovery:        {linkSuspend, linkReset, linkReactivate, linkChangeQuestion, linkChangePassword, linkDeactivate},
+	model.UserLockedOut:       {linkUnlock, linkReset, linkDeactivate},
+	model.UserPasswordExpired: {linkSuspend, linkReset, linkExpire, linkChangePassword, linkDeactivate},
+	model.UserSuspended:       {linkUnsuspend, linkDeactivate},
+	model.UserDeprovisioned:   {linkActivate, linkDelete},
 }
 
 type getRequest struct {
 	target
+	Expand string `query:"expand" doc:"With blocks, the answer has what blocks the user from signing in."`
 	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
 	ContentType string `header:"Content-Type"`
 }
@@ -119,17 +167,26 @@ type getRequest struct {
 func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
-	return trim(render(ctx, r.found), r.ContentType), nil
+	out := render(ctx, r.found)
+	if slices.Contains(strings.Split(r.Expand, ","), "blocks") {
+		out.Embedded = &Embedded{Blocks: blocksOf(&r.found.Value)}
+	}
+	return trim(out, r.ContentType), nil
 }
 
-// trim leaves out what the parameter svc-response of a Content-Type names. Of its values, omitCredentials is the only one
-// that names something that is ever shown.
+// trim leaves out what the parameter svc-response of a Content-Type names. Its third value,
+// omitTransitioningToStatus, names what is never shown: transitions are complete when they are answered.
 func trim(u User, contentType string) User {
 	_, values, _ := strings.Cut(contentType, "svc-response=")
 	values, _, _ = strings.Cut(values, ";")
 	for value := range strings.SplitSeq(strings.Trim(strings.TrimSpace(values), `"`), ",") {
-		if strings.TrimSpace(value) == "omitCredentials" {
+		switch strings.TrimSpace(value) {
+		case "omitCredentials":
 			u.Credentials = nil
+		case "omitCredentialsLinks":
+			for _, l := range []statusLink{linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion} {
+				delete(u.Links, l.rel)
+			}
 		}
 	}
 	return u

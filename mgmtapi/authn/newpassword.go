@@ -1,0 +1,88 @@
+package authn
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+type resetRequest struct {
+	Body struct {
+		StateToken  string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the sign-in."`
+		NewPassword string `json:"newPassword" required:"true" writeOnly:"true" max:"72" doc:"The new password."`
+	} `body:"required"`
+}
+
+type changeRequest struct {
+	Body struct {
+		StateToken  string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the sign-in."`
+		OldPassword string `json:"oldPassword" required:"true" writeOnly:"true" max:"72" doc:"The expired password."`
+		NewPassword string `json:"newPassword" required:"true" writeOnly:"true" max:"72" doc:"The new password."`
+	} `body:"required"`
+}
+
+func (s *Slice) reset(ctx context.Context, r *resetRequest) (Transaction, error) {
+	_, known, err := s.pending(ctx, s.Store.Reader(), r.Body.StateToken, model.SignInPasswordReset)
+	if err != nil {
+		return Transaction{}, err
+	}
+	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordReset, rest.CodeResetPolicy, known, r.Body.NewPassword)
+}
+
+func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, error) {
+	_, known, err := s.pending(ctx, s.Store.Reader(), r.Body.StateToken, model.SignInPasswordExpired)
+	if err != nil {
+		return Transaction{}, err
+	}
+	if !password.Verify(&known.Value, r.Body.OldPassword) {
+		if err := s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword}); err != nil {
+			return Transaction{}, err
+		}
+		return Transaction{}, rest.Fail(rest.CodeCredentials, "password: The old password is not correct")
+	}
+	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordExpired, rest.CodeCredentials, known, r.Body.NewPassword)
+}
+
+// choose sets the password with which a sign-in is complete. The history counts, since people choose for themselves here.
+func (s *Slice) choose(
+	ctx context.Context, token string, from model.SignInStatus, refusal rest.Code, known docstore.Doc[model.User], value string,
+) (out Transaction, err error) {
+	broken := append(password.BrokenRules(value, known.Value.Login()), password.Reused(&known.Value, value)...)
+	if len(broken) > 0 {
+		return Transaction{}, rest.Fail(refusal, "password: "+password.Unmet(broken))
+	}
+	hash, err := s.hasher.Hash(value)
+	if err != nil {
+		return Transaction{}, err
+	}
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		in, doc, err := s.pending(ctx, tx, token, from)
+		if err != nil {
+			return err
+		}
+		user := doc.Value
+		if !waits(&user, in.Value) || !user.SamePassword(&known.Value) {
+			return rest.Fail(rest.CodeToken) // the user has changed since the sign-in began
+		}
+		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
+			return err
+		}
+		password.Set(&user, hash, s.Now())
+		user.Enter(model.UserActive, s.Now())
+		out, err = s.complete(ctx, tx, doc, user, in.Value.RelayState, audit.UserUpdatePassword)
+		return err
+	})
+	return out, err
+}
+
+// waits says whether the user still waits for the password that the sign-in is to set.
+func waits(u *model.User, in model.SignIn) bool {
+	if in.Token == "" {
+		return u.Status == model.UserPasswordExpired
+	}
+	return activates(u, in.Token) || recovers(u, in.Token)
+}

@@ -1,0 +1,165 @@
+package authn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+type signInRequest struct {
+	Body struct {
+		Username   string `json:"username" doc:"Login, or its part before the @ when only one user has it."`
+		Password   string `json:"password" writeOnly:"true" doc:"The password."`
+		Token      string `json:"token" writeOnly:"true" doc:"Activation token, in place of login and password."`
+		RelayState string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
+	} `body:"required"`
+}
+
+// Check wants a token, or login and password.
+func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
+	if r.Body.Token != "" {
+		return
+	}
+	if r.Body.Username == "" {
+		causes.Blank("username")
+	}
+	if r.Body.Password == "" {
+		causes.Blank("password")
+	}
+}
+
+// Why a sign-in fails, for the log. The caller is not told.
+const (
+	unknownUser   = "The user is not known"
+	wrongPassword = "The password is wrong" //nolint:gosec // a text
+	wrongStatus   = "The user cannot sign in in this status"
+	lockedOut     = "The user is locked out"
+)
+
+func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, error) {
+	if r.Body.Token != "" {
+		return s.activate(ctx, r.Body.Token, r.Body.RelayState)
+	}
+	known, err := s.FindUser(ctx, s.Store.Reader(), r.Body.Username)
+	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
+		return Transaction{}, err
+	}
+	found := err == nil
+	if found && known.Value.Status == model.UserLockedOut {
+		if err := s.refuse(ctx, &known, lockedOut); err != nil {
+			return Transaction{}, err
+		}
+		return Transaction{Status: string(model.SignInLockedOut)}, nil
+	}
+	if !found || !known.Value.HasPassword() {
+		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // as long as a comparison takes
+			return Transaction{}, err
+		}
+	}
+	right := found && password.Verify(&known.Value, r.Body.Password)
+	signsIn := known.Value.Status == model.UserActive || known.Value.Status == model.UserPasswordExpired
+	switch {
+	case !found:
+		if s.refusals.AllowN(s.Now(), 1) {
+			err = s.refuse(ctx, nil, unknownUser)
+		}
+	case !signsIn || !known.Value.HasPassword():
+		err = s.refuse(ctx, &known, wrongStatus)
+	case !right:
+		err = s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword})
+	default:
+		return s.accept(ctx, known, r.Body.Password, r.Body.RelayState)
+	}
+	if err != nil {
+		return Transaction{}, err
+	}
+	return Transaction{}, rest.Fail(rest.CodeSignIn)
+}
+
+// refuse tells the log of a sign-in that is refused whatever the password is.
+func (s *Slice) refuse(ctx context.Context, user *docstore.Doc[model.User], why string) error {
+	entry := audit.Entry{Type: audit.UserSessionStart, Failure: why}
+	if user != nil {
+		party := audit.User(*user)
+		entry.Actor, entry.Targets = &party, []model.LogParty{party}
+	}
+	return s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, entry) })
+}
+
+// failed counts a failed attempt.
+func (s *Slice) failed(ctx context.Context, user string, entry audit.Entry) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.Users.Get(ctx, tx, user)
+		if err != nil {
+			return err
+		}
+		return auth.FailedAttempt(ctx, tx, s.Deps, doc, entry)
+	})
+	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+		return nil
+	}
+	return err
+}
+
+// accept goes on with somebody who knew the password. One that another system has hashed is taken over.
+func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
+	var hash string
+	var told []audit.Type
+	if known.Value.Imported != nil {
+		if hash, err = s.hasher.Hash(value); err != nil {
+			return Transaction{}, err
+		}
+		told = []audit.Type{audit.UserImportPassword}
+	}
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.Users.Get(ctx, tx, known.ID)
+		if err != nil && !errors.Is(err, docstore.ErrNotFound) {
+			return err
+		}
+		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
+			return rest.Fail(rest.CodeSignIn) // it has changed since the password was compared
+		}
+		in := model.SignIn{UserID: doc.ID, Status: model.SignInPasswordExpired, RelayState: relay}
+		if doc.Value.Status == model.UserPasswordExpired {
+			token, in, err := s.store(ctx, tx, in)
+			out = show(ctx, token, in, doc)
+			return err
+		}
+		user := doc.Value
+		if hash != "" {
+			password.TakeOver(&user, hash)
+		}
+		out, err = s.complete(ctx, tx, doc, user, relay, told...)
+		return err
+	})
+	return out, err
+}
+
+// complete stores a user, as the sign-in leaves it, with a session token. The entries are told before the sign-in itself.
+func (s *Slice) complete(
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, relay string, told ...audit.Type,
+) (Transaction, error) {
+	user.LastLogin, user.FailedAttempts = s.Now(), 0
+	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
+	if err != nil {
+		return Transaction{}, err
+	}
+	token, in, err := s.store(ctx, tx, model.SignIn{UserID: doc.ID, Status: model.SignInSuccess, RelayState: relay})
+	if err != nil {
+		return Transaction{}, err
+	}
+	party := audit.User(doc)
+	for _, event := range append(told, audit.UserSessionStart) {
+		entry := audit.Entry{Type: event, Actor: &party, Targets: []model.LogParty{party}}
+		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+			return Transaction{}, err
+		}
+	}
+	return show(ctx, token, in, doc), s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+}

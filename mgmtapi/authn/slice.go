@@ -1,0 +1,76 @@
+package authn
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Options configure the slice.
+type Options struct {
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
+}
+
+// Slice serves the primary authentication.
+type Slice struct {
+	model.Deps
+	hasher   password.Hasher
+	refusals *rate.Limiter // of what is logged of unknown users
+}
+
+// maxRefusals is how many sign-ins of unknown users in a row are logged; then it is one a second.
+const maxRefusals = 60
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice {
+	s := &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
+		return s.forget(ctx, tx, e.ID)
+	})
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
+	return s
+}
+
+// forget ends the sign-ins of a user.
+func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, user string) error {
+	_, err := s.SignIns.DeleteWhere(ctx, tx, docstore.Eq(model.SignInByUser, user))
+	return err
+}
+
+const (
+	tag  = "Primary authentication"
+	root = "POST /api/v1/authn"
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[signInRequest, Transaction]{
+			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token", Do: s.signIn,
+		},
+		rest.Op[recoveryRequest, Transaction]{
+			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token", Do: s.beginRecovery,
+		},
+		rest.Op[answerRequest, Transaction]{
+			ID: "answerRecoveryQuestion", Route: root + "/recovery/answer", Tag: tag, Public: true, Summary: "Answers the recovery question", Do: s.answer,
+		},
+		rest.Op[resetRequest, Transaction]{
+			ID: "resetRecoveredPassword", Route: root + "/credentials/reset_password", Tag: tag, Public: true,
+			Summary: "Sets the password at the end of an activation or a recovery", Do: s.reset,
+		},
+		rest.Op[changeRequest, Transaction]{
+			ID: "changeExpiredPassword", Route: root + "/credentials/change_password", Tag: tag, Public: true,
+			Summary: "Changes an expired password while signing in", Do: s.change,
+		},
+		rest.Op[cancelRequest, Cancelled]{
+			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Gives a sign-in up", Do: s.cancel,
+		},
+	}
+}

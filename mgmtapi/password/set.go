@@ -1,0 +1,33 @@
+package password
+
+import (
+	"time"
+
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// Set gives the user a password by its hash, and voids what was handed out to choose one with.
+func Set(u *model.User, hash string, now time.Time) {
+	if u.PasswordHash != "" {
+		past := append([]string{u.PasswordHash}, u.PasswordHistory...)
+		u.PasswordHistory = past[:min(len(past), History-1)]
+	}
+	TakeOver(u, hash)
+	u.PasswordChanged, u.Activation, u.Reset = now, nil, nil
+	u.FailedAttempts = 0
+}
+
+// TakeOver stores our own hash of the password that the user has.
+func TakeOver(u *model.User, hash string) {
+	u.PasswordHash, u.Imported = hash, nil
+	if u.Provider == model.ProviderImport {
+		u.Provider = model.ProviderService
+	}
+}
+
+// Import gives the user a password that another system has hashed.
+func Import(u *model.User, imported *model.ImportedHash, now time.Time) {
+	u.PasswordHash, u.Imported, u.Provider = "", imported, model.ProviderImport
+	u.PasswordChanged, u.Activation, u.Reset = now, nil, nil
+	u.FailedAttempts = 0
+}

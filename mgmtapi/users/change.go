@@ -1,0 +1,181 @@
+package users
+
+import (
+	"context"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// PasswordValue is a password as callers send it.
+type PasswordValue struct {
+	Value string `json:"value" required:"true" writeOnly:"true" max:"72" doc:"The password."`
+}
+
+type changePasswordRequest struct {
+	target
+	Strict bool `query:"strict" default:"false" doc:"Checks the history of the password too."`
+	Body   struct {
+		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The present password."`
+		NewPassword PasswordValue `json:"newPassword" required:"true" doc:"The new password."`
+	} `body:"required"`
+}
+
+type changeQuestionRequest struct {
+	target
+	Body struct {
+		Password         PasswordValue `json:"password" required:"true" doc:"The present password."`
+		RecoveryQuestion RecoveryInput `json:"recovery_question" required:"true" doc:"The new question with its answer."`
+	} `body:"required"`
+}
+
+// Check checks the recovery question.
+func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
+	r.Body.RecoveryQuestion.check(causes)
+}
+
+// credentials are the operations of people on their own credentials, run for them by a caller.
+func (s *Slice) credentials() []rest.Route {
+	const path = "POST /api/v1/users/{user}/credentials/"
+	return []rest.Route{
+		rest.Op[changePasswordRequest, Credentials]{
+			ID: "changePassword", Route: path + "change_password", Tag: tag, Scopes: writeScope,
+			Summary: "Changes a password, knowing the old one",
+			Find:    func(ctx context.Context, r *changePasswordRequest) error { return s.find(ctx, &r.target) },
+			Do:      s.changePassword,
+		},
+		rest.Op[changeQuestionRequest, Credentials]{
+			ID: "changeRecoveryQuestion", Route: path + "change_recovery_question", Tag: tag, Scopes: writeScope,
+			Summary: "Changes the recovery question, knowing the password",
+			Find:    func(ctx context.Context, r *changeQuestionRequest) error { return s.find(ctx, &r.target) },
+			Do:      s.changeQuestion,
+		},
+		rest.Op[forgotRequest, ForgottenPassword]{
+			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
+			Summary:     "Begins, or does, the recovery of a forgotten password",
+			Description: "Without a body, sendEmail=false answers the address where the recovery goes on. Sending it is not supported yet.",
+			Find:        func(ctx context.Context, r *forgotRequest) error { return s.find(ctx, &r.target) },
+			Do:          s.forgot,
+		},
+		rest.Op[forgotQuestionRequest, Credentials]{
+			ID: "forgotPasswordSetNewPassword", Route: path + "forgot_password_recovery_question", Tag: tag, Scopes: writeScope,
+			Summary: "Sets a forgotten password by the answer to the recovery question",
+			Find:    func(ctx context.Context, r *forgotQuestionRequest) error { return s.find(ctx, &r.target) },
+			Do: func(ctx context.Context, r *forgotQuestionRequest) (Credentials, error) {
+				return s.recoverPassword(ctx, &r.target, r.Body)
+			},
+		},
+	}
+}
+
+// The statuses in which people may change their credentials.
+var (
+	passwordStatuses = []model.UserStatus{model.UserStaged, model.UserActive, model.UserPasswordExpired, model.UserRecovery}
+	questionStatuses = []model.UserStatus{model.UserStaged, model.UserActive, model.UserRecovery}
+)
+
+// mayChange answers users without a password, and those in another status.
+func mayChange(u *model.User, from []model.UserStatus, refusal rest.Code) error {
+	if !u.HasPassword() || !slices.Contains(from, u.Status) {
+		return rest.Fail(refusal)
+	}
+	return nil
+}
+
+// The causes of changes that fail.
+const (
+	wrongPassword   = "password: The old password is not correct"
+	changedMeantime = "password: The password was changed at the same time"
+)
+
+func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (Credentials, error) {
+	known, value := r.found.Value, r.Body.NewPassword.Value
+	if err := mayChange(&known, passwordStatuses, rest.CodeChangePassword); err != nil {
+		return Credentials{}, err
+	}
+	if !password.Verify(&known, r.Body.OldPassword.Value) {
+		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
+	}
+	broken := password.BrokenRules(value, known.Login())
+	if r.Strict {
+		broken = append(broken, password.Reused(&known, value)...)
+	}
+	if len(broken) > 0 {
+		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.Unmet(broken))
+	}
+	hash, err := s.hasher.Hash(value)
+	if err != nil {
+		return Credentials{}, err
+	}
+	return s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+		if err := mayChange(u, passwordStatuses, rest.CodeChangePassword); err != nil {
+			return err
+		}
+		if !u.SamePassword(&known) {
+			return rest.Fail(rest.CodeCredentials, changedMeantime)
+		}
+		password.Set(u, hash, s.Now())
+		if u.Status != model.UserStaged {
+			u.Enter(model.UserActive, s.Now())
+		}
+		return nil
+	})
+}
+
+func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (Credentials, error) {
+	known := r.found.Value
+	if err := mayChange(&known, questionStatuses, rest.CodeChangeQuestion); err != nil {
+		return Credentials{}, err
+	}
+	if !password.Verify(&known, r.Body.Password.Value) {
+		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
+	}
+	secrets, err := s.hashSecrets(&CredentialsInput{RecoveryQuestion: &r.Body.RecoveryQuestion})
+	if err != nil {
+		return Credentials{}, err
+	}
+	entry := audit.Entry{Type: audit.UserUpdateProfile, Debug: map[string]string{"changedAttributes": "recovery_question"}}
+	return s.changeCredentials(ctx, &r.target, entry, func(u *model.User) error {
+		if err := mayChange(u, questionStatuses, rest.CodeChangeQuestion); err != nil {
+			return err
+		}
+		if !u.SamePassword(&known) {
+			return rest.Fail(rest.CodeCredentials, changedMeantime)
+		}
+		secrets.set(u, s.Now())
+		return nil
+	})
+}
+
+// changeCredentials changes a user and tells of it.
+func (s *Slice) changeCredentials(ctx context.Context, at *target, entry audit.Entry, change func(*model.User) error) (Credentials, error) {
+	var out Credentials
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.again(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		user := doc.Value
+		if err := change(&user); err != nil {
+			return err
+		}
+		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+			return err
+		}
+		out = *credentialsOf(&user)
+		told := entry
+		told.Targets = []model.LogParty{audit.User(doc)}
+		if err := audit.Write(ctx, tx, s.Deps, told); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+	})
+	if err != nil {
+		return Credentials{}, err
+	}
+	return out, nil
+}

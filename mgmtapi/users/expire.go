@@ -1,0 +1,106 @@
+package users
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+type expireRequest struct {
+	target
+	TempPassword bool `query:"tempPassword" default:"false" doc:"Gives the user a temporary password, which is the answer."`
+}
+
+type expireTemporaryRequest struct{ target }
+
+// ExpiredPassword is the answer to an expired password: the user, or the temporary password.
+type ExpiredPassword struct {
+	user      *User
+	temporary string
+}
+
+// MarshalJSON writes what there is.
+func (p ExpiredPassword) MarshalJSON() ([]byte, error) {
+	if p.user != nil {
+		return json.Marshal(p.user)
+	}
+	return json.Marshal(TemporaryPassword{Value: p.temporary})
+}
+
+// OpenAPISchema describes both, which have no member in common.
+func (ExpiredPassword) OpenAPISchema() *openapi3.Schema {
+	schema := openapi3.NewObjectSchema().WithProperty("tempPassword", openapi3.NewStringSchema()).WithProperty("id", openapi3.NewStringSchema()).
+		WithProperty("status", openapi3.NewStringSchema())
+	schema.Description = "The user, or nothing but the temporary password."
+	schema.AdditionalProperties = openapi3.AdditionalProperties{Has: new(true)}
+	return schema
+}
+
+// TemporaryPassword is a password that was made up, shown this once.
+type TemporaryPassword struct {
+	Value string `json:"tempPassword" readOnly:"true" doc:"The password, to be changed at the next sign-in."`
+}
+
+func (s *Slice) expirePassword() rest.Route {
+	return rest.Op[expireRequest, ExpiredPassword]{
+		ID: "expirePassword", Route: expirePassword.route(), Tag: tag, Scopes: writeScope, Summary: expirePassword.summary,
+		Find: func(ctx context.Context, r *expireRequest) error { return s.find(ctx, &r.target) },
+		Do: func(ctx context.Context, r *expireRequest) (ExpiredPassword, error) {
+			if r.TempPassword {
+				temporary, err := s.expireTemporarily(ctx, &r.target)
+				return ExpiredPassword{temporary: temporary.Value}, err
+			}
+			doc, err := s.expire(ctx, &r.target, "")
+			if err != nil {
+				return ExpiredPassword{}, err
+			}
+			return ExpiredPassword{user: new(render(ctx, doc))}, nil
+		},
+	}
+}
+
+func (s *Slice) expireWithTemporary() rest.Route {
+	return rest.Op[expireTemporaryRequest, TemporaryPassword]{
+		ID: "expirePasswordWithTempPassword", Route: expirePassword.route() + "_with_temp_password", Tag: tag, Scopes: writeScope,
+		Summary: "Gives a user a temporary password, to be changed at the next sign-in",
+		Find:    func(ctx context.Context, r *expireTemporaryRequest) error { return s.find(ctx, &r.target) },
+		Do: func(ctx context.Context, r *expireTemporaryRequest) (TemporaryPassword, error) {
+			return s.expireTemporarily(ctx, &r.target)
+		},
+	}
+}
+
+// expireTemporarily expires a password that it makes up.
+func (s *Slice) expireTemporarily(ctx context.Context, at *target) (TemporaryPassword, error) {
+	value := password.Temporary(at.found.Value.Login())
+	hash, err := s.hasher.Hash(value)
+	if err != nil {
+		return TemporaryPassword{}, err
+	}
+	if _, err := s.expire(ctx, at, hash); err != nil {
+		return TemporaryPassword{}, err
+	}
+	return TemporaryPassword{Value: value}, nil
+}
+
+// expire has the user change the password, which becomes another one first when a hash is given.
+func (s *Slice) expire(ctx context.Context, at *target, hash string) (doc docstore.Doc[model.User], err error) {
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
+			return err
+		}
+		doc, err = s.enter(ctx, tx, at, expirePassword, func(_ model.UserStatus, u *model.User) {
+			if u.Reset = nil; hash != "" {
+				password.Set(u, hash, s.Now())
+			}
+		})
+		return err
+	})
+	return doc, err
+}

@@ -1,0 +1,141 @@
+package users
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+type forgotRequest struct {
+	target
+	SendEmail bool `query:"sendEmail" default:"true" doc:"With false, the answer has the address where the recovery goes on."`
+	Body      struct {
+		Password         *PasswordValue  `json:"password" doc:"The new password."`
+		RecoveryQuestion *RecoveryAnswer `json:"recovery_question" doc:"The answer."`
+	} `body:"optional"`
+}
+
+// RecoveryAnswer is the answer to the recovery question as callers send it.
+type RecoveryAnswer struct {
+	Answer string `json:"answer" required:"true" writeOnly:"true" doc:"The answer. Case does not count."`
+}
+
+// begins says whether the request only begins a recovery.
+func (r *forgotRequest) begins() bool {
+	return r.Body.Password == nil && r.Body.RecoveryQuestion == nil
+}
+
+// Check wants both the password and the answer, or neither.
+func (r *forgotRequest) Check(_ context.Context, causes *rest.Causes) {
+	switch {
+	case r.begins():
+	case r.Body.Password == nil:
+		causes.Blank("password")
+	case r.Body.RecoveryQuestion == nil:
+		causes.Blank("recovery_question")
+	}
+}
+
+type forgotQuestionRequest struct {
+	target
+	Body forgottenPassword `body:"required"`
+}
+
+// forgottenPassword is a new password for somebody who knows the answer.
+type forgottenPassword struct {
+	Password         PasswordValue  `json:"password" required:"true" doc:"The new password."`
+	RecoveryQuestion RecoveryAnswer `json:"recovery_question" required:"true" doc:"The answer."`
+}
+
+// ForgottenPassword is the answer to the recovery of a password: where it goes on, or the credentials when it is done.
+type ForgottenPassword struct {
+	URL              string    `json:"resetPasswordUrl,omitempty" doc:"Where the user answers the recovery question and chooses a new password, with a one-time token that is valid for an hour."`
+	Password         *Password `json:"password,omitempty" doc:"Empty; present when there is a password."`
+	RecoveryQuestion *Recovery `json:"recovery_question,omitempty" doc:"Recovery question."`
+	Provider         *Provider `json:"provider,omitempty" doc:"Who checks the password."`
+}
+
+// mayRecover answers users that cannot recover a password.
+func mayRecover(u *model.User) error {
+	if u.Status != model.UserActive || u.Recovery == nil {
+		return rest.Fail(rest.CodeForgot)
+	}
+	return nil
+}
+
+func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword, error) {
+	if !r.begins() {
+		done, err := s.recoverPassword(ctx, &r.target, forgottenPassword{Password: *r.Body.Password, RecoveryQuestion: *r.Body.RecoveryQuestion})
+		if err != nil {
+			return ForgottenPassword{}, err
+		}
+		return ForgottenPassword{Password: done.Password, RecoveryQuestion: done.RecoveryQuestion, Provider: &done.Provider}, nil
+	}
+	if r.SendEmail {
+		if err := mayRecover(&r.found.Value); err != nil {
+			return ForgottenPassword{}, err
+		}
+		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent yet. With sendEmail=false, the answer has the address.")
+	}
+	url, issued := s.issueReset(ctx, true, "signin", "reset-password")
+	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
+		if err := mayRecover(u); err != nil {
+			return err
+		}
+		u.Reset = issued
+		return nil
+	})
+	if err != nil {
+		return ForgottenPassword{}, err
+	}
+	return ForgottenPassword{URL: url}, nil
+}
+
+// recoverPassword sets a password for somebody who knows the answer to the recovery question. A wrong answer counts as a failed
+// attempt to sign in.
+func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgottenPassword) (Credentials, error) {
+	known := at.found.Value
+	if err := mayRecover(&known); err != nil {
+		return Credentials{}, err
+	}
+	if !password.Matches(known.Recovery.AnswerHash, password.NormalAnswer(given.RecoveryQuestion.Answer)) {
+		return Credentials{}, s.wrongAnswer(ctx, at)
+	}
+	if broken := password.BrokenRules(given.Password.Value, known.Login()); len(broken) > 0 {
+		return Credentials{}, rest.Fail(rest.CodeResetPolicy, "password: "+password.Unmet(broken))
+	}
+	hash, err := s.hasher.Hash(given.Password.Value)
+	if err != nil {
+		return Credentials{}, err
+	}
+	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+		if err := mayRecover(u); err != nil {
+			return err
+		}
+		if u.Recovery.AnswerHash != known.Recovery.AnswerHash {
+			return rest.Fail(rest.CodeAnswer)
+		}
+		password.Set(u, hash, s.Now())
+		return nil
+	})
+}
+
+// wrongAnswer counts the attempt and refuses it.
+func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.again(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		return auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
+	})
+	if err != nil {
+		return err
+	}
+	return rest.Fail(rest.CodeAnswer)
+}

@@ -1,0 +1,128 @@
+package users
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Reset tokens.
+const (
+	resetToken    = 20 // characters
+	resetLifetime = time.Hour
+)
+
+type resetRequest struct {
+	target
+	SendEmail bool   `query:"sendEmail" default:"true" doc:"With false, the answer has the address of the new password. No mail is sent."`
+	Provider  string `query:"provider" enum:"FEDERATION" doc:"Makes the user a federated one instead: password and recovery question go, and the user is ACTIVE."`
+}
+
+// PasswordReset is the answer to a reset: an empty object, or where the password is chosen.
+type PasswordReset struct {
+	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user chooses a new password, with a one-time token that is valid for an hour."`
+}
+
+func (s *Slice) resetPassword() rest.Route {
+	return rest.Op[resetRequest, PasswordReset]{
+		ID: "resetPassword", Route: resetPassword.route(), Tag: tag, Scopes: writeScope, Summary: resetPassword.summary,
+		Description: "The password is kept until a new one is chosen, but nobody can sign in with it.",
+		Find:        func(ctx context.Context, r *resetRequest) error { return s.find(ctx, &r.target) },
+		Do:          s.reset,
+	}
+}
+
+func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, error) {
+	if r.Provider != "" {
+		return PasswordReset{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.federate(ctx, tx, &r.target) })
+	}
+	if r.found.Value.Provider.External() { // there is no password here
+		return PasswordReset{}, rest.Fail(rest.CodeStatus)
+	}
+	var out PasswordReset
+	var issued *model.ResetToken
+	if !r.SendEmail {
+		out.URL, issued = s.issueReset(ctx, false, "reset_password")
+	}
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.keepAdministrator(ctx, tx, r.found.ID); err != nil {
+			return err
+		}
+		_, err := s.enter(ctx, tx, &r.target, resetPassword, func(_ model.UserStatus, u *model.User) {
+			u.Activation, u.Reset = nil, issued
+		})
+		return err
+	})
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	return out, nil
+}
+
+// issueReset makes a token for a new password, and its address, which is the base, the path and the token.
+func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (string, *model.ResetToken) {
+	token := model.NewSecret(resetToken)
+	return rest.URL(ctx, append(path, token)...), &model.ResetToken{
+		OneTimeToken: model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(resetLifetime)}, Ask: ask,
+	}
+}
+
+// federate leaves the check of the password to somebody else.
+func (s *Slice) federate(ctx context.Context, tx *docstore.Tx, at *target) error {
+	federation := resetPassword
+	federation.to = always(model.UserActive)
+	_, err := s.enter(ctx, tx, at, federation, func(_ model.UserStatus, u *model.User) {
+		u.Provider = model.ProviderFederation
+		u.PasswordHash, u.Imported, u.PasswordHistory, u.Recovery, u.Activation, u.Reset = "", nil, nil, nil, nil, nil
+	})
+	return err
+}
+
+type unlockRequest struct{ target }
+
+func (s *Slice) unlock() rest.Route {
+	return rest.Op[unlockRequest, rest.Empty]{
+		ID: "unlockUser", Route: unlock.route(), Tag: tag, Scopes: writeScope, Summary: unlock.summary,
+		Find: func(ctx context.Context, r *unlockRequest) error { return s.find(ctx, &r.target) },
+		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
+			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
+				doc, err := s.again(ctx, tx, &r.target)
+				if err != nil || doc.Value.Status == model.UserActive { // nothing locks an ACTIVE user out
+					return err
+				}
+				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.FailedAttempts = 0 })
+				return err
+			})
+		},
+	}
+}
+
+// Block is what keeps a user from signing in.
+type Block struct {
+	Type      string `json:"type" readOnly:"true" enum:"DEVICE_BASED" doc:"Type of the block."`
+	AppliesTo string `json:"appliesTo" readOnly:"true" enum:"ANY_DEVICES" doc:"Devices that are blocked."`
+}
+
+// blocksOf lists what keeps a user from signing in.
+func blocksOf(u *model.User) []Block {
+	if u.Status == model.UserLockedOut {
+		return []Block{{Type: "DEVICE_BASED", AppliesTo: "ANY_DEVICES"}}
+	}
+	return []Block{}
+}
+
+type blocksRequest struct{ target }
+
+func (s *Slice) blocks() rest.Route {
+	return rest.Op[blocksRequest, []Block]{
+		ID: "listUserBlocks", Route: "GET /api/v1/users/{user}/blocks", Tag: tag, Scopes: readScope,
+		Summary: "Lists what blocks a user from signing in",
+		Find:    func(ctx context.Context, r *blocksRequest) error { return s.find(ctx, &r.target) },
+		Do: func(_ context.Context, r *blocksRequest) ([]Block, error) {
+			return blocksOf(&r.found.Value), nil
+		},
+	}
+}
