@@ -19,7 +19,7 @@ const (
 	UserUpdatePassword  Type = "user.account.update_password" //nolint:gosec // a name
 	UserResetPassword   Type = "user.account.reset_password"  //nolint:gosec // a name
 	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
-	UserImportPassword  Type = "user.import.password" //nolint:gosec // a name
+	UserImportPassword  Type = "user.import.password"         //nolint:gosec // a name
 	UserSessionStart    Type = "user.session.start"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"

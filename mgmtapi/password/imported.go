@@ -43,11 +43,6 @@ var digests = map[string]func() hash.Hash{
 // pseudorandom are the digest algorithms of PBKDF2.
 var pseudorandom = map[string]func() hash.Hash{"SHA256_HMAC": sha256.New, "SHA512_HMAC": sha512.New}
 
-// Algorithms lists the algorithms of imported hashes.
-func Algorithms() []string {
-	return []string{algorithmBcrypt, "SHA-512", "SHA-256", "SHA-1", "MD5", algorithmPBKDF2}
-}
-
 var (
 	bcryptValue = regexp.MustCompile(`^[./A-Za-z0-9]{31}$`)
 	bcryptSalt  = regexp.MustCompile(`^[./A-Za-z0-9]{22}$`)

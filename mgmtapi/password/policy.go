@@ -13,8 +13,6 @@ import (
 
 // Bounds of the default password policy.
 const (
-	// MaxLength is the length of the longest password, in characters.
-	MaxLength = 72
 	// History is how many of the last passwords of a user, the present one included, a new one must differ from where the
 	// history counts.
 	History = 4
