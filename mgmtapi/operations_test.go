@@ -48,7 +48,7 @@ var outside = map[string]string{
 var logged = map[string][]audit.Type{
 	"createUser":                   {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
 	"updateUser":                   {audit.UserUpdateProfile, audit.UserUpdatePassword},
-	"replaceUser":                  {audit.UserUpdateProfile},
+	"replaceUser":                  {audit.UserUpdateProfile, audit.UserUpdateType},
 	"deleteUser":                   {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
 	"activateUser":                 {audit.UserActivate},
 	"reactivateUser":               {audit.UserReactivate},
@@ -80,6 +80,11 @@ var logged = map[string][]audit.Type{
 	"revokeApiToken":               {audit.TokenRevoke},
 	"revokeCurrentApiToken":        {audit.TokenRevoke},
 	"createAPIToken":               {audit.TokenCreate},
+	"createUserType":               {audit.UserTypeCreate},
+	"updateUserType":               {audit.UserSchemaUpdate},
+	"replaceUserType":              {audit.UserSchemaUpdate},
+	"deleteUserType":               {audit.UserSchemaUpdate},
+	"updateUserSchema":             {audit.UserSchemaUpdate},
 }
 
 // ownEvents are event types beside those of the specification, each with its reason.

@@ -17,6 +17,7 @@ const (
 	UserDeleteCompleted Type = "user.lifecycle.delete.completed"
 	UserUpdateProfile   Type = "user.account.update_profile"
 	UserUpdatePassword  Type = "user.account.update_password" //nolint:gosec // a name
+	UserUpdateType      Type = "user.account.update_user_type"
 
 	GroupCreate        Type = "group.lifecycle.create"
 	GroupUpdate        Type = "group.profile.update"
@@ -62,6 +63,9 @@ const (
 	PushRemoved     Type = "application.provision.group_push.removed"
 	PushRenamed     Type = "application.provision.group_push.mapping.app.group.renamed"
 	PushFailed      Type = "application.provision.group_push.mapping.update.or.delete.failed.with.error"
+
+	UserSchemaUpdate Type = "directory.user_profile.update"
+	UserTypeCreate   Type = "directory.non_default_user_profile.create"
 
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
@@ -124,6 +128,9 @@ var messages = map[Type]string{
 	PushRemoved:         "End a group push mapping",
 	PushRenamed:         "A pushed group has a new name",
 	PushFailed:          "Pushing a group failed",
+	UserUpdateType:      "Change the type of a user",
+	UserSchemaUpdate:    "Change a user type or its profile schema",
+	UserTypeCreate:      "Create a user type",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",
 	TokenRefuse:         "An API token was refused",

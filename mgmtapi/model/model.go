@@ -21,6 +21,8 @@ type Model struct {
 	Connections  *docstore.Collection[Connection]
 	PushMappings *docstore.Collection[PushMapping]
 	LogEvents    *docstore.Collection[LogEvent]
+	UserTypes    *docstore.Collection[UserType]
+	UserSchemas  *docstore.Collection[UserSchema]
 }
 
 // New declares the collections.
@@ -37,6 +39,8 @@ func New() *Model {
 		Connections:  connectionCollection(),
 		PushMappings: pushMappingCollection(),
 		LogEvents:    logEventCollection(),
+		UserTypes:    userTypeCollection(),
+		UserSchemas:  userSchemaCollection(),
 	}
 }
 
@@ -45,6 +49,7 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
+		m.UserTypes, m.UserSchemas,
 	}
 }
 

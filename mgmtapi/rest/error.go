@@ -50,6 +50,7 @@ const (
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
+	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
 	CodeNotDrained     Code = "E0000504" // work is still pending (sandbox surface only)
 )
@@ -94,6 +95,7 @@ var codes = map[Code]struct {
 	CodeNoPassword:     {http.StatusBadRequest, "A password is required to have the user change it at the next login."},
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
+	CodeUserType:       {http.StatusForbidden, "The user type cannot be deleted."},
 	CodePrecondition:   {http.StatusPreconditionFailed, "The resource was changed since it was read: If-Match does not match its entity tag."},
 }
 
@@ -194,6 +196,9 @@ func (c *Causes) Add(member, format string, args ...any) {
 
 // Blank records that a mandatory member is missing.
 func (c *Causes) Blank(member string) { c.Add(member, textBlank) }
+
+// Taken records that a value must be unique and is not.
+func (c *Causes) Taken(member string) { c.Add(member, textTaken) }
 
 // Has says whether a member already has a cause.
 func (c *Causes) Has(member string) bool { return slices.Contains(c.members, member) }
