@@ -163,7 +163,10 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		if errors.Is(err, docstore.ErrNotFound) {
 			org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
 		}
-		if err != nil || s.Token == "" {
+		if err != nil {
+			return err
+		}
+		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil || s.Token == "" {
 			return err
 		}
 		return a.configureToken(ctx, tx, org, s.Token)

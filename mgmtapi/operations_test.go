@@ -48,7 +48,7 @@ var outside = map[string]string{
 var logged = map[string][]audit.Type{
 	"createUser":                     {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
 	"updateUser":                     {audit.UserUpdateProfile, audit.UserUpdatePassword, audit.RuleTrigger},
-	"replaceUser":                    {audit.UserUpdateProfile},
+	"replaceUser":                    {audit.UserUpdateProfile, audit.UserUpdateType},
 	"deleteUser":                     {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
 	"activateUser":                   {audit.UserActivate},
 	"reactivateUser":                 {audit.UserReactivate},
@@ -99,6 +99,11 @@ var logged = map[string][]audit.Type{
 	"authenticate":                   {audit.UserSessionStart, audit.UserImportPassword},
 	"resetRecoveredPassword":         {audit.UserUpdatePassword, audit.UserSessionStart},
 	"changeExpiredPassword":          {audit.UserUpdatePassword, audit.UserSessionStart},
+	"createUserType":                 {audit.UserTypeCreate},
+	"updateUserType":                 {audit.UserSchemaUpdate},
+	"replaceUserType":                {audit.UserSchemaUpdate},
+	"deleteUserType":                 {audit.UserSchemaUpdate},
+	"updateUserSchema":               {audit.UserSchemaUpdate},
 }
 
 const changesRules = "who changes a group rule changes the members of groups"

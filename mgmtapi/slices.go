@@ -11,8 +11,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/mgmtapi/schemas"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
+	"github.com/scimwright/scimwright/mgmtapi/usertypes"
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
@@ -27,6 +29,8 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
+		usertypes.New(d),
+		schemas.New(d),
 		tokens,
 		logs,
 	}

@@ -15,6 +15,7 @@ const (
 	TypeAppUser     = "AppUser"
 	TypePushMapping = "GroupPushMapping"
 	TypeGroupRule   = "GroupRule"
+	TypeUserType    = "UserType"
 	TypeToken       = "Token"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
@@ -56,6 +57,11 @@ func AppUser(u *model.AppUser) model.LogParty {
 // PushMapping is a group push mapping as a party.
 func PushMapping(id string, m *model.PushMapping) model.LogParty {
 	return model.LogParty{ID: id, Type: TypePushMapping, AlternateID: m.SourceGroupID, DisplayName: m.SourceName}
+}
+
+// UserType is a user type as a party.
+func UserType(id string, t *model.UserType) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeUserType, AlternateID: t.Name, DisplayName: t.DisplayName}
 }
 
 // Token is an API token as a party.

@@ -23,6 +23,7 @@ const (
 	UserSessionStart    Type = "user.session.start"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
+	UserUpdateType      Type = "user.account.update_user_type"
 
 	GroupCreate        Type = "group.lifecycle.create"
 	GroupUpdate        Type = "group.profile.update"
@@ -76,11 +77,13 @@ const (
 	GroupOwnerRemove Type = "group.owner.remove"
 
 	// The names of group rules that are changed are our own.
-	RuleCreate     Type = "group.user_membership.rule.create"
-	RuleUpdate     Type = "group.user_membership.rule.update"
-	RuleDelete     Type = "group.user_membership.rule.delete"
-	RuleActivate   Type = "group.user_membership.rule.activate"
-	RuleDeactivate Type = "group.user_membership.rule.deactivate"
+	RuleCreate       Type = "group.user_membership.rule.create"
+	RuleUpdate       Type = "group.user_membership.rule.update"
+	RuleDelete       Type = "group.user_membership.rule.delete"
+	RuleActivate     Type = "group.user_membership.rule.activate"
+	RuleDeactivate   Type = "group.user_membership.rule.deactivate"
+	UserSchemaUpdate Type = "directory.user_profile.update"
+	UserTypeCreate   Type = "directory.non_default_user_profile.create"
 
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
@@ -158,6 +161,9 @@ var messages = map[Type]string{
 	PushRemoved:         "End a group push mapping",
 	PushRenamed:         "A pushed group has a new name",
 	PushFailed:          "Pushing a group failed",
+	UserUpdateType:      "Change the type of a user",
+	UserSchemaUpdate:    "Change a user type or its profile schema",
+	UserTypeCreate:      "Create a user type",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",
 	TokenRefuse:         "An API token was refused",

@@ -15,6 +15,7 @@ const (
 	KindGroup       Kind = "00g"
 	KindApp         Kind = "0oa"
 	KindUserType    Kind = "oty"
+	KindUserSchema  Kind = "osc"
 	KindAPIToken    Kind = "00T"
 	KindPushMapping Kind = "gPm"
 	KindSAMLKey     Kind = "exk"

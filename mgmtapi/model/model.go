@@ -25,6 +25,8 @@ type Model struct {
 	GroupRules   *docstore.Collection[GroupRule]
 	RuleMembers  *docstore.Collection[RuleMember]
 	SignIns      *docstore.Collection[SignIn]
+	UserTypes    *docstore.Collection[UserType]
+	UserSchemas  *docstore.Collection[UserSchema]
 }
 
 // New declares the collections.
@@ -45,6 +47,8 @@ func New() *Model {
 		GroupRules:   groupRuleCollection(),
 		RuleMembers:  ruleMemberCollection(),
 		SignIns:      signInCollection(),
+		UserTypes:    userTypeCollection(),
+		UserSchemas:  userSchemaCollection(),
 	}
 }
 
@@ -53,7 +57,7 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
-		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns,
+		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
 	}
 }
 

@@ -59,8 +59,12 @@ type User struct {
 	// Type is the id of the user type.
 	Type string `json:"type"`
 	// Profile holds the attributes that have a value.
-	Profile  map[string]any `json:"profile"`
-	Provider ProviderType   `json:"provider"`
+	Profile map[string]any `json:"profile"`
+	// Unique and Hidden follow from the profile, see UserSchema.Stamp: the attributes whose values no other user of the type has,
+	// and those that are not shown.
+	Unique   []string     `json:"unique,omitempty"`
+	Hidden   []string     `json:"hidden,omitempty"`
+	Provider ProviderType `json:"provider"`
 	// PasswordHash is empty as long as there is no password.
 	PasswordHash string `json:"passwordHash,omitempty"`
 	// Imported is a password that another system has hashed, until it is used for the first time. There is no PasswordHash then.
@@ -140,6 +144,8 @@ const (
 	UserByFirstName = "first_name" // folded
 	UserByLastName  = "last_name"  // folded
 	UserByToken     = "token"      // hash of the pending one-time token; there is at most one
+	UserByType      = "type"       // id of the user type
+	UserByUnique    = "unique"     // UserUniqueKey of every unique value
 )
 
 // LoginKey is what makes two logins the same: case and diacritical marks do not count.
@@ -173,5 +179,13 @@ func userCollection() *docstore.Collection[User] {
 		docstore.Index[User]{Name: UserByFirstName, Version: filter.FoldVersion, Values: folded("firstName")},
 		docstore.Index[User]{Name: UserByToken, Values: func(u *User) []any { return optional(u.tokenHash()) }},
 		docstore.Index[User]{Name: UserByLastName, Version: filter.FoldVersion, Values: folded("lastName")},
+		docstore.Index[User]{Name: UserByType, Values: func(u *User) []any { return []any{u.Type} }},
+		docstore.Index[User]{Name: UserByUnique, Version: filter.FoldVersion, Multi: true, Values: func(u *User) []any {
+			var keys []any
+			for _, name := range u.Unique {
+				keys = append(keys, UserUniqueKey(u, name))
+			}
+			return keys
+		}},
 	)
 }

@@ -60,6 +60,7 @@ const (
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
+	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
 	CodeMoved          Code = "E0000409" // what somebody looked at has moved since, or is in the wrong state (sandbox surface only)
 	CodeNotDrained     Code = "E0000504" // work is still pending (sandbox surface only)
@@ -116,6 +117,7 @@ var codes = map[Code]struct {
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},
 	CodeMoved:          {http.StatusConflict, "The state has moved."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
+	CodeUserType:       {http.StatusForbidden, "The user type cannot be deleted."},
 	CodePrecondition:   {http.StatusPreconditionFailed, "The resource was changed since it was read: If-Match does not match its entity tag."},
 }
 
@@ -216,6 +218,9 @@ func (c *Causes) Add(member, format string, args ...any) {
 
 // Blank records that a mandatory member is missing.
 func (c *Causes) Blank(member string) { c.Add(member, textBlank) }
+
+// Taken records that a value must be unique and is not.
+func (c *Causes) Taken(member string) { c.Add(member, textTaken) }
 
 // Has says whether a member already has a cause.
 func (c *Causes) Has(member string) bool { return slices.Contains(c.members, member) }

@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -22,6 +23,14 @@ type createRequest struct {
 	Provider  bool       `query:"provider" default:"false" doc:"Says that the body has a provider FEDERATION or SOCIAL."`
 	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"Has the user change the password at the next login."`
 	Body      CreateUser `body:"required"`
+
+	slice  *Slice
+	failed error // finding the schema
+}
+
+func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
+	r.slice = s
+	return nil
 }
 
 // CreateUser is the body of a new user.
@@ -41,9 +50,12 @@ func (r *createRequest) provider() model.ProviderType {
 }
 
 // Check checks profile and credentials.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
+func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
-	checkProfile(profile, causes)
+	var schema *model.UserSchema
+	if schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
+		checkProfile(schema, profile, causes)
+	}
 	login, _ := profile["login"].(string)
 	provider := r.provider()
 	r.Body.Credentials.check(login, provider, causes)
@@ -72,7 +84,7 @@ func (r *createRequest) refuse() error {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
-	if err := r.refuse(); err != nil {
+	if err := cmp.Or(r.failed, r.refuse()); err != nil {
 		return User{}, err
 	}
 	now := s.Now()
@@ -98,7 +110,12 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err != nil {
 			return err
 		}
-		if user.Type, err = typeOf(r.Body.Type, org); err != nil {
+		schema, err := s.schemaFor(ctx, tx, r.Body.Type, org.UserType)
+		if err != nil {
+			return err
+		}
+		user.Type = schema.Type
+		if err := s.enforce(ctx, tx, schema, id, nil, &user); err != nil {
 			return err
 		}
 		if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
@@ -149,14 +166,6 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 		return nil
 	}
 	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id})
-}
-
-// typeOf is the id of the user type that a body asks for. The default type is the only one there is.
-func typeOf(given *Type, org model.Org) (string, error) {
-	if given != nil && given.ID != org.UserType {
-		return "", rest.NotFound("UserType", given.ID)
-	}
-	return org.UserType, nil
 }
 
 // activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished.

@@ -142,18 +142,18 @@ var searchLanguage = func() search.Language[model.User] {
 		"statusChanged": timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.StatusChanged }),
 		"lastLogin":     timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.LastLogin }),
 	}
-	for _, a := range attributes {
-		entry := userAttribute{Operators: search.Searches, Normal: filter.Fold, Index: profileIndexes[a.name], Values: profileText(a.name)}
-		if _, indexed := profileIndexes[a.name]; indexed {
+	for _, name := range model.UserAttributes() {
+		entry := userAttribute{Operators: search.Searches, Normal: filter.Fold, Index: profileIndexes[name], Values: profileText(name)}
+		if _, indexed := profileIndexes[name]; indexed {
 			entry.Operators = search.Contains
 		}
-		if a.name == "login" {
+		if name == "login" {
 			entry = userAttribute{
 				Operators: search.Contains, Normal: filter.Fold, Same: model.LoginKey,
 				Index: model.UserByLogin, Key: model.LoginKey, Values: profileText("login"),
 			}
 		}
-		language["profile."+a.name] = entry
+		language["profile."+name] = entry
 	}
 	return language
 }()

@@ -1,104 +1,60 @@
 package users
 
 import (
+	"context"
 	"maps"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
-	_ "time/tzdata" // the names of time zones must not depend on the machine
-	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"golang.org/x/text/language"
 
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Profile holds the attributes of a user, by name.
 type Profile map[string]any
 
-// attribute is an attribute of the default profile. All of them are strings.
-type attribute struct {
-	name     string
-	title    string
-	required bool
-	shown    bool                // null instead of absent when it has no value
-	min, max int                 // in characters; max 0 for no bound
-	format   string              // OpenAPI format
-	check    func(string) string // what is wrong with a value, "" for nothing
-}
+// alwaysShown are the attributes that are null instead of absent when they have no value.
+var alwaysShown = []string{"login", "firstName", "lastName", "email", "secondEmail", "mobilePhone"}
 
-// Bounds of the attributes, in characters.
-const (
-	minAddress = 5
-	maxAddress = 100
-	maxName    = 50
-	maxPhone   = 100
-)
+// mandatory are the attributes that every user of every type has.
+var mandatory = []string{"login", "email"}
 
-// attributes is the default profile schema.
-var attributes = []attribute{
-	{name: "login", title: "User name", required: true, shown: true, min: minAddress, max: maxAddress, check: checkLogin},
-	{name: "firstName", title: "First name", required: true, shown: true, min: 1, max: maxName},
-	{name: "lastName", title: "Last name", required: true, shown: true, min: 1, max: maxName},
-	{name: "email", title: "Primary e-mail address", required: true, shown: true, min: minAddress, max: maxAddress, format: "email", check: checkEmail},
-	{name: "secondEmail", title: "Secondary e-mail address", shown: true, min: minAddress, max: maxAddress, format: "email", check: checkEmail},
-	{name: "mobilePhone", title: "Mobile phone", shown: true, max: maxPhone},
-	{name: "middleName", title: "Middle name"},
-	{name: "honorificPrefix", title: "Honorific prefix"},
-	{name: "honorificSuffix", title: "Honorific suffix"},
-	{name: "title", title: "Title"},
-	{name: "displayName", title: "Display name"},
-	{name: "nickName", title: "Nickname"},
-	{name: "profileUrl", title: "URL of the profile", format: "uri", check: checkURL},
-	{name: "primaryPhone", title: "Primary phone", max: maxPhone},
-	{name: "streetAddress", title: "Street address"},
-	{name: "city", title: "City"},
-	{name: "state", title: "State"},
-	{name: "zipCode", title: "Zip code"},
-	{name: "countryCode", title: "ISO 3166-1 alpha-2 country code", check: checkCountry},
-	{name: "postalAddress", title: "Postal address"},
-	{name: "preferredLanguage", title: "Preferred languages, as in Accept-Language", check: checkLanguages},
-	{name: "locale", title: "Locale, as en_US; en_US when absent", check: checkLocale},
-	{name: "timezone", title: "IANA time zone", check: checkTimezone},
-	{name: "userType", title: "User type"},
-	{name: "employeeNumber", title: "Employee number"},
-	{name: "costCenter", title: "Cost center"},
-	{name: "organization", title: "Organization"},
-	{name: "division", title: "Division"},
-	{name: "department", title: "Department"},
-	{name: "managerId", title: "Id of the manager"},
-	{name: "manager", title: "Display name of the manager"},
-}
-
-// OpenAPISchema describes the default profile.
+// OpenAPISchema describes the base attributes. Custom ones are whatever the schema of the user type says.
 func (Profile) OpenAPISchema() *openapi3.Schema {
 	schema := openapi3.NewObjectSchema()
 	schema.Properties = openapi3.Schemas{}
-	for _, a := range attributes {
+	base := model.UserSchema{}
+	for name, p := range base.All() {
 		s := openapi3.NewStringSchema()
-		s.Title, s.MinLength, s.Format, s.Nullable = a.title, uint64(a.min), a.format, !a.required
-		if a.max > 0 {
-			s.MaxLength = new(uint64(a.max))
+		s.Title, s.Nullable = p.Title, !slices.Contains(mandatory, name)
+		if p.Format == model.FormatEmail || p.Format == model.FormatURI {
+			s.Format = string(p.Format)
 		}
-		schema.Properties[a.name] = s.NewRef()
+		if p.MaxLength != nil {
+			s.MinLength, s.MaxLength = uint64(*p.MinLength), new(uint64(*p.MaxLength))
+		}
+		schema.Properties[name] = s.NewRef()
 	}
-	schema.WithoutAdditionalProperties()
+	schema.AdditionalProperties.Schema = openapi3.NewSchema().WithNullable().NewRef()
 	return schema
 }
 
-// shownProfile is the stored profile with null for the attributes that are always shown.
-func shownProfile(stored map[string]any) Profile {
-	out := maps.Clone(Profile(stored))
+// shownProfile is the profile as it is shown: with null for the attributes that are always shown, without those that never are.
+func shownProfile(u *model.User) Profile {
+	out := maps.Clone(Profile(u.Profile))
 	if out == nil {
 		out = Profile{}
 	}
-	for _, a := range attributes {
-		if _, ok := out[a.name]; !ok && a.shown {
-			out[a.name] = nil
+	for _, name := range alwaysShown {
+		if _, ok := out[name]; !ok {
+			out[name] = nil
 		}
+	}
+	for _, name := range u.Hidden {
+		delete(out, name)
 	}
 	return out
 }
@@ -113,18 +69,63 @@ func merge(profile, sent map[string]any) map[string]any {
 		if value == nil || value == "" {
 			delete(out, name)
 		} else {
+			out[name] = model.PlainValue(value)
+		}
+	}
+	return out
+}
+
+// kept is what a replacement leaves as it is when it does not name it: what callers cannot change or have not seen.
+func kept(schema *model.UserSchema, profile map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, p := range schema.Custom {
+		if value, ok := profile[name]; ok && p.Mutability != model.ReadWrite {
 			out[name] = value
 		}
 	}
 	return out
 }
 
-// checkProfile records what is wrong with a complete profile.
-func checkProfile(profile map[string]any, causes *rest.Causes) {
+// schemaOf reads the profile schema of a user type.
+func (s *Slice) schemaOf(ctx context.Context, q docstore.Reader, userType string) (*model.UserSchema, error) {
+	doc, err := s.UserSchemas.Get(ctx, q, model.UserSchemaID(userType))
+	return &doc.Value, rest.Missing(err, "UserType", userType)
+}
+
+// schemaFor reads the profile schema that a body asks for; without a type, that of the fallback, by default of the default type.
+func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, fallback string) (*model.UserSchema, error) {
+	switch {
+	case given != nil:
+		return s.schemaOf(ctx, q, given.ID)
+	case fallback != "":
+		return s.schemaOf(ctx, q, fallback)
+	}
+	org, err := s.Org(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.schemaOf(ctx, q, org.UserType)
+}
+
+// checkProfile records what is wrong with a complete profile under a schema.
+func checkProfile(schema *model.UserSchema, profile map[string]any, causes *rest.Causes) {
 	known := map[string]bool{}
-	for _, a := range attributes {
-		known[a.name] = true
-		a.checkValue(profile[a.name], causes)
+	for name, p := range schema.All() {
+		known[name] = true
+		value := profile[name]
+		switch {
+		case model.NoValue(value) && p.IsRequired():
+			causes.Blank(name)
+		case value == nil:
+		default:
+			problem := p.Problem(value)
+			if name == "login" && problem == "" {
+				problem = loginProblem(value.(string), p.Pattern != nil)
+			}
+			if problem != "" {
+				causes.Add(name, "%s", problem)
+			}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(profile)) {
 		if !known[name] {
@@ -133,98 +134,60 @@ func checkProfile(profile map[string]any, causes *rest.Causes) {
 	}
 }
 
-func (a attribute) checkValue(value any, causes *rest.Causes) {
-	if value == nil {
-		if a.required {
-			causes.Blank(a.name)
-		}
-		return
-	}
-	text, ok := value.(string)
-	if !ok {
-		causes.Add(a.name, "The value must be a string")
-		return
-	}
-	length := utf8.RuneCountInString(text)
+func loginProblem(login string, pattern bool) string {
 	switch {
-	case a.max > 0 && (length < a.min || length > a.max):
-		causes.Add(a.name, "The field must have between %d and %d characters", a.min, a.max)
-	case a.check != nil:
-		if wrong := a.check(text); wrong != "" {
-			causes.Add(a.name, "%s", wrong)
-		}
-	}
-}
-
-// addressPattern is RFC 5322, section 3.2.3: a dot-atom on both sides of the @, with internationalised characters as RFC 6532
-// adds them.
-var addressPattern = regexp.MustCompile(`^` + dotAtom + `@` + dotAtom + `$`)
-
-const (
-	atext   = "[-A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010FFFF]+"
-	dotAtom = atext + `(?:\.` + atext + `)*`
-)
-
-func checkEmail(text string) string {
-	if !addressPattern.MatchString(text) {
-		return "The value must be an e-mail address"
-	}
-	return ""
-}
-
-func checkLogin(text string) string {
-	if strings.Contains(text, "/") {
+	case strings.Contains(login, "/"):
 		return "The value must not contain a slash"
-	}
-	if !addressPattern.MatchString(text) {
+	case !pattern && model.FormatEmail.Problem(login) != "":
 		return "The value must look like an e-mail address"
 	}
 	return ""
 }
 
-func checkURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || !u.IsAbs() || u.Host == "" {
-		return "The value must be an absolute URL"
+// enforce holds the profile that a user is about to be stored with against the schema, as the transaction finds both. before is
+// the profile so far.
+func (s *Slice) enforce(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, before map[string]any, user *model.User) error {
+	var causes rest.Causes
+	checkProfile(schema, user.Profile, &causes)
+	if err := causes.Err(); err != nil {
+		return err
 	}
-	return ""
+	if err := checkMutability(schema, before, user.Profile); err != nil {
+		return err
+	}
+	schema.Stamp(user)
+	for _, name := range user.Unique {
+		page, err := s.Users.Query(ctx, tx, docstore.Query[model.User]{
+			Where: docstore.Eq(model.UserByUnique, model.UserUniqueKey(user, name)), Limit: 2,
+		})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(page.Docs, func(other docstore.Doc[model.User]) bool { return other.ID != id }) {
+			causes.Taken(name)
+		}
+	}
+	return causes.Err()
 }
 
-var (
-	countryPattern = regexp.MustCompile(`^[A-Z]{2}$`)
-	localePattern  = regexp.MustCompile(`^[a-z]{2,3}_[A-Z]{2}$`)
-)
-
-func checkCountry(text string) string {
-	if !isCountry(text) {
-		return "The value must be an ISO 3166-1 alpha-2 country code"
+// checkMutability refuses changes of attributes that callers cannot change.
+func checkMutability(schema *model.UserSchema, before, after map[string]any) error {
+	var readOnly, immutable []string
+	for _, name := range changedAttributes(before, after) {
+		switch schema.Custom[name].Mutability {
+		case model.ReadOnly:
+			readOnly = append(readOnly, name+": The attribute is read-only")
+		case model.Immutable:
+			if !model.NoValue(before[name]) {
+				immutable = append(immutable, name+": The attribute cannot change after it got a value")
+			}
+		}
 	}
-	return ""
-}
-
-func isCountry(text string) bool {
-	region, err := language.ParseRegion(text)
-	return err == nil && countryPattern.MatchString(text) && region.IsCountry()
-}
-
-func checkLanguages(text string) string {
-	if tags, _, err := language.ParseAcceptLanguage(text); err != nil || len(tags) == 0 {
-		return "The value must be a list of languages as in the header Accept-Language"
+	switch {
+	case len(readOnly) > 0:
+		return rest.Fail(rest.CodeReadOnly, append(readOnly, immutable...)...)
+	case len(immutable) > 0:
+		return rest.Fail(rest.CodeImmutable, immutable...)
 	}
-	return ""
-}
-
-func checkLocale(text string) string {
-	base, region, _ := strings.Cut(text, "_")
-	if _, err := language.ParseBase(base); err != nil || !localePattern.MatchString(text) || !isCountry(region) {
-		return "The value must be a language, an underscore and a country, as en_US"
-	}
-	return ""
-}
-
-func checkTimezone(text string) string {
-	if _, err := time.LoadLocation(text); err != nil || text == "Local" {
-		return "The value must be the name of an IANA time zone"
-	}
-	return ""
+	return nil
 }

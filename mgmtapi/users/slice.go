@@ -40,7 +40,7 @@ func (s *Slice) Routes() []rest.Route {
 	routes := []rest.Route{
 		rest.Op[createRequest, User]{
 			ID: "createUser", Route: "POST /api/v1/users", Tag: tag, Scopes: writeScope,
-			Summary: "Creates a user", Do: s.create,
+			Summary: "Creates a user", Find: s.prepareCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[User]]{
 			ID: "listUsers", Route: "GET /api/v1/users", Tag: tag, Scopes: readScope,

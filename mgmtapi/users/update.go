@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -27,6 +28,9 @@ type change struct {
 	Strict  bool       `query:"strict" default:"false" doc:"Checks the history of the password too."`
 	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
 	Body    UpdateUser `body:"required"`
+
+	slice  *Slice
+	failed error // finding the schema
 }
 
 type updateRequest struct{ change }
@@ -34,15 +38,17 @@ type updateRequest struct{ change }
 type replaceRequest struct{ change }
 
 func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
+	r.slice = s
 	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
+	r.slice = s
 	return s.find(ctx, &r.target)
 }
 
 // profileOf is what a partial update makes of a profile.
-func (r *updateRequest) profileOf(old map[string]any) map[string]any {
+func (r *updateRequest) profileOf(_ *model.UserSchema, old map[string]any) map[string]any {
 	if r.Body.Profile == nil {
 		return old
 	}
@@ -50,28 +56,36 @@ func (r *updateRequest) profileOf(old map[string]any) map[string]any {
 }
 
 // Check checks what the update makes of the user.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.check(r.profileOf(r.found.Value.Profile), causes)
+func (r *updateRequest) Check(ctx context.Context, causes *rest.Causes) {
+	r.check(ctx, r.profileOf, causes)
 	if t := r.Body.Type; t != nil && t.ID != "" && t.ID != r.found.Value.Type {
 		causes.Add("type", "The user type can only be changed by a full replacement")
 	}
 }
 
 // profileOf is what a replacement makes of a profile.
-func (r *replaceRequest) profileOf(old map[string]any) map[string]any {
+func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any) map[string]any {
 	if r.Body.Profile == nil {
 		return old
 	}
-	return merge(nil, *r.Body.Profile)
+	return merge(kept(schema, old), *r.Body.Profile)
 }
 
 // Check checks what the replacement makes of the user.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.check(r.profileOf(r.found.Value.Profile), causes)
+func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
+	r.check(ctx, r.profileOf, causes)
 }
 
-func (c *change) check(profile map[string]any, causes *rest.Causes) {
-	checkProfile(profile, causes)
+// profiler computes the profile from the one before.
+type profiler func(schema *model.UserSchema, old map[string]any) map[string]any
+
+func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Causes) {
+	var schema *model.UserSchema
+	if schema, c.failed = c.slice.schemaFor(ctx, c.slice.Store.Reader(), c.Body.Type, c.found.Value.Type); c.failed != nil {
+		return
+	}
+	profile := profileOf(schema, c.found.Value.Profile)
+	checkProfile(schema, profile, causes)
 	login, _ := profile["login"].(string)
 	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
@@ -90,8 +104,8 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (User, error) {
 }
 
 // write changes a user. The profile is computed from the user as the transaction finds it.
-func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]any) map[string]any) (User, error) {
-	if err := c.Body.Credentials.unsupported(); err != nil {
+func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User, error) {
+	if err := cmp.Or(c.failed, c.Body.Credentials.unsupported()); err != nil {
 		return User{}, err
 	}
 	secrets, err := s.hashSecrets(c.Body.Credentials)
@@ -113,14 +127,14 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf func(map[string]
 		if user.Status != model.UserStaged && secrets.imported != nil {
 			return rest.Fail(rest.CodeStatus)
 		}
-		org, err := s.Org(ctx, tx)
+		schema, err := s.schemaFor(ctx, tx, c.Body.Type, user.Type)
 		if err != nil {
 			return err
 		}
-		if user.Type, err = typeOf(c.Body.Type, org); err != nil {
+		user.Type, user.Profile = schema.Type, profileOf(schema, user.Profile)
+		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user); err != nil {
 			return err
 		}
-		user.Profile = profileOf(user.Profile)
 		now := s.Now()
 		secrets.set(&user, now)
 		if secrets.password != "" {
@@ -156,6 +170,9 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 		entries = append(entries, audit.Entry{
 			Type: audit.UserUpdateProfile, Targets: user, Debug: map[string]string{"changedAttributes": strings.Join(changed, ",")},
 		})
+	}
+	if doc.Value.Type != before.Type {
+		entries = append(entries, audit.Entry{Type: audit.UserUpdateType, Targets: user})
 	}
 	if given.password != "" || given.imported != nil {
 		entries = append(entries, audit.Entry{Type: audit.UserUpdatePassword, Targets: user})

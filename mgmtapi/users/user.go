@@ -71,7 +71,7 @@ func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 		ID: doc.ID, Status: string(u.Status), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
 		Activated: rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
 		LastLogin: rest.TimePtr(u.LastLogin), PasswordChanged: rest.TimePtr(u.PasswordChanged),
-		Type: Type{ID: u.Type}, Profile: shownProfile(u.Profile),
+		Type: Type{ID: u.Type}, Profile: shownProfile(&u),
 		Credentials: credentialsOf(&u),
 		Links:       rest.Links{"self": rest.To(userURL(ctx, doc.ID))},
 		tag:         rest.WeakTag(doc.Updated, doc.Rev),

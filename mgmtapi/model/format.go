@@ -1,0 +1,108 @@
+package model
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	_ "time/tzdata" // the names of time zones must not depend on the machine
+
+	"golang.org/x/text/language"
+)
+
+// Format is what a text attribute holds beyond being a text.
+type Format string
+
+// The formats.
+const (
+	FormatEmail     Format = "email"         // RFC 5322 section 3.2.3
+	FormatURI       Format = "uri"           // an absolute URL
+	FormatDateTime  Format = "date-time"     // RFC 3339
+	FormatCountry   Format = "country-code"  // ISO 3166-1 alpha-2
+	FormatLanguages Format = "language-code" // as in Accept-Language
+	FormatLocale    Format = "locale"        // as en_US
+	FormatTimezone  Format = "timezone"      // name of an IANA time zone
+)
+
+// Problem says what is wrong with a text of the format, "" for nothing. A format that is not one of the constants takes any text.
+func (f Format) Problem(text string) string {
+	if check := formats[f]; check != nil {
+		return check(text)
+	}
+	return ""
+}
+
+var formats = map[Format]func(string) string{
+	FormatEmail: checkEmail, FormatURI: checkURL, FormatDateTime: checkDateTime, FormatCountry: checkCountry,
+	FormatLanguages: checkLanguages, FormatLocale: checkLocale, FormatTimezone: checkTimezone,
+}
+
+// addressPattern is RFC 5322, section 3.2.3: a dot-atom on both sides of the @, with internationalised characters as RFC 6532
+// adds them.
+var addressPattern = regexp.MustCompile(`^` + dotAtom + `@` + dotAtom + `$`)
+
+const (
+	atext   = "[-A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010FFFF]+"
+	dotAtom = atext + `(?:\.` + atext + `)*`
+)
+
+func checkEmail(text string) string {
+	if !addressPattern.MatchString(text) {
+		return "The value must be an e-mail address"
+	}
+	return ""
+}
+
+func checkURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || !u.IsAbs() || u.Host == "" {
+		return "The value must be an absolute URL"
+	}
+	return ""
+}
+
+func checkDateTime(text string) string {
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return "The value must be an RFC 3339 timestamp"
+	}
+	return ""
+}
+
+var (
+	countryPattern = regexp.MustCompile(`^[A-Z]{2}$`)
+	localePattern  = regexp.MustCompile(`^[a-z]{2,3}_[A-Z]{2}$`)
+)
+
+func checkCountry(text string) string {
+	if !isCountry(text) {
+		return "The value must be an ISO 3166-1 alpha-2 country code"
+	}
+	return ""
+}
+
+func isCountry(text string) bool {
+	region, err := language.ParseRegion(text)
+	return err == nil && countryPattern.MatchString(text) && region.IsCountry()
+}
+
+func checkLanguages(text string) string {
+	if tags, _, err := language.ParseAcceptLanguage(text); err != nil || len(tags) == 0 {
+		return "The value must be a list of languages as in the header Accept-Language"
+	}
+	return ""
+}
+
+func checkLocale(text string) string {
+	base, region, _ := strings.Cut(text, "_")
+	if _, err := language.ParseBase(base); err != nil || !localePattern.MatchString(text) || !isCountry(region) {
+		return "The value must be a language, an underscore and a country, as en_US"
+	}
+	return ""
+}
+
+func checkTimezone(text string) string {
+	if _, err := time.LoadLocation(text); err != nil || text == "Local" {
+		return "The value must be the name of an IANA time zone"
+	}
+	return ""
+}
