@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -152,11 +154,15 @@ func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Durat
 }
 
 // BenchmarkAgainstBareLoop compares the engine with a loop that sends the same requests by the same client, as many at a time, to
-// a target that answers in 20 ms. The two take turns; %_of_bare is the median of what the engine reaches. Commits wait for the disk.
+// a target that answers in 20 ms. The two take turns; %_of_bare is the median of what the engine reaches. Commits wait for the disk. Both
+// have as many processors as cmd/scimwright gives itself, unless -cpu or GOMAXPROCS asks for more.
 func BenchmarkAgainstBareLoop(b *testing.B) {
 	for _, name := range []string{"creates", "updates", "groups", "large-group"} {
 		c := conversations[name]
 		b.Run(name, func(b *testing.B) {
+			processors := runtime.GOMAXPROCS(0)
+			runtime.GOMAXPROCS(sqlopen.Processors(processors))
+			b.Cleanup(func() { runtime.GOMAXPROCS(processors) })
 			var ratios []float64
 			for b.Loop() {
 				h, server := newHall(b)

@@ -227,9 +227,9 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		members, _ := json.Marshal(list)
 		answer(http.StatusOK, `{"id":%q,"displayName":%q,"members":%s}`, id, g.name, members)
 	case r.Method == http.MethodGet && r.URL.Path == "/Groups":
-		found := []string{}
+		found, filter := []string{}, r.URL.Query().Get("filter")
 		for id, g := range h.groups {
-			if strings.Contains(r.URL.Query().Get("filter"), `"`+g.name+`"`) {
+			if strings.Contains(filter, `"`+g.name+`"`) {
 				found = append(found, fmt.Sprintf(`{"id":%q,"displayName":%q}`, id, g.name))
 			}
 		}

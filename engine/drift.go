@@ -283,17 +283,9 @@ func (d *drift) said(r plan.Response) string {
 
 // members are the accounts of those who belong to a group.
 func (d *drift) members(ctx context.Context, s State) (accounts []string, err error) {
-	after := ""
-	for {
-		page, err := d.e.o.Directory.Members(ctx, d.app, s.ID, after, memberPage)
+	for page, err := range membersOf(ctx, d.e.o.Directory, d.app, s.ID) {
 		if err != nil {
 			return nil, undecided(s, err)
-		}
-		for _, user := range page {
-			if user <= after {
-				return nil, undecided(s, fmt.Errorf("members are not in ascending order (%q after %q)", user, after))
-			}
-			after = user
 		}
 		states, err := d.e.o.Store.StatesByID(ctx, d.app, User, page)
 		if err != nil {
@@ -304,10 +296,8 @@ func (d *drift) members(ctx context.Context, s State) (accounts []string, err er
 				accounts = append(accounts, m.RemoteID)
 			}
 		}
-		if len(page) < memberPage {
-			return accounts, nil
-		}
 	}
+	return accounts, nil
 }
 
 // unlisted looks for principals that should have an account and have none.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/scimwright/scimwright/engine/plan"
 )
@@ -132,20 +131,14 @@ func (r *run) each(ctx context.Context, which MemberSet, fn func([]Member) error
 
 // walk reads the whole membership from the directory.
 func (r *run) walk(ctx context.Context) error {
-	store, lease, after := r.w.e.o.Store, r.w.tenure.Lease, ""
-	for {
-		page, err := r.w.e.o.Directory.Members(ctx, r.row.App, r.row.ID, after, memberPage)
+	store, lease := r.w.e.o.Store, r.w.tenure.Lease
+	for page, err := range membersOf(ctx, r.w.e.o.Directory, r.row.App, r.row.ID) {
 		if err != nil {
 			r.directoryFailed(err)
 			return nil
 		}
 		answers := make([]MemberAnswer, len(page))
 		for i, user := range page {
-			if user <= after {
-				r.directoryFailed(fmt.Errorf("members are not in ascending order (%q after %q)", user, after))
-				return nil
-			}
-			after = user
 			answers[i] = MemberAnswer{User: user, Want: true}
 		}
 		if len(page) < memberPage {
@@ -155,6 +148,7 @@ func (r *run) walk(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // answer asks the directory about the members that were marked.

@@ -26,7 +26,7 @@ const (
 // ErrPaused says that nothing is sent to the target: Target.Paused.
 var ErrPaused = errors.New("engine: the app is paused")
 
-// AccountStore finds the states of many principals at once, in no order.
+// AccountStore finds the states of many principals at once, in no order. Those that are not known are left out.
 type AccountStore interface {
 	StatesByID(ctx context.Context, app string, kind Kind, ids []string) ([]State, error)
 	StatesByRemoteID(ctx context.Context, app string, kind Kind, remoteIDs []string) ([]State, error)

@@ -33,7 +33,9 @@ const modelSteps = 55
 // writes back what was read, which a target with stale reads may have made old.
 func newest(rt *rapid.T) func(method, path string, body []byte) {
 	last := map[string]int{} // by externalId
+	var seen []string
 	return func(method, path string, body []byte) {
+		seen = append(seen, method+" "+path+" "+string(body))
 		sent, err := scim.DecodeResource(body)
 		if err != nil || method != "POST" && method != "PUT" || !strings.HasPrefix(path, "/Users") {
 			return
@@ -44,7 +46,7 @@ func newest(rt *rapid.T) func(method, path string, body []byte) {
 		}
 		n, err := strconv.Atoi(title)
 		if err != nil || n < last[sent.ExternalID()] {
-			rt.Errorf("%s %s writes change %s of %s after change %d", method, path, title, sent.ExternalID(), last[sent.ExternalID()])
+			rt.Errorf("%s %s writes change %s of %s after change %d:\n%s", method, path, title, sent.ExternalID(), last[sent.ExternalID()], strings.Join(seen, "\n"))
 		}
 		last[sent.ExternalID()] = n
 	}

@@ -130,9 +130,6 @@ type Planned struct {
 
 // PlanStore keeps plans, and reads for rehearsals.
 type PlanStore interface {
-	// Accounts returns those of the users that the engine knows, with their accounts at the target (Member.RemoteID and
-	// RemoteName). An unknown user is left out.
-	Accounts(ctx context.Context, app string, users []string) ([]Member, error)
 	// WouldRemove is Remove without consequences: what it would answer if the account were to go now.
 	WouldRemove(ctx context.Context, app string, kind Kind, id string, now time.Time, g Guard) (many int, err error)
 	// Again marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what

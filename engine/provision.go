@@ -48,17 +48,11 @@ func (e *Engine) Provision(ctx context.Context, app string, kind Kind, id string
 	return t, errors.Join(waited, err)
 }
 
-// outcomes are the classes that statuses stand for.
-var outcomes = map[Status]plan.Class{
-	StatusClean: plan.Done, StatusWaiting: plan.Done, StatusSkipped: plan.Skipped, StatusHeld: plan.Held, StatusFailed: plan.Rejected,
-	StatusRetrying: plan.Transient,
-}
-
 // trace tells the last run of a principal that began at or beyond a generation.
 func (e *Engine) trace(ctx context.Context, s State, generation int64) (Trace, error) {
 	t := Trace{
 		App: s.App, Kind: s.Kind, ID: s.ID, At: s.UpdatedAt, Want: s.Want, State: known(s), Requests: []Sent{},
-		Operation: s.LastOperation, Outcome: outcomes[s.Status], HTTP: s.LastStatus, Message: s.LastError,
+		Operation: s.LastOperation, Outcome: s.Status.Outcome(), HTTP: s.LastStatus, Message: s.LastError,
 	}
 	target, err := e.o.Directory.Target(ctx, s.App)
 	if err != nil {

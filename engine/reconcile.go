@@ -68,16 +68,16 @@ func (e *Engine) unknown(ctx context.Context, app string, kind Kind) (unknown []
 	if !ok {
 		return nil, 0, nil
 	}
-	for after := ""; ; {
+	list := ascending("the directory's principals", func(after string) ([]string, error) {
 		page, err := lister.Principals(ctx, app, kind, after, memberPage)
 		if err != nil {
-			return nil, 0, fmt.Errorf("the directory cannot list its principals: %w", err)
+			err = fmt.Errorf("the directory cannot list its principals: %w", err)
 		}
-		for _, id := range page {
-			if id <= after {
-				return nil, 0, fmt.Errorf("the directory's principals are not in ascending order (%q after %q)", id, after)
-			}
-			after = id
+		return page, err
+	})
+	for page, err := range list {
+		if err != nil {
+			return nil, 0, err
 		}
 		states, err := e.o.Store.StatesByID(ctx, app, kind, page)
 		if err != nil {
@@ -93,10 +93,8 @@ func (e *Engine) unknown(ctx context.Context, app string, kind Kind) (unknown []
 				unknown = append(unknown, Repair{Mark: Mark{App: app, Kind: kind, ID: id, AllMembers: kind == Group}})
 			}
 		}
-		if len(page) < memberPage {
-			return unknown, known, nil
-		}
 	}
+	return unknown, known, nil
 }
 
 // repair marks principals, some at a time, and has their lane look.

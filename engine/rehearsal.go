@@ -255,15 +255,15 @@ func (r *run) rehearseWalk(ctx context.Context, rows map[string]Member) error {
 		}
 	}
 	for page := range slices.Chunk(strangers, memberPage) {
-		accounts, err := r.w.e.o.Store.Accounts(ctx, r.row.App, page)
+		states, err := r.w.e.o.Store.StatesByID(ctx, r.row.App, User, page)
 		if err != nil {
 			return err
 		}
 		for _, user := range page {
 			rows[user] = Member{User: user}
 		}
-		for _, m := range accounts {
-			rows[m.User] = m
+		for _, s := range states {
+			rows[s.ID] = Member{User: s.ID, RemoteID: s.RemoteID, RemoteName: s.RemoteName}
 		}
 	}
 	for user, m := range rows {
@@ -372,25 +372,4 @@ func wanted(desired any) (Want, *scim.Resource) {
 		return d.Want, r
 	}
 	return "", nil
-}
-
-// allMembers reads the whole membership of a group from a directory, ascending.
-func allMembers(ctx context.Context, d Directory, app, group string) (all []string, err error) {
-	after := ""
-	for {
-		page, err := d.Members(ctx, app, group, after, memberPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, user := range page {
-			if user <= after {
-				return nil, fmt.Errorf("members are not in ascending order (%q after %q)", user, after)
-			}
-			after = user
-		}
-		all = append(all, page...)
-		if len(page) < memberPage {
-			return all, nil
-		}
-	}
 }

@@ -55,6 +55,23 @@ const (
 	StatusDismissed Status = "dismissed" // failed or held, and somebody has marked it as done: nothing is due until the next Mark
 )
 
+// Outcome is how the sequence ended that led to a status; empty for one that no sequence leads to.
+func (s Status) Outcome() plan.Class {
+	switch s {
+	case StatusClean, StatusWaiting:
+		return plan.Done
+	case StatusSkipped:
+		return plan.Skipped
+	case StatusRetrying:
+		return plan.Transient
+	case StatusFailed:
+		return plan.Rejected
+	case StatusHeld:
+		return plan.Held
+	}
+	return ""
+}
+
 // State is what the engine knows about one principal at one app.
 type State struct {
 	App  string

@@ -12,14 +12,18 @@ const waitPoll = 250 * time.Millisecond
 // Wait returns when no principal of the app (of any app, when empty) is due any more and the observer was told. Principals
 // that failed for good or are held are not waited for; those in back-off are.
 func (e *Engine) Wait(ctx context.Context, app string) error {
+	return e.until(ctx, func() (bool, error) {
+		n, err := e.o.Store.Pending(ctx, app)
+		return n == 0 && !e.busy.any(app), err
+	})
+}
+
+// until returns when something is so. It looks whenever this engine ends a sequence, and from time to time for what others do.
+func (e *Engine) until(ctx context.Context, so func() (bool, error)) error {
 	for {
 		changed := e.busy.next()
-		n, err := e.o.Store.Pending(ctx, app)
-		if err != nil {
+		if ok, err := so(); ok || err != nil {
 			return err
-		}
-		if n == 0 && !e.busy.any(app) {
-			return nil
 		}
 		poll := time.NewTimer(waitPoll)
 		select {

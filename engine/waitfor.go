@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // WaitFor returns when a principal is settled: nothing is left to be done about the change that was the last one when it was
 // called, or the engine does no more about it by itself (StatusFailed, StatusHeld, StatusDismissed). A principal in back-off is
@@ -19,23 +16,16 @@ func (e *Engine) WaitFor(ctx context.Context, app string, kind Kind, id string) 
 
 // waitFor waits for a generation.
 func (e *Engine) waitFor(ctx context.Context, app string, kind Kind, id string, generation int64) (State, error) {
-	for {
-		changed := e.busy.next()
-		s, err := e.state(ctx, app, kind, id)
-		if err != nil || s.settled(generation) {
-			return s, err
-		}
-		poll := time.NewTimer(waitPoll)
-		select {
-		case <-changed:
-		case <-poll.C:
-		case <-ctx.Done():
-		}
-		poll.Stop()
-		if err := ctx.Err(); err != nil {
-			return State{}, err
-		}
+	var s State
+	err := e.until(ctx, func() (bool, error) {
+		var err error
+		s, err = e.state(ctx, app, kind, id)
+		return s.settled(generation), err
+	})
+	if err != nil {
+		return State{}, err
 	}
+	return s, nil
 }
 
 // settled says whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has

@@ -11,6 +11,7 @@ import (
 )
 
 func main() {
+	cli.SpareProcessors(os.LookupEnv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
 	stop()

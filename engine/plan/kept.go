@@ -49,6 +49,11 @@ func (k ledger) settle(lacking []assignment) (send []assignment) {
 			k.vain(path, e.Sent)
 		}
 	}
+	return k.worth(lacking)
+}
+
+// worth leaves out what was sent often enough.
+func (k ledger) worth(lacking []assignment) (send []assignment) {
 	for _, a := range lacking {
 		if !k.paths[a.path()].Ignored {
 			send = append(send, a)

@@ -297,6 +297,7 @@ func TestUser(t *testing.T) {
 		{"a dropped attribute with a new value", func(in *plan.UserInput) { dropped(3)(in); in.Resource.Complex("name").Set("givenName", "Anna") }, []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
 		{"password where PATCH needs a path", password, []string{`200 ` + same, `400 {"scimType":"invalidPath"}`, `204`}},
 		{"password where there is no PATCH", password, []string{`200 ` + same, `501`, `200 ` + same, `200 ` + same}},
+		{"password where there is no PATCH, and reads are behind", password, []string{`200 ` + differs, `200 ` + same, `501`, `200 ` + differs, `200 ` + same}},
 		{"password where PATCH is known not to be there", with(password, plan.NoPatch), []string{`200 ` + same, `200 ` + same}},
 		{"password where there is no PUT", wizard(password), []string{`200 ` + same, `405`, `204`}},
 		{"password that is refused", password, []string{`200 ` + differs, `200 ` + same, `400 {"detail":"too short"}`, `400`, `200 ` + same, `400 {"detail":"too short"}`}},

@@ -82,6 +82,9 @@ func (u *user) writeByPut(c *change) Step {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
+			if u.in.Want == Active && u.in.Update { // a read that is behind must not take back what was written before it
+				c.have = assigned(have, u.unkept.worth(overlay(have, u.desired())))
+			}
 			return u.sendPut(c)
 		})
 	}

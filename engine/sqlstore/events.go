@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,12 +20,12 @@ const trimEvery = 100
 func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
 	first := last - int64(len(events)) + 1
 	for i, e := range events {
-		data, err := json.Marshal(e.Data)
+		data, err := written(e.Data)
 		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO lifecycle_event (app_id, seq, at, type, kind, principal_id, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			app, first+int64(i), ms(now), string(e.Type), string(e.Kind), e.Principal, text(string(data)))
+			app, first+int64(i), ms(now), string(e.Type), string(e.Kind), e.Principal, data)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -83,7 +82,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 
 // releaseHalted makes the principals and lanes due that are held by one of the operations.
 func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
-	where, args := ` WHERE status = 'held' AND halted = 1 AND last_op IN (?`+strings.Repeat(", ?", len(ops)-1)+`)`, []any{}
+	where, args := ` WHERE status = 'held' AND halted = 1 AND last_op IN `+list(len(ops)), []any{}
 	for _, op := range ops {
 		args = append(args, string(op))
 	}

@@ -46,7 +46,7 @@ func (s *Store) underRun(ctx context.Context, l lane.Lease, what string, fn func
 
 // StartImport implements engine.ImportStore.
 func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (id int64, err error) {
-	request, err := json.Marshal(r)
+	request, err := written(r)
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 			VALUES (?, ?, ?, 'running', 0, ?, 0,
 				(SELECT COUNT(*) FROM remote_object WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
 				0, '', '', ?, 0, 0, '', 0, ?) RETURNING id`,
-			app, string(r.Kind), string(request), plan.UntoldTotal, app, string(r.Kind), ms(now), ms(now))
+			app, string(r.Kind), request, plan.UntoldTotal, app, string(r.Kind), ms(now), ms(now))
 		if err != nil {
 			return err
 		}
@@ -188,15 +188,14 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 	for _, o := range objects {
 		candidates := ""
 		if len(o.Candidates) > 0 {
-			b, err := json.Marshal(o.Candidates)
-			if err != nil {
+			var err error
+			if candidates, err = written(o.Candidates); err != nil {
 				return err
 			}
-			candidates = string(b)
 		}
 		known = append(known, text(o.RemoteID))
 		args = append(args, o.App, string(o.Kind), text(o.RemoteID), text(o.UserName), text(o.ExternalID), text(o.Email), text(o.DisplayName),
-			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, text(candidates), text(o.Note))
+			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, candidates, text(o.Note))
 	}
 	var repeated string
 	err := tx.QueryRow(ctx, `SELECT remote_id FROM remote_object WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
@@ -241,12 +240,12 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l lane.Lease, run int64, state
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(counts)
+	found, err := written(counts)
 	if err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE import_run SET state = ?, error = ?, counts = ?, ended = ? WHERE id = ? AND epoch = ?`,
-		string(state), text(message), string(b), ms(now), run, l.Epoch)
+		string(state), text(message), found, ms(now), run, l.Epoch)
 	return err
 }
 

@@ -192,18 +192,23 @@ func (s *Store) Learn(ctx context.Context, l lane.Lease, change func(*engine.Lea
 		if err != nil {
 			return err
 		}
-		learned = engine.Learned{}
-		if err := read(before, &learned); err != nil {
-			return err
-		}
-		change(&learned)
-		after, err := json.Marshal(learned)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE app_lane SET learned = ? WHERE app_id = ?`, string(after), l.App)
+		learned, err = relearn(ctx, tx, l.App, before, change)
 		return err
 	})
+	return learned, err
+}
+
+// relearn applies a change to what was known about a target before.
+func relearn(ctx context.Context, tx *sqldb.Tx, app, before string, change func(*engine.Learned)) (learned engine.Learned, err error) {
+	if err := read(before, &learned); err != nil {
+		return learned, err
+	}
+	change(&learned)
+	after, err := written(learned)
+	if err != nil {
+		return learned, err
+	}
+	_, err = tx.Exec(ctx, `UPDATE app_lane SET learned = ? WHERE app_id = ?`, after, app)
 	return learned, err
 }
 

@@ -195,9 +195,6 @@ func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine
 	return groups, nil
 }
 
-// list is (?, ?, ...) for n values.
-func list(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }
-
 // before is what a principal had before it is linked.
 type before struct {
 	remote string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -28,7 +27,7 @@ func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 	}
 	ids = append(ids, f.ID)
 	rows, err = tx.Query(ctx, `SELECT principal_id, manager_id FROM sync_state WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active'
-		AND manager_id IN (?`+strings.Repeat(", ?", len(ids)-1)+`) ORDER BY principal_id`, arguments(app, ids)...)
+		AND manager_id IN `+list(len(ids))+` ORDER BY principal_id`, arguments(app, ids)...)
 	reports, err := collect(rows, err, func(r *sql.Rows, rep *reporter) error { return r.Scan(&rep.user, &rep.manager) })
 	if err != nil || len(reports) == 0 || tx.Dialect() != Postgres {
 		return reports, err
@@ -39,7 +38,7 @@ func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(slices.Compact(ids), lockChunk) {
 		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user'
-			AND principal_id IN (?`+strings.Repeat(", ?", len(chunk)-1)+`) ORDER BY principal_id FOR UPDATE`, arguments(app, chunk)...)
+			AND principal_id IN `+list(len(chunk))+` ORDER BY principal_id FOR UPDATE`, arguments(app, chunk)...)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -54,7 +53,7 @@ func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m 
 func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time, m engine.MarkAll) (int64, error) {
 	where, args := `app_id = ? AND kind = ?`, []any{m.App, string(kind)}
 	if len(m.Status) > 0 {
-		where += ` AND status IN (?` + strings.Repeat(", ?", len(m.Status)-1) + `)`
+		where += ` AND status IN ` + list(len(m.Status))
 		for _, status := range m.Status {
 			args = append(args, string(status))
 		}

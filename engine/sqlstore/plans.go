@@ -7,30 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
-
-// Accounts implements engine.PlanStore.
-func (s *Store) Accounts(ctx context.Context, app string, users []string) ([]engine.Member, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
-	args := []any{app}
-	for _, u := range users {
-		args = append(args, u)
-	}
-	rows, err := s.db.Reader().Query(ctx, `SELECT principal_id, remote_id, remote_name FROM sync_state WHERE app_id = ? AND kind = 'user'
-		AND principal_id IN (?`+strings.Repeat(", ?", len(users)-1)+`)`, args...)
-	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error { return r.Scan(&m.User, &m.RemoteID, &m.RemoteName) })
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: accounts of %s: %w", app, err)
-	}
-	return out, nil
-}
 
 // Again implements engine.PlanStore.
 func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
@@ -47,7 +28,7 @@ func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh 
 
 // SavePlan implements engine.PlanStore.
 func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
-	doc, err := json.Marshal(p)
+	doc, err := written(p)
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			old := ms(p.CreatedAt.Add(-engine.PlansKept))
@@ -60,7 +41,7 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 			}
 			_, err = tx.Exec(ctx, `INSERT INTO plan (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc`,
-				p.ID, p.App, string(p.Status), ms(p.CreatedAt), ms(p.ExpiresAt), text(string(doc)))
+				p.ID, p.App, string(p.Status), ms(p.CreatedAt), ms(p.ExpiresAt), doc)
 			return err
 		})
 	}
@@ -74,13 +55,13 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, i := range items {
-			doc, err := json.Marshal(i)
+			doc, err := written(i)
 			if err != nil {
 				return err
 			}
 			_, err = tx.Exec(ctx, `INSERT INTO plan_item (plan_id, seq, kind, principal_id, operation, outcome, generation, digest, marked, doc)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
-				i.Plan, i.Seq, string(i.Kind), i.ID, string(i.Operation), string(i.Outcome), i.Generation, i.Digest, text(string(doc)))
+				i.Plan, i.Seq, string(i.Kind), i.ID, string(i.Operation), string(i.Outcome), i.Generation, i.Digest, doc)
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,25 +19,16 @@ ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
 
 // SaveProfile implements engine.Store.
 func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c engine.Capabilities, change func(*engine.Learned)) error {
-	found, err := json.Marshal(c)
+	found, err := written(c)
 	if err != nil {
 		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
 	}
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		var before string
-		if err := tx.ExecReturning(ctx, []any{&before}, profile, app, ms(now), text(string(found))); err != nil {
+		if err := tx.ExecReturning(ctx, []any{&before}, profile, app, ms(now), found); err != nil {
 			return err
 		}
-		var learned engine.Learned
-		if err := read(before, &learned); err != nil {
-			return err
-		}
-		change(&learned)
-		after, err := json.Marshal(learned)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE app_lane SET learned = ? WHERE app_id = ?`, string(after), app)
+		_, err := relearn(ctx, tx, app, before, change)
 		return err
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
@@ -14,11 +13,10 @@ func (s *Store) Rest(ctx context.Context, l lane.Lease, r engine.Rest) error {
 	return s.under(ctx, l, "rest", func(tx *sqldb.Tx) error {
 		stored := ""
 		if r.Reason != "" {
-			b, err := json.Marshal(r)
-			if err != nil {
+			var err error
+			if stored, err = written(r); err != nil {
 				return err
 			}
-			stored = string(b)
 		}
 		_, err := tx.Exec(ctx, `UPDATE app_lane SET rest = ? WHERE app_id = ? AND epoch = ?`, stored, l.App, l.Epoch)
 		return err

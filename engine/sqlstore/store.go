@@ -122,6 +122,9 @@ func held(res sql.Result, err error) error {
 	return lane.ErrLeaseLost
 }
 
+// list is (?, ?, ...) for n values.
+func list(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }
+
 // collect scans all rows.
 func collect[T any](rows *sql.Rows, err error, scan func(*sql.Rows, *T) error) ([]T, error) {
 	if err != nil {

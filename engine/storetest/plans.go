@@ -46,12 +46,16 @@ func testRehearsalReads(t *testing.T, s *suite) {
 	l := s.claim()
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
 	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb"})
-	accounts, err := s.store.Accounts(t.Context(), s.app, []string{"a", "c", "nobody"})
-	require.NoError(t, err)
-	require.ElementsMatch(t, []engine.Member{{User: "a", RemoteID: "ra", RemoteName: "ann"}, {User: "c"}}, accounts)
-	accounts, err = s.store.Accounts(t.Context(), s.app, nil)
-	require.NoError(t, err)
-	require.Empty(t, accounts)
+	accounts := func(users ...string) (out []engine.Member) {
+		states, err := s.store.StatesByID(t.Context(), s.app, engine.User, users)
+		require.NoError(t, err)
+		for _, u := range states {
+			out = append(out, engine.Member{User: u.ID, RemoteID: u.RemoteID, RemoteName: u.RemoteName})
+		}
+		return out
+	}
+	require.ElementsMatch(t, []engine.Member{{User: "a", RemoteID: "ra", RemoteName: "ann"}, {User: "c"}}, accounts("a", "c", "nobody"))
+	require.Empty(t, accounts())
 
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
 	all := s.members(engine.MembersAll)

@@ -10,11 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// settled lists the statuses after which nothing more is done by itself, with the outcome they stand for.
-var settled = map[engine.Status]plan.Class{
-	engine.StatusClean: plan.Done, engine.StatusWaiting: plan.Done, engine.StatusSkipped: plan.Skipped,
-	engine.StatusFailed: plan.Rejected, engine.StatusHeld: plan.Held,
-}
+// settled says whether nothing more is done by itself after a status that a sequence has led to.
+func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != plan.Transient }
 
 // catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its
 // results first and tells of them afterwards. It runs before the engine starts.
@@ -25,7 +22,7 @@ func catchUp(ctx context.Context, eng *engine.Engine, b *bridge, m *model.Model,
 			return err
 		}
 		for _, s := range untold {
-			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Outcome: settled[s.Status], Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError})
+			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError})
 		}
 		return nil
 	})
@@ -57,7 +54,7 @@ func notTold(ctx context.Context, m *model.Model, store *docstore.Store, states 
 	}
 	var untold []engine.State
 	for _, s := range states {
-		if _, ok := settled[s.Status]; !ok {
+		if !settled(s.Status) {
 			continue // a mark makes it dirty, and then a result will follow
 		}
 		if s.Kind == engine.Group {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,20 +17,20 @@ import (
 func TestOldLogEventsArePurgedEveryDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		purged := 0
+		var purged atomic.Int32
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			sandbox.KeepLog(ctx, func(context.Context) (int, error) {
-				purged++
+				purged.Add(1)
 				return 1, errors.New("a failure does not end it")
 			}, slog.New(slog.DiscardHandler))
 		}()
 		synctest.Wait()
-		require.Equal(t, 1, purged, "at the start")
+		require.EqualValues(t, 1, purged.Load(), "at the start")
 		time.Sleep(49 * time.Hour) // of the bubble
 		synctest.Wait()
-		require.Equal(t, 3, purged)
+		require.EqualValues(t, 3, purged.Load())
 		stop()
 		<-ended
 	})

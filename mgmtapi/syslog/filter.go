@@ -159,12 +159,12 @@ func comparison(e filter.Compare, kind scalar) (func(value any) bool, error) {
 		return func(value any) bool { return (value == want) == (e.Op == filter.Eq) }, nil
 	case json.Number:
 		n, err := want.Float64()
-		if kind != number || err != nil || textual(e.Op) {
+		if kind != number || err != nil || e.Op.Textual() {
 			return nil, mismatch
 		}
 		return func(value any) bool {
 			have, ok := value.(float64)
-			return ok && ordered(e.Op, cmp.Compare(have, n))
+			return ok && e.Op.Holds(cmp.Compare(have, n))
 		}, nil
 	case string:
 		return textComparison(e.Op, kind, want, mismatch)
@@ -175,7 +175,7 @@ func comparison(e filter.Compare, kind scalar) (func(value any) bool, error) {
 
 func textComparison(op filter.Op, kind scalar, want string, mismatch error) (func(value any) bool, error) {
 	switch {
-	case kind == moment && textual(op) || kind == number || kind == truth:
+	case kind == moment && op.Textual() || kind == number || kind == truth:
 		return nil, mismatch
 	case kind == moment:
 		at, err := time.Parse(time.RFC3339, want)
@@ -185,7 +185,7 @@ func textComparison(op filter.Op, kind scalar, want string, mismatch error) (fun
 		return func(value any) bool {
 			have, _ := value.(string)
 			t, err := time.Parse(time.RFC3339, have)
-			return err == nil && ordered(op, t.Compare(at))
+			return err == nil && op.Holds(t.Compare(at))
 		}, nil
 	}
 	return func(value any) bool {
@@ -193,40 +193,15 @@ func textComparison(op filter.Op, kind scalar, want string, mismatch error) (fun
 		if !ok {
 			return false
 		}
-		switch op {
-		case filter.Sw:
-			return strings.HasPrefix(have, want)
-		case filter.Ew:
-			return strings.HasSuffix(have, want)
-		case filter.Co:
-			return strings.Contains(have, want)
-		case filter.Eq, filter.Ne:
-			return (have == want) == (op == filter.Eq)
+		switch {
+		case op.Textual():
+			return op.Finds(have, want)
+		case op == filter.Eq, op == filter.Ne:
+			return op.Holds(strings.Compare(have, want))
 		default:
-			return ordered(op, strings.Compare(strings.ToLower(have), strings.ToLower(want)))
+			return op.Holds(strings.Compare(strings.ToLower(have), strings.ToLower(want)))
 		}
 	}, nil
-}
-
-// textual says whether an operator is about texts alone.
-func textual(op filter.Op) bool { return op == filter.Sw || op == filter.Ew || op == filter.Co }
-
-func ordered(op filter.Op, order int) bool {
-	switch op {
-	case filter.Eq:
-		return order == 0
-	case filter.Ne:
-		return order != 0
-	case filter.Gt:
-		return order > 0
-	case filter.Ge:
-		return order >= 0
-	case filter.Lt:
-		return order < 0
-	case filter.Le:
-		return order <= 0
-	}
-	return false
 }
 
 // anyOf says whether any value that a path leads to, through all elements of arrays, fulfils the condition. A member that is

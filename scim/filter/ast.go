@@ -1,6 +1,10 @@
 package filter
 
-import "github.com/scimwright/scimwright/scim"
+import (
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
 
 // Op is a comparison operator (RFC 7644 table 3), in lower case.
 type Op string
@@ -18,6 +22,41 @@ const (
 	Le Op = "le"
 	Pr Op = "pr"
 )
+
+// Textual says whether the operator looks for a part of a text: co, sw and ew.
+func (o Op) Textual() bool { return o == Co || o == Sw || o == Ew }
+
+// Finds says whether a text has the part that a textual operator looks for. No other operator finds anything.
+func (o Op) Finds(text, part string) bool {
+	switch o {
+	case Co:
+		return strings.Contains(text, part)
+	case Sw:
+		return strings.HasPrefix(text, part)
+	case Ew:
+		return strings.HasSuffix(text, part)
+	}
+	return false
+}
+
+// Holds says whether values in that order (as cmp.Compare tells it) fulfil eq, ne, gt, ge, lt or le. No other operator holds.
+func (o Op) Holds(order int) bool {
+	switch o {
+	case Eq:
+		return order == 0
+	case Ne:
+		return order != 0
+	case Gt:
+		return order > 0
+	case Ge:
+		return order >= 0
+	case Lt:
+		return order < 0
+	case Le:
+		return order <= 0
+	}
+	return false
+}
 
 // Expr is a filter expression: one of the values And, Or, Not, Compare, Present and ValuePath (never pointers to them).
 type Expr interface {

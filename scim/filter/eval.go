@@ -222,33 +222,13 @@ func compare(a *schema.Attribute, op Op, v, operand any) bool {
 		if !ok || !alsoOK || a.Type != schema.String && a.Type != schema.Reference && a.Type != "" {
 			return false
 		}
-		s, t = prepared(a, s), prepared(a, t)
-		switch op {
-		case Co:
-			return strings.Contains(s, t)
-		case Sw:
-			return strings.HasPrefix(s, t)
-		}
-		return strings.HasSuffix(s, t)
+		return op.Finds(prepared(a, s), prepared(a, t))
 	}
 	if a.Type == schema.Boolean || a.Type == schema.Binary {
 		return false
 	}
 	order, ok := Order(a, v, operand)
-	if !ok {
-		return false
-	}
-	switch op {
-	case Gt:
-		return order > 0
-	case Ge:
-		return order >= 0
-	case Lt:
-		return order < 0
-	case Le:
-		return order <= 0
-	}
-	return false
+	return ok && op.Holds(order)
 }
 
 func equal(a *schema.Attribute, v, operand any) bool {

@@ -150,3 +150,8 @@ func newDB(o sqldb.Options) (*sqldb.DB, error) {
 	}
 	return db, nil
 }
+
+// Processors returns how many goroutines should run at once (see runtime.GOMAXPROCS) in a program whose database is SQLite, given how many
+// do: four at least. A call of SQLite that waits for the disk is a call of C, which keeps its place until the runtime notices, after up to
+// 10 ms. With two places requests then stand still that have nothing to do with the database.
+func Processors(now int) int { return max(now, 4) }

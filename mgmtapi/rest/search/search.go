@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -140,7 +139,7 @@ func (a Attribute[T]) compareTime(op filter.Op, t time.Time) Query[T] {
 	q := Query[T]{Match: func(d *docstore.Doc[T]) bool {
 		return slices.ContainsFunc(present(a.Values(d)), func(v any) bool {
 			at, ok := v.(time.Time)
-			return ok && holds(op, at.Truncate(time.Second).Compare(t))
+			return ok && op.Holds(at.Truncate(time.Second).Compare(t))
 		})
 	}}
 	if a.Index == "" {
@@ -195,32 +194,7 @@ func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 }
 
 func matches(op filter.Op, have, want string) bool {
-	switch op {
-	case "sw":
-		return strings.HasPrefix(have, want)
-	case "ew":
-		return strings.HasSuffix(have, want)
-	case "co":
-		return strings.Contains(have, want)
-	default:
-		return holds(op, cmp.Compare(have, want))
-	}
-}
-
-func holds(op filter.Op, order int) bool {
-	switch op {
-	case "eq":
-		return order == 0
-	case "gt":
-		return order > 0
-	case "ge":
-		return order >= 0
-	case "lt":
-		return order < 0
-	case "le":
-		return order <= 0
-	}
-	return false
+	return op.Finds(have, want) || op.Holds(cmp.Compare(have, want))
 }
 
 // present leaves out what counts as missing.
