@@ -1,0 +1,172 @@
+package signkey
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+const (
+	// Bits is the size of a key.
+	Bits = 2048
+	// DefaultValidity is how long a key's certificate is valid: ten years.
+	DefaultValidity = 10 * 365 * 24 * time.Hour
+)
+
+// Key is a key pair as it is stored. Nothing in it tells the private half without the secrets that sealed it.
+type Key struct {
+	ID          string    `json:"kid"`
+	Sealed      string    `json:"sealed"`      // the private half, PKCS #8, under the binding of the key
+	Public      []byte    `json:"public"`      // PKIX, DER
+	Certificate []byte    `json:"certificate"` // X.509, DER, signed by the key itself
+	Created     time.Time `json:"created"`
+	Expires     time.Time `json:"expires"` // of the certificate
+}
+
+// Options say how a key is made.
+type Options struct {
+	// Name is the common name of the certificate, e.g. that of the organisation.
+	Name string
+	// Validity of the certificate. Defaults to DefaultValidity.
+	Validity time.Duration
+	// Now is when the key is made. Defaults to the time of day.
+	Now time.Time
+}
+
+// New makes a key. Its id is 43 characters, the SHA-256 thumbprint of its public half (RFC 7638).
+func New(secrets seal.Secrets, o Options) (Key, error) {
+	if o.Validity <= 0 {
+		o.Validity = DefaultValidity
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	private, err := rsa.GenerateKey(rand.Reader, Bits)
+	if err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	thumb, err := (&jose.JSONWebKey{Key: &private.PublicKey}).Thumbprint(crypto.SHA256)
+	if err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	k := Key{ID: base64.RawURLEncoding.EncodeToString(thumb), Created: o.Now.UTC(), Expires: o.Now.Add(o.Validity).UTC()}
+	if k.Public, err = x509.MarshalPKIXPublicKey(&private.PublicKey); err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: o.Name}, NotBefore: k.Created, NotAfter: k.Expires,
+		KeyUsage: x509.KeyUsageDigitalSignature, SignatureAlgorithm: x509.SHA256WithRSA,
+	}
+	if k.Certificate, err = x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private); err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	if k.Sealed, err = secrets.Seal(base64.StdEncoding.EncodeToString(der), k.binding()); err != nil {
+		return Key{}, fmt.Errorf("signkey: %w", err)
+	}
+	return k, nil
+}
+
+// binding ties the sealed half to its key: another key's does not open in its place.
+func (k Key) binding() string { return "signkey/" + k.ID }
+
+// Private opens the private half. An error wraps seal.ErrOpen when the secrets are not those that sealed it.
+func (k Key) Private(secrets seal.Secrets) (*rsa.PrivateKey, error) {
+	plain, err := secrets.Open(k.Sealed, k.binding())
+	if err != nil {
+		return nil, fmt.Errorf("signkey: %s: %w", k.ID, err)
+	}
+	der, err := base64.StdEncoding.DecodeString(plain)
+	if err != nil {
+		return nil, fmt.Errorf("signkey: %s: %w", k.ID, err)
+	}
+	private, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("signkey: %s: %w", k.ID, err)
+	}
+	pair, ok := private.(*rsa.PrivateKey)
+	if !ok {
+		return nil, errNotRSA
+	}
+	return pair, nil
+}
+
+var errNotRSA = errors.New("signkey: the stored key is no RSA key")
+
+// PublicKey is the public half.
+func (k Key) PublicKey() (*rsa.PublicKey, error) {
+	public, err := x509.ParsePKIXPublicKey(k.Public)
+	if err != nil {
+		return nil, fmt.Errorf("signkey: %s: %w", k.ID, err)
+	}
+	pair, ok := public.(*rsa.PublicKey)
+	if !ok {
+		return nil, errNotRSA
+	}
+	return pair, nil
+}
+
+// Signer signs with RS256 and names the key in the header of what it signs. Making one opens the private half (RSA keys are checked then,
+// which takes a multiple of a signature): keep it for many.
+func (k Key) Signer(secrets seal.Secrets, o *jose.SignerOptions) (jose.Signer, error) {
+	private, err := k.Private(secrets)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: private, KeyID: k.ID}}, o)
+	if err != nil {
+		return nil, fmt.Errorf("signkey: %s: %w", k.ID, err)
+	}
+	return signer, nil
+}
+
+// JWK is the public half as the API shows it (RFC 7517, RFC 7518 section 6.3.1).
+type JWK struct {
+	Kty string `json:"kty" readOnly:"true"` // RSA
+	Alg string `json:"alg,omitempty" readOnly:"true"`
+	Kid string `json:"kid" readOnly:"true"`
+	Use string `json:"use" readOnly:"true"` // sig
+	E   string `json:"e" readOnly:"true"`
+	N   string `json:"n" readOnly:"true"`
+}
+
+// JWK renders the public half, without an algorithm.
+func (k Key) JWK() (JWK, error) {
+	public, err := k.PublicKey()
+	if err != nil {
+		return JWK{}, err
+	}
+	return JWK{
+		Kty: "RSA", Kid: k.ID, Use: "sig",
+		E: base64.RawURLEncoding.EncodeToString(big.NewInt(int64(public.E)).Bytes()),
+		N: base64.RawURLEncoding.EncodeToString(public.N.Bytes()),
+	}, nil
+}
+
+// X5C is the certificate chain (RFC 7517 section 4.7): the certificate alone, in base64.
+func (k Key) X5C() []string { return []string{base64.StdEncoding.EncodeToString(k.Certificate)} }
+
+// X5TS256 is the thumbprint of the certificate (RFC 7517 section 4.9).
+func (k Key) X5TS256() string {
+	sum := sha256.Sum256(k.Certificate)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
