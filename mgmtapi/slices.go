@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
+	"github.com/scimwright/scimwright/mgmtapi/sessions"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
 	"github.com/scimwright/scimwright/mgmtapi/usertypes"
@@ -24,6 +25,7 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	list := []rest.Slice{
 		users.New(d, users.Options{HashCost: o.HashCost}),
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),

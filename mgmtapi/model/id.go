@@ -21,6 +21,7 @@ const (
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
+	KindSession     Kind = "102"
 )
 
 const (

@@ -146,8 +146,11 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 						return err
 					}
 				}
-				_, err := s.enter(ctx, tx, &r.target, t, nil)
-				return err
+				doc, err := s.enter(ctx, tx, &r.target, t, nil)
+				if err != nil || t.verb != suspend.verb {
+					return err
+				}
+				return s.endSessions(ctx, tx, doc)
 			})
 		},
 	}
@@ -225,10 +228,22 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target) err
 	if err != nil {
 		return err
 	}
+	if err := s.endSessions(ctx, tx, doc); err != nil {
+		return err
+	}
 	if err := s.LeaveAll(ctx, tx, doc.ID); err != nil {
 		return err
 	}
 	return s.Feed.Emit(ctx, tx, model.UserDeactivated{ID: doc.ID})
+}
+
+// endSessions ends the sessions of a user along with something else. The log tells of those that were live.
+func (s *Slice) endSessions(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
+	live, err := s.EndSessions(ctx, tx, user.ID)
+	if err != nil || live == 0 {
+		return err
+	}
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}})
 }
 
 // keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate, and only while it is
@@ -264,6 +279,9 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		}
 		user := []model.LogParty{audit.User(doc)}
 		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteInitiated, Targets: user}); err != nil {
+			return err
+		}
+		if _, err := s.EndSessions(ctx, tx, doc.ID); err != nil {
 			return err
 		}
 		if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
