@@ -68,7 +68,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the members of a group", Find: s.findGroup, Do: s.members,
 		},
 	}
-	return slices.Concat(routes, s.lifecycle(), s.credentials())
+	return slices.Concat(append(routes, s.appLinks()), s.lifecycle(), s.credentials())
 }
 
 // target is the user that a path names.
