@@ -15,6 +15,7 @@ import (
 type User struct {
 	ID              string       `json:"id" readOnly:"true" doc:"Id of the user."`
 	Status          string       `json:"status" readOnly:"true" enum:"STAGED,PROVISIONED,ACTIVE,RECOVERY,LOCKED_OUT,PASSWORD_EXPIRED,SUSPENDED,DEPROVISIONED" doc:"Status, see the lifecycle operations."`
+	TransitioningTo string       `json:"transitioningToStatus,omitempty" readOnly:"true" enum:"PROVISIONED,ACTIVE,DEPROVISIONED" doc:"Status the user is on the way to; present only while that waits to be done."`
 	Created         rest.Time    `json:"created" readOnly:"true" doc:"When the user was created."`
 	Activated       *rest.Time   `json:"activated" readOnly:"true" doc:"When the user was last activated from STAGED or DEPROVISIONED."`
 	StatusChanged   *rest.Time   `json:"statusChanged" readOnly:"true" doc:"When the status last changed."`
@@ -68,7 +69,7 @@ type Provider struct {
 func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	u := doc.Value
 	out := User{
-		ID: doc.ID, Status: string(u.Status), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
+		ID: doc.ID, Status: string(u.Status), TransitioningTo: string(u.Transition), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
 		Activated: rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
 		LastLogin: rest.TimePtr(u.LastLogin), PasswordChanged: rest.TimePtr(u.PasswordChanged),
 		Type: Type{ID: u.Type}, Profile: shownProfile(&u),
@@ -181,8 +182,7 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
 	return trim(out, r.ContentType), nil
 }
 
-// trim leaves out what the parameter svc-response of a Content-Type names. Its third value,
-// omitTransitioningToStatus, names what is never shown: transitions are complete when they are answered.
+// trim leaves out what the parameter svc-response of a Content-Type names.
 func trim(u User, contentType string) User {
 	_, values, _ := strings.Cut(contentType, "svc-response=")
 	values, _, _ = strings.Cut(values, ";")
@@ -194,6 +194,8 @@ func trim(u User, contentType string) User {
 			for _, l := range []statusLink{linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion} {
 				delete(u.Links, l.rel)
 			}
+		case "omitTransitioningToStatus":
+			u.TransitioningTo = ""
 		}
 	}
 	return u
