@@ -27,6 +27,8 @@ type Model struct {
 	SignIns      *docstore.Collection[SignIn]
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
+	Sessions     *docstore.Collection[Session]
+	Transitions  *docstore.Collection[Transition]
 }
 
 // New declares the collections.
@@ -49,6 +51,8 @@ func New() *Model {
 		SignIns:      signInCollection(),
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
+		Sessions:     sessionCollection(),
+		Transitions:  transitionCollection(),
 	}
 }
 
@@ -58,6 +62,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
+		m.Sessions, m.Transitions,
 	}
 }
 
