@@ -104,6 +104,9 @@ var logged = map[string][]audit.Type{
 	"replaceUserType":                {audit.UserSchemaUpdate},
 	"deleteUserType":                 {audit.UserSchemaUpdate},
 	"updateUserSchema":               {audit.UserSchemaUpdate},
+	"updateGroupSchema":              {audit.UserSchemaUpdate},
+	"updateApplicationUserProfile":   {audit.AppSchemaUpdate},
+	"updateProfileMapping":           {audit.MappingUpdate},
 }
 
 const changesRules = "who changes a group rule changes the members of groups"

@@ -41,10 +41,15 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work.
+// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work, and so does what requests have left
+// to do.
 func (w *work) Drain(ctx context.Context) (int, error) {
 	pending := 0
 	err := poll(ctx, func() (bool, error) {
+		left, err := w.model.Followings.Count(ctx, w.store.Reader(), nil) // before the events that it emits
+		if err != nil {
+			return false, err
+		}
 		events, err := w.store.Waiting(ctx)
 		if err != nil {
 			return false, err
@@ -53,7 +58,7 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 		if err != nil {
 			return false, err
 		}
-		pending = events + due
+		pending = left + events + due
 		return pending == 0, nil
 	})
 	return pending, err

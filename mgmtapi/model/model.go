@@ -27,6 +27,10 @@ type Model struct {
 	SignIns      *docstore.Collection[SignIn]
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
+	AppSchemas   *docstore.Collection[AppSchema]
+	GroupSchemas *docstore.Collection[GroupSchema]
+	Mappings     *docstore.Collection[Mapping]
+	Followings   *docstore.Collection[Following]
 }
 
 // New declares the collections.
@@ -49,6 +53,10 @@ func New() *Model {
 		SignIns:      signInCollection(),
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
+		AppSchemas:   appSchemaCollection(),
+		GroupSchemas: groupSchemaCollection(),
+		Mappings:     mappingCollection(),
+		Followings:   followingCollection(),
 	}
 }
 
@@ -58,6 +66,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
+		m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings,
 	}
 }
 
