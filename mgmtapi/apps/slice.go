@@ -47,7 +47,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, App]{
 			ID: "createApplication", Route: "POST /api/v1/apps", Tag: tag, Scopes: writeScope,
-			Summary: "Adds an application", Do: s.create,
+			Summary: "Adds an application", Find: s.findForCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[App]]{
 			ID: "listApplications", Route: "GET /api/v1/apps", Tag: tag, Scopes: readScope,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
@@ -29,7 +30,13 @@ type createRequest struct {
 	Activate bool `query:"activate" default:"true" doc:"Whether the application starts ACTIVE."`
 	Body     body `body:"required"`
 
-	app model.App
+	app  model.App
+	user map[string]expression.Kind // attributes that templates may name
+}
+
+func (s *Slice) findForCreate(ctx context.Context, req *createRequest) (err error) {
+	req.user, err = s.UserKinds(ctx, s.Store.Reader())
+	return err
 }
 
 // Check finds the catalog entry and checks the members against it.
@@ -38,7 +45,7 @@ func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
 	if entry == nil {
 		return
 	}
-	r.app = r.Body.app(entry, mode, causes)
+	r.app = r.Body.app(entry, mode, r.user, causes)
 	if r.app.Credentials.Scheme == model.SharedUsernameAndPassword && !r.Body.Credentials.Password.given() {
 		causes.Blank("credentials.password.value")
 	}
@@ -104,11 +111,15 @@ type replaceRequest struct {
 	AppID string `path:"appId" doc:"Id of the application."`
 	Body  body   `body:"required"`
 
-	app docstore.Doc[model.App]
-	new model.App
+	app  docstore.Doc[model.App]
+	new  model.App
+	user map[string]expression.Kind // attributes that templates may name
 }
 
 func (s *Slice) findForReplace(ctx context.Context, req *replaceRequest) (err error) {
+	if req.user, err = s.UserKinds(ctx, s.Store.Reader()); err != nil {
+		return err
+	}
 	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
 	return err
 }
@@ -124,7 +135,7 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 	if !ok {
 		return // a name that left the catalogue; replace answers
 	}
-	r.new = r.Body.app(entry, old.SignOnMode, causes)
+	r.new = r.Body.app(entry, old.SignOnMode, r.user, causes)
 	r.new.Name, r.new.Status = old.Name, old.Status
 	if len(r.new.Visibility.AppLinks) == 0 {
 		r.new.Visibility.AppLinks = old.Visibility.AppLinks
@@ -234,11 +245,11 @@ func modeNames(modes []catalog.Mode) string {
 
 // app builds the application that the body describes, without status, links
 // and password.
-func (b *body) app(entry *catalog.Entry, mode catalog.Mode, causes *rest.Causes) model.App {
+func (b *body) app(entry *catalog.Entry, mode catalog.Mode, user map[string]expression.Kind, causes *rest.Causes) model.App {
 	app := model.App{
 		Name: entry.Name, Label: b.Label, SignOnMode: mode, Custom: entry.Custom(),
 		Accessibility: b.Accessibility, Visibility: b.Visibility,
-		Credentials: b.Credentials.model(mode, causes),
+		Credentials: b.Credentials.model(mode, user, causes),
 		Settings: model.AppSettings{
 			App:           appSettings(entry, b.Settings.App, causes),
 			Notifications: b.Settings.Notifications,
@@ -253,7 +264,7 @@ func (b *body) app(entry *catalog.Entry, mode catalog.Mode, causes *rest.Causes)
 }
 
 // model checks the credential rules for a sign-on mode and fills in defaults.
-func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCredentials {
+func (c *Credentials) model(mode catalog.Mode, user map[string]expression.Kind, causes *rest.Causes) model.AppCredentials {
 	out := model.AppCredentials{Scheme: c.Scheme, UserName: c.UserName}
 	switch {
 	case !mode.Traits().UserCredentials && c.Scheme != "":
@@ -279,7 +290,7 @@ func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCre
 	case template.Type == model.TemplateNone:
 		template.Template = ""
 	case template.Template != "":
-		if _, err := appprofile.CompileTemplate(template.Template, model.UserAttribute); err != nil {
+		if err := appprofile.CheckTemplate(template.Template, user); err != nil {
 			causes.Add("credentials.userNameTemplate.template", "%s", upperFirst(err))
 		}
 	case template.Type == model.TemplateBuiltIn:

@@ -23,6 +23,7 @@ const (
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
 	KindSession     Kind = "102"
+	KindMapping     Kind = "prm"
 )
 
 const (

@@ -29,6 +29,10 @@ type Model struct {
 	UserSchemas  *docstore.Collection[UserSchema]
 	Sessions     *docstore.Collection[Session]
 	Transitions  *docstore.Collection[Transition]
+	AppSchemas   *docstore.Collection[AppSchema]
+	GroupSchemas *docstore.Collection[GroupSchema]
+	Mappings     *docstore.Collection[Mapping]
+	Followings   *docstore.Collection[Following]
 }
 
 // New declares the collections.
@@ -53,6 +57,10 @@ func New() *Model {
 		UserSchemas:  userSchemaCollection(),
 		Sessions:     sessionCollection(),
 		Transitions:  transitionCollection(),
+		AppSchemas:   appSchemaCollection(),
+		GroupSchemas: groupSchemaCollection(),
+		Mappings:     mappingCollection(),
+		Followings:   followingCollection(),
 	}
 }
 
@@ -63,6 +71,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
 		m.Sessions, m.Transitions,
+		m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings,
 	}
 }
 
