@@ -1,5 +1,5 @@
 // Package clients has no code of its own: its tests run client libraries of the management API that we did not write against a sandbox.
-// The programs that drive the libraries are the Go module in go, which is a module of its own so that the libraries do not become
+// Validators of others judge its OpenAPI document. The programs that drive the libraries are the Go module in go, which is a module of its own so that the libraries do not become
 // dependencies of the project, and the script in node. They need the registries, so they run only when asked for:
 //
 //	SCIMWRIGHT_TEST_CLIENTS=1 go test -v ./internal/sandbox/clients
