@@ -135,6 +135,7 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 	if !ok {
 		return // a name that left the catalogue; replace answers
 	}
+	r.Body.Settings.App = keepAliased(entry.App, r.Body.Settings.App, old.Settings.App)
 	r.new = r.Body.app(entry, old.SignOnMode, r.user, causes)
 	r.new.Name, r.new.Status = old.Name, old.Status
 	if len(r.new.Visibility.AppLinks) == 0 {
