@@ -29,6 +29,7 @@ type Model struct {
 	UserSchemas  *docstore.Collection[UserSchema]
 	Sessions     *docstore.Collection[Session]
 	Transitions  *docstore.Collection[Transition]
+	Attempts     *docstore.Collection[Attempts]
 }
 
 // New declares the collections.
@@ -53,6 +54,7 @@ func New() *Model {
 		UserSchemas:  userSchemaCollection(),
 		Sessions:     sessionCollection(),
 		Transitions:  transitionCollection(),
+		Attempts:     attemptsCollection(),
 	}
 }
 
@@ -62,7 +64,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
-		m.Sessions, m.Transitions,
+		m.Sessions, m.Transitions, m.Attempts,
 	}
 }
 
