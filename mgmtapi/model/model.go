@@ -33,6 +33,7 @@ type Model struct {
 	GroupSchemas *docstore.Collection[GroupSchema]
 	Mappings     *docstore.Collection[Mapping]
 	Followings   *docstore.Collection[Following]
+	Attempts     *docstore.Collection[Attempts]
 }
 
 // New declares the collections.
@@ -61,17 +62,16 @@ func New() *Model {
 		GroupSchemas: groupSchemaCollection(),
 		Mappings:     mappingCollection(),
 		Followings:   followingCollection(),
+		Attempts:     attemptsCollection(),
 	}
 }
 
 // Tables lists the collections for docstore.Open.
 func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
-		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
-		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
-		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
-		m.Sessions, m.Transitions,
-		m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings,
+		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens, m.Apps, m.AppUsers, m.AppGroups,
+		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
+		m.UserSchemas, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings, m.Attempts,
 	}
 }
 

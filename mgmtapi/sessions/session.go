@@ -62,17 +62,17 @@ func render(ctx context.Context, h held) Session {
 	}
 }
 
-// find reads a session that has not expired by its id.
-func (s *Slice) find(ctx context.Context, q docstore.Reader, id string) (h held, err error) {
+// find reads a session that has not expired by its id. Ref is how the request names it.
+func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h held, err error) {
 	h.id = id
 	if h.doc, err = s.Sessions.Get(ctx, q, model.SecretHash(id)); err == nil {
 		h.user, err = s.Users.Get(ctx, q, h.doc.Value.UserID)
 	}
 	if err != nil {
-		return held{}, rest.Missing(err, "Session", id)
+		return held{}, rest.Missing(err, "Session", ref)
 	}
 	if !s.Now().Before(h.doc.Value.Expires) {
-		return held{}, rest.NotFound("Session", id)
+		return held{}, rest.NotFound("Session", ref)
 	}
 	h.org, err = s.Org(ctx, q)
 	return h, err
@@ -125,10 +125,10 @@ func (s *Slice) forgetExpired(ctx context.Context, tx *docstore.Tx, user string)
 }
 
 // refresh prolongs a session.
-func (s *Slice) refresh(ctx context.Context, id string) (Session, error) {
+func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
 	var h held
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		if h, err = s.find(ctx, tx, id); err != nil {
+		if h, err = s.find(ctx, tx, id, ref); err != nil {
 			return err
 		}
 		session := h.doc.Value
@@ -143,9 +143,9 @@ func (s *Slice) refresh(ctx context.Context, id string) (Session, error) {
 }
 
 // end ends a session. Without a caller, who comes with the cookie is its user.
-func (s *Slice) end(ctx context.Context, id string) (rest.Nothing, error) {
+func (s *Slice) end(ctx context.Context, id, ref string) (rest.Nothing, error) {
 	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		h, err := s.find(ctx, tx, id)
+		h, err := s.find(ctx, tx, id, ref)
 		if err != nil {
 			return err
 		}

@@ -39,11 +39,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[byID, rest.Nothing]{
 			ID: "revokeSession", Route: "DELETE " + root + "/{sessionId}", Tag: tag, Scopes: write,
-			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.Nothing, error) { return s.end(ctx, r.ID) },
+			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.Nothing, error) { return s.end(ctx, r.ID, r.ID) },
 		},
 		rest.Op[byID, Session]{
 			ID: "refreshSession", Route: "POST " + root + "/{sessionId}/lifecycle/refresh", Tag: tag, Scopes: write,
-			Summary: "Prolongs a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) { return s.refresh(ctx, r.ID) },
+			Summary: "Prolongs a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) { return s.refresh(ctx, r.ID, r.ID) },
 		},
 		rest.Op[byCookie, Session]{
 			ID: "getCurrentSession", Route: "GET " + root + "/me", Tag: tag, Public: true,
@@ -51,11 +51,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[byCookie, rest.Nothing]{
 			ID: "closeCurrentSession", Route: "DELETE " + root + "/me", Tag: tag, Public: true,
-			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.Nothing, error) { return s.end(ctx, r.ID) },
+			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.Nothing, error) { return s.end(ctx, r.ID, auth.Me) },
 		},
 		rest.Op[byCookie, Session]{
 			ID: "refreshCurrentSession", Route: "POST " + root + "/me/lifecycle/refresh", Tag: tag, Public: true,
-			Summary: "Prolongs the session of the cookie", Do: func(ctx context.Context, r *byCookie) (Session, error) { return s.refresh(ctx, r.ID) },
+			Summary: "Prolongs the session of the cookie", Do: func(ctx context.Context, r *byCookie) (Session, error) { return s.refresh(ctx, r.ID, auth.Me) },
 		},
 		rest.Op[clearRequest, rest.Nothing]{
 			ID: "revokeUserSessions", Route: "DELETE /api/v1/users/{user}/sessions", Tag: "Users", Scopes: []string{"svc.users.manage"},
@@ -78,7 +78,7 @@ type byID struct {
 }
 
 func (s *Slice) findByID(ctx context.Context, r *byID) (err error) {
-	r.held, err = s.find(ctx, s.Store.Reader(), r.ID)
+	r.held, err = s.find(ctx, s.Store.Reader(), r.ID, r.ID)
 	return err
 }
 
@@ -88,7 +88,7 @@ type byCookie struct {
 }
 
 func (s *Slice) current(ctx context.Context, r *byCookie) (Session, error) {
-	h, err := s.find(ctx, s.Store.Reader(), r.ID)
+	h, err := s.find(ctx, s.Store.Reader(), r.ID, auth.Me)
 	if err != nil {
 		return Session{}, err
 	}

@@ -1,7 +1,9 @@
 package users
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -53,7 +55,7 @@ var (
 		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
 	}
 	unlock = transition{
-		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: always(model.UserActive),
+		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: unlockedStatus,
 		from: []model.UserStatus{model.UserLockedOut},
 	}
 	deactivate = transition{
@@ -61,6 +63,9 @@ var (
 		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
 	}
 )
+
+// unlockedStatus is what a user becomes whose lock-out ends: a password that had expired still has to change.
+func unlockedStatus(u *model.User) model.UserStatus { return cmp.Or(u.LockedFrom, model.UserActive) }
 
 // check answers users that the transition does not start from.
 func (t transition) check(u *model.User) error {
@@ -328,6 +333,9 @@ func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 		return err
 	}
 	if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	if err := s.Attempts.Delete(ctx, tx, doc.ID); err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return err
 	}
 	if err := s.revokeTokens(ctx, tx, doc); err != nil {

@@ -100,7 +100,7 @@ func (s *Slice) unlock() rest.Route {
 				if err != nil || doc.Value.Status == model.UserActive { // nothing locks an ACTIVE user out
 					return err
 				}
-				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.FailedAttempts = 0 })
+				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.Attempts++ })
 				return err
 			})
 		},
