@@ -1,6 +1,8 @@
 package model
 
 import (
+	"crypto/sha256"
+
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -24,7 +26,9 @@ type App struct {
 	SignOnMode catalog.Mode `json:"signOnMode"`
 	// Custom says that the name was generated: provisioning then follows the
 	// style of custom integrations (every update is a PUT).
-	Custom        bool             `json:"custom,omitempty"`
+	Custom bool `json:"custom,omitempty"`
+	// IssuerID is the id under which a SAML application signs: part of its entity id and of its sign-on addresses.
+	IssuerID      string           `json:"issuerId,omitempty"`
 	Accessibility AppAccessibility `json:"accessibility"`
 	Visibility    AppVisibility    `json:"visibility"`
 	Credentials   AppCredentials   `json:"credentials"`
@@ -47,6 +51,19 @@ type AppVisibility struct {
 	AutoSubmitToolbar bool            `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
 	Hide              AppHide         `json:"hide" doc:"Clients that do not show the application."`
 	AppLinks          map[string]bool `json:"appLinks" doc:"The published links by name, and whether each is shown."`
+}
+
+// DefaultLink is the published link of an application whose name was not generated.
+const DefaultLink = "login"
+
+// AppLinkID is the id of a published link of an application. It follows from both, so that it needs no place of its own.
+func AppLinkID(app, link string) string {
+	sum := sha256.Sum256([]byte(docstore.JoinID(app, link)))
+	id := []byte(KindAppLink)
+	for _, b := range sum[:idLength-len(KindAppLink)] {
+		id = append(id, idAlphabet[int(b)%len(idAlphabet)])
+	}
+	return string(id)
 }
 
 // AppHide hides an application from clients.
@@ -91,6 +108,10 @@ type AppCredentials struct {
 	// SHARED_USERNAME_AND_PASSWORD. The binding is "app-password:" + app id.
 	UserName       string `json:"userName,omitempty"`
 	SealedPassword string `json:"sealedPassword,omitempty"`
+	// SigningKID is the id of the key that the application signs with, empty for sign-on modes that sign nothing.
+	SigningKID string `json:"signingKid,omitempty"`
+	// OAuthClient is there for OAuth clients, together with AppSettings.OAuthClient.
+	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
 
 // AppPasswordBinding is the seal binding of an application's shared password.
@@ -134,6 +155,8 @@ type AppSettings struct {
 	Notes         AppNotes         `json:"notes"`
 	// SignOn holds settings.signOn as it was sent, after validation.
 	SignOn map[string]any `json:"signOn,omitempty"`
+	// OAuthClient is there for OAuth clients, together with AppCredentials.OAuthClient.
+	OAuthClient *AppOAuthSettings `json:"oauthClient,omitempty"`
 }
 
 // AppNotifications are the notification settings of an application.
@@ -178,16 +201,24 @@ func (e AppChanged) Key() string { return e.App }
 
 // The indexes of the applications.
 const (
-	AppByName   = "name"   // the name
-	AppByStatus = "status" // the status
-	AppByKID    = "kid"    // the id of the signing key
-	AppByPrefix = "prefix" // folded name and folded label, for prefix search
+	AppByName     = "name"   // the name
+	AppByStatus   = "status" // the status
+	AppByKID      = "kid"    // the id of the signing key
+	AppByPrefix   = "prefix" // folded name and folded label, for prefix search
+	AppByClientID = "client" // the client_id of an OAuth client, unique
 )
 
 func appCollection() *docstore.Collection[App] {
 	return docstore.NewCollection("apps",
 		docstore.Index[App]{Name: AppByName, Values: func(a *App) []any { return []any{a.Name} }},
 		docstore.Index[App]{Name: AppByStatus, Values: func(a *App) []any { return []any{string(a.Status)} }},
+		docstore.Index[App]{Name: AppByKID, Values: func(a *App) []any { return optional(a.Credentials.SigningKID) }},
+		docstore.Index[App]{Name: AppByClientID, Unique: true, Values: func(a *App) []any {
+			if !a.OAuth() {
+				return nil
+			}
+			return []any{a.Credentials.OAuthClient.ID}
+		}},
 		docstore.Index[App]{Name: AppByPrefix, Version: filter.FoldVersion, Multi: true, Values: func(a *App) []any {
 			return []any{filter.Fold(a.Name), filter.Fold(a.Label)}
 		}},

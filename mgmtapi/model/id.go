@@ -21,6 +21,7 @@ const (
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
+	KindGrant       Kind = "oag"
 )
 
 const (
