@@ -41,8 +41,8 @@ type App struct {
 // AppAccessibility says how users reach an application.
 type AppAccessibility struct {
 	SelfService      bool    `json:"selfService" doc:"Users may add the application themselves."`
-	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" doc:"Where users are sent on an error."`
-	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" doc:"Where users are sent to sign in."`
+	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent on an error."`
+	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent to sign in."`
 }
 
 // AppVisibility says where an application is shown.
@@ -110,6 +110,8 @@ type AppCredentials struct {
 	SealedPassword string `json:"sealedPassword,omitempty"`
 	// SigningKID is the id of the key that the application signs with, empty for sign-on modes that sign nothing.
 	SigningKID string `json:"signingKid,omitempty"`
+	// OwnKID is the id of the key that the application began with. The key itself is made when it is first looked at.
+	OwnKID string `json:"ownKid,omitempty"`
 	// OAuthClient is there for OAuth clients, together with AppSettings.OAuthClient.
 	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
@@ -167,13 +169,13 @@ type AppNotifications struct {
 // AppVPN tells users when an application needs a private network.
 type AppVPN struct {
 	Network AppNetwork `json:"network" doc:"When the notice is shown."`
-	Message *string    `json:"message" empty:"absent" doc:"Text of the notice."`
-	HelpURL *string    `json:"helpUrl" empty:"absent" doc:"Page that helps to connect."`
+	Message *string    `json:"message" empty:"absent" max:"4000" doc:"Text of the notice."`
+	HelpURL *string    `json:"helpUrl" empty:"absent" max:"1024" doc:"Page that helps to connect."`
 }
 
 // AppNetwork says from where the private network is needed.
 type AppNetwork struct {
-	Connection string `json:"connection" default:"DISABLED" max:"100" doc:"When the notice is shown; DISABLED for never."`
+	Connection string `json:"connection" default:"DISABLED" empty:"absent" enum:"DISABLED,ANYWHERE,ON_NETWORK,OFF_NETWORK,ZONE" doc:"When the notice is shown; DISABLED for never."`
 }
 
 // AppNotes are remarks shown to administrators and to users.
