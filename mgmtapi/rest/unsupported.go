@@ -23,12 +23,19 @@ func (u Unsupported[Req]) Info() Info {
 }
 
 func (u Unsupported[Req]) op() Op[Req, Nothing] {
+	refuse := func() error {
+		method, path, _ := strings.Cut(u.Route, " ")
+		return Failf(CodeUnsupported, "Unsupported operation. %s %s is not served here.", method, path)
+	}
 	return Op[Req, Nothing]{
-		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes, Find: u.Find,
-		Do: func(context.Context, *Req) (Nothing, error) {
-			method, path, _ := strings.Cut(u.Route, " ")
-			return Nothing{}, Failf(CodeUnsupported, "Unsupported operation. %s %s is not served here.", method, path)
+		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes,
+		Find: func(ctx context.Context, req *Req) error { // before the body, whose media type does not matter
+			if err := u.Find(ctx, req); err != nil {
+				return err
+			}
+			return refuse()
 		},
+		Do: func(context.Context, *Req) (Nothing, error) { return Nothing{}, refuse() },
 	}
 }
 
