@@ -22,6 +22,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
+	"github.com/scimwright/scimwright/mgmtapi/users"
 )
 
 // Options configure an API. Store and Model are needed; the zero values of the rest work.
@@ -52,6 +53,8 @@ type Options struct {
 	HashCost int
 	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
 	MaxBody int64
+	// Queued is told after a change was accepted that FinishTransitions has yet to do. Defaults to nobody.
+	Queued func()
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.
@@ -64,6 +67,7 @@ type API struct {
 	routes  []rest.Route
 	handler *rest.Handler
 	log     *syslog.Slice
+	users   *users.Slice
 }
 
 // New puts an API together. It serves nobody before Setup has run on its store.
@@ -85,7 +89,8 @@ func New(o Options) (*API, error) {
 		o.Authorizer = auth.SuperAdministrator{Deps: deps}
 	}
 	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	for _, s := range slicesOf(deps, o, a.log) {
+	a.users = users.New(deps, users.Options{HashCost: o.HashCost, Queued: o.Queued})
+	for _, s := range slicesOf(deps, o, a.users, a.log) {
 		a.routes = append(a.routes, s.Routes()...)
 	}
 	var err error
@@ -111,6 +116,16 @@ func (a *API) PurgeLog(ctx context.Context) (int, error) {
 	n, err := a.log.Purge(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
+	}
+	return n, nil
+}
+
+// FinishTransitions does what callers of deactivateUser and deleteUser were promised to be done later, and returns how many users
+// that were. Whoever serves the API calls it when Options.Queued says so, at the start, and after an error. Several processes may.
+func (a *API) FinishTransitions(ctx context.Context) (int, error) {
+	n, err := a.users.FinishTransitions(ctx)
+	if err != nil {
+		return n, fmt.Errorf("mgmtapi: finishing transitions: %w", err)
 	}
 	return n, nil
 }

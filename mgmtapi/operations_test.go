@@ -108,6 +108,10 @@ var logged = map[string][]audit.Type{
 	"replaceUserType":                {audit.UserSchemaUpdate},
 	"deleteUserType":                 {audit.UserSchemaUpdate},
 	"updateUserSchema":               {audit.UserSchemaUpdate},
+	"createSession":                  {audit.UserSessionStart},
+	"revokeSession":                  {audit.UserSessionEnd},
+	"closeCurrentSession":            {audit.UserSessionEnd},
+	"revokeUserSessions":             {audit.UserSessionClear},
 }
 
 const changesRules = "who changes a group rule changes the members of groups"
@@ -131,6 +135,8 @@ var unlogged = map[string]string{
 	"verifyRecoveryToken":    "begins what is told when it is complete",
 	"answerRecoveryQuestion": "goes on with what is told when it is complete",
 	"cancelSignIn":           "ends what is told when it is complete",
+	"refreshSession":         "prolongs what was told when it began",
+	"refreshCurrentSession":  "prolongs what was told when it began",
 	"drainJobs":              "waits, and changes nothing",
 	"retryProvisioningTask":  "what the attempt sends is logged, as that of a job",
 	"provisionUsers":         "what the attempts send is logged, as that of jobs",

@@ -16,20 +16,22 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
+	"github.com/scimwright/scimwright/mgmtapi/sessions"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
 	"github.com/scimwright/scimwright/mgmtapi/usertypes"
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, people *users.Slice, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
-		users.New(d, users.Options{HashCost: o.HashCost}),
+		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),

@@ -28,6 +28,13 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 	return err
 }
 
+// Finisher returns how a finisher is told that there is something to do, and what runs it.
+func Finisher(finish func(context.Context) (int, error), log *slog.Logger) (queued func(), run func(context.Context)) {
+	f := newFinisher(log)
+	f.finish = finish
+	return f.queued, f.run
+}
+
 // KeepLog purges the system log until ctx ends.
 func KeepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
 	newLogKeeper(purge, log).run(ctx)

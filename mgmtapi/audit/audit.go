@@ -76,10 +76,16 @@ func origin(ctx context.Context) (*model.LogRequest, string) {
 const jobLength = 22
 
 func actor(ctx context.Context, e Entry) model.LogParty {
+	if e.Actor != nil {
+		return *e.Actor
+	}
+	return Caller(ctx)
+}
+
+// Caller is who sent the request, as a party; outside of requests it is the service itself.
+func Caller(ctx context.Context) model.LogParty {
 	caller := rest.Caller(ctx)
 	switch {
-	case e.Actor != nil:
-		return *e.Actor
 	case caller.UserID != "":
 		return model.LogParty{ID: caller.UserID, Type: TypeUser, AlternateID: caller.Login, DisplayName: caller.Name}
 	case rest.RequestID(ctx) != "":

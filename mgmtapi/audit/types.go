@@ -21,6 +21,8 @@ const (
 	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
 	UserImportPassword  Type = "user.import.password"         //nolint:gosec // a name
 	UserSessionStart    Type = "user.session.start"
+	UserSessionEnd      Type = "user.session.end"
+	UserSessionClear    Type = "user.session.clear"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
 	UserUpdateType      Type = "user.account.update_user_type"
@@ -108,6 +110,8 @@ var messages = map[Type]string{
 	UserExpirePassword:  "Expire the password of a user",
 	UserImportPassword:  "Take over the password of a user from another system",
 	UserSessionStart:    "Sign in",
+	UserSessionEnd:      "End a session",
+	UserSessionClear:    "End all sessions of a user",
 	UserLock:            "Lock a user out after too many failed attempts",
 	UserUnlock:          "Unlock a user",
 	GroupCreate:         "Create a group",

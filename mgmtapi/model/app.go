@@ -1,8 +1,6 @@
 package model
 
 import (
-	"crypto/sha256"
-
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -55,16 +53,6 @@ type AppVisibility struct {
 
 // DefaultLink is the published link of an application whose name was not generated.
 const DefaultLink = "login"
-
-// AppLinkID is the id of a published link of an application. It follows from both, so that it needs no place of its own.
-func AppLinkID(app, link string) string {
-	sum := sha256.Sum256([]byte(docstore.JoinID(app, link)))
-	id := []byte(KindAppLink)
-	for _, b := range sum[:idLength-len(KindAppLink)] {
-		id = append(id, idAlphabet[int(b)%len(idAlphabet)])
-	}
-	return string(id)
-}
 
 // AppHide hides an application from clients.
 type AppHide struct {

@@ -29,6 +29,8 @@ type Model struct {
 	UserSchemas  *docstore.Collection[UserSchema]
 	AppKeys      *docstore.Collection[AppKey]
 	AppGrants    *docstore.Collection[AppGrant]
+	Sessions     *docstore.Collection[Session]
+	Transitions  *docstore.Collection[Transition]
 }
 
 // New declares the collections.
@@ -53,6 +55,8 @@ func New() *Model {
 		UserSchemas:  userSchemaCollection(),
 		AppKeys:      appKeyCollection(),
 		AppGrants:    appGrantCollection(),
+		Sessions:     sessionCollection(),
+		Transitions:  transitionCollection(),
 	}
 }
 
@@ -63,6 +67,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
 		m.AppKeys, m.AppGrants,
+		m.Sessions, m.Transitions,
 	}
 }
 

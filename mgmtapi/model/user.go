@@ -51,6 +51,8 @@ func (p ProviderType) External() bool { return p == ProviderFederation || p == P
 // User is a person of the organisation.
 type User struct {
 	Status UserStatus `json:"status"`
+	// Transition is the status that the user is on the way to, while that waits to be done; see the type Transition.
+	Transition UserStatus `json:"transition,omitempty"`
 	// Activated, StatusChanged, LastLogin and PasswordChanged are zero as long as nothing of the kind happened.
 	Activated       time.Time `json:"activated,omitzero"`
 	StatusChanged   time.Time `json:"statusChanged,omitzero"`

@@ -30,7 +30,7 @@ func (s *requestShape) bindPath(to reflect.Value, vars map[string]string) {
 	}
 }
 
-// bind fills the request from headers, query and body. It returns an error when the body cannot be read at all, and
+// bind fills the request from headers, cookies, query and body. It returns an error when the body cannot be read at all, and
 // records in causes what is wrong otherwise.
 func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	body, err := s.readBody(in)
@@ -40,6 +40,11 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	for _, f := range s.header {
 		if value := in.request.Header.Get(f.name); value != "" {
 			f.of(to).SetString(value)
+		}
+	}
+	for _, f := range s.cookie {
+		if cookie, err := in.request.Cookie(f.name); err == nil {
+			f.of(to).SetString(cookie.Value)
 		}
 	}
 	query := in.request.URL.Query()

@@ -83,7 +83,7 @@ func (d *document) add(op *operation) error {
 	for _, place := range []struct {
 		in     string
 		fields []field
-	}{{"path", op.request.path}, {"query", op.request.query}, {"header", op.request.header}} {
+	}{{"path", op.request.path}, {"query", op.request.query}, {"header", op.request.header}, {"cookie", op.request.cookie}} {
 		for _, f := range place.fields {
 			if place.in == "header" && f.name == "Content-Type" {
 				continue // OpenAPI does not allow it as a parameter

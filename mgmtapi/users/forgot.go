@@ -83,7 +83,7 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent yet. With sendEmail=false, the answer has the address.")
 	}
 	url, issued := s.issueReset(ctx, true, "signin", "reset-password")
-	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
+	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, false, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, false, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}

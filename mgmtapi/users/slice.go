@@ -15,17 +15,23 @@ import (
 type Options struct {
 	// HashCost is the bcrypt cost of passwords and recovery answers. Defaults to bcrypt.DefaultCost.
 	HashCost int
+	// Queued is told after a change was accepted that FinishTransitions has yet to do. Defaults to nobody.
+	Queued func()
 }
 
 // Slice serves the users.
 type Slice struct {
 	model.Deps
 	hasher password.Hasher
+	queued func()
 }
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}}
+	if o.Queued == nil {
+		o.Queued = func() {}
+	}
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, queued: o.Queued}
 }
 
 const tag = "Users"
@@ -68,7 +74,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the members of a group", Find: s.findGroup, Do: s.members,
 		},
 	}
-	return slices.Concat(routes, s.lifecycle(), s.credentials())
+	return slices.Concat(append(routes, s.appLinks()), s.lifecycle(), s.credentials())
 }
 
 // target is the user that a path names.
@@ -81,6 +87,15 @@ type target struct {
 func (s *Slice) find(ctx context.Context, t *target) (err error) {
 	t.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), t.User)
 	return err
+}
+
+// settled is again for changes of the status: while one waits to be done, there is no other.
+func (s *Slice) settled(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+	doc, err := s.again(ctx, tx, t)
+	if err == nil && doc.Value.Transition != "" {
+		err = rest.Fail(rest.CodeTransitioning)
+	}
+	return doc, err
 }
 
 // again reads the found user in the transaction that changes it.
