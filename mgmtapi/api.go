@@ -22,7 +22,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
-	"github.com/scimwright/scimwright/mgmtapi/users"
 )
 
 // Options configure an API. Store and Model are needed; the zero values of the rest work.
@@ -53,8 +52,6 @@ type Options struct {
 	HashCost int
 	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
 	MaxBody int64
-	// Queued is told after a change was accepted that FinishTransitions has yet to do. Defaults to nobody.
-	Queued func()
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.
@@ -67,7 +64,12 @@ type API struct {
 	routes  []rest.Route
 	handler *rest.Handler
 	log     *syslog.Slice
-	users   *users.Slice
+	workers []worker
+}
+
+// worker is a slice that has work left to do after some requests.
+type worker interface {
+	Work(ctx context.Context) (more bool, err error)
 }
 
 // New puts an API together. It serves nobody before Setup has run on its store.
@@ -89,9 +91,11 @@ func New(o Options) (*API, error) {
 		o.Authorizer = auth.SuperAdministrator{Deps: deps}
 	}
 	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	a.users = users.New(deps, users.Options{HashCost: o.HashCost, Queued: o.Queued})
-	for _, s := range slicesOf(deps, o, a.users, a.log) {
+	for _, s := range slicesOf(deps, o, a.log) {
 		a.routes = append(a.routes, s.Routes()...)
+		if w, ok := s.(worker); ok {
+			a.workers = append(a.workers, w)
+		}
 	}
 	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
@@ -120,14 +124,18 @@ func (a *API) PurgeLog(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// FinishTransitions does what callers of deactivateUser and deleteUser were promised to be done later, and returns how many users
-// that were. Whoever serves the API calls it when Options.Queued says so, at the start, and after an error. Several processes may.
-func (a *API) FinishTransitions(ctx context.Context) (int, error) {
-	n, err := a.users.FinishTransitions(ctx)
-	if err != nil {
-		return n, fmt.Errorf("mgmtapi: finishing transitions: %w", err)
+// Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
+// change of a mapping, and says whether there may be more. What is left survives a restart. Whoever serves the API calls it
+// after each commit that emitted events, and from time to time.
+func (a *API) Work(ctx context.Context) (more bool, err error) {
+	for _, w := range a.workers {
+		left, err := w.Work(ctx)
+		if err != nil {
+			return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+		}
+		more = more || left
 	}
-	return n, nil
+	return more, nil
 }
 
 // Version is the version of the management API.
@@ -181,7 +189,10 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		if err != nil {
 			return err
 		}
-		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil || s.Token == "" {
+		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+			return err
+		}
+		if err := a.deps.CompleteAllMappings(ctx, tx); err != nil || s.Token == "" {
 			return err
 		}
 		return a.configureToken(ctx, tx, org, s.Token)

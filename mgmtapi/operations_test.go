@@ -112,6 +112,9 @@ var logged = map[string][]audit.Type{
 	"revokeSession":                  {audit.UserSessionEnd},
 	"closeCurrentSession":            {audit.UserSessionEnd},
 	"revokeUserSessions":             {audit.UserSessionClear},
+	"updateGroupSchema":              {audit.UserSchemaUpdate},
+	"updateApplicationUserProfile":   {audit.AppSchemaUpdate},
+	"updateProfileMapping":           {audit.MappingUpdate},
 }
 
 const changesRules = "who changes a group rule changes the members of groups"

@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -23,13 +24,13 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, people *users.Slice, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
-		people,
+		users.New(d, users.Options{HashCost: o.HashCost}),
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
 		sessions.New(d),
 		groups.New(d),
@@ -39,6 +40,7 @@ func slicesOf(d model.Deps, o Options, people *users.Slice, logs *syslog.Slice) 
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		usertypes.New(d),
 		schemas.New(d),
+		mappings.New(d),
 		tokens,
 		logs,
 	}

@@ -28,11 +28,10 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 	return err
 }
 
-// Finisher returns how a finisher is told that there is something to do, and what runs it.
-func Finisher(finish func(context.Context) (int, error), log *slog.Logger) (queued func(), run func(context.Context)) {
-	f := newFinisher(log)
-	f.finish = finish
-	return f.queued, f.run
+// Worker returns how a worker is told that there is something to do, and what runs it.
+func Worker(work func(context.Context) (bool, error), log *slog.Logger) (wake func(), run func(context.Context)) {
+	w := newWorker(work, log)
+	return w.wakeUp, w.run
 }
 
 // KeepLog purges the system log until ctx ends.

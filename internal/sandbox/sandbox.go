@@ -114,12 +114,12 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	relaying, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go p.relay.run(relaying)
 	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
-	finishing, stopFinishing := context.WithCancel(context.WithoutCancel(ctx))
-	go p.finisher.run(finishing)
-	s.onClose(func(context.Context) error { stopFinishing(); <-p.finisher.done; return nil })
 	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	go p.logKeeper.run(keeping)
 	s.onClose(func(context.Context) error { stopKeeping(); <-p.logKeeper.done; return nil })
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	go p.worker.run(working)
+	s.onClose(func(context.Context) error { stopWorking(); <-p.worker.done; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
@@ -164,7 +164,7 @@ type parts struct {
 	relay     *relay
 	handler   http.Handler
 	logKeeper *logKeeper
-	finisher  *finisher
+	worker    *worker
 }
 
 // assemble wires everything on one database. Nothing runs yet.
@@ -211,10 +211,9 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	}
 	p.work = &work{model: m, store: p.store, engine: p.engine}
 	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge}
-	p.finisher = newFinisher(o.Logger)
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Providers: servers,
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, Queued: p.finisher.queued, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -222,8 +221,9 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err := api.Setup(ctx, mgmtapi.Setup{Token: p.tokens.api}); err != nil {
 		return nil, err
 	}
-	p.finisher.finish = api.FinishTransitions
 	p.logKeeper = newLogKeeper(api.PurgeLog, o.Logger)
+	p.worker = newWorker(api.Work, o.Logger)
+	p.store.OnEmit(p.worker.wakeUp)
 	doc, err := api.OpenAPI()
 	if err != nil {
 		return nil, err

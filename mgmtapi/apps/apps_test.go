@@ -177,7 +177,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"a shared scheme alone":       {`{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD"}}`, "credentials.userName: The field cannot be left blank"},
 		"a shared name alone":         {`{"name":"facebook","label":"x","credentials":{"userName":"all"}}`, "credentials: Only the scheme"},
 		"an expression with a typo":   {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${source.logim}"}}}`, "credentials.userNameTemplate.template"},
-		"a function that is not here": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.toLowerCase(source.login)}"}}}`, "is not supported"},
+		"a function that is not here": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.lower(source.login)}"}}}`, "no function String.lower"},
 		"a custom template of naught": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`, "credentials.userNameTemplate.template: The field cannot be left blank"},
 	}
 	for name, c := range cases {

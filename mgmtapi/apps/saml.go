@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -22,35 +21,22 @@ import (
 // answer with: checks only collect what is wrong with the request.
 type references struct {
 	slice *Slice
-	users map[string]expression.Kind
+	user  map[string]expression.Kind // the attributes that users of some type have
 	err   error
+}
+
+func (s *Slice) references(ctx context.Context) (references, error) {
+	user, err := s.UserKinds(ctx, s.Store.Reader())
+	return references{slice: s, user: user}, err
 }
 
 // hook says whether there is an inline hook that takes part in SAML sign-on.
 func (r *references) hook(ctx context.Context, id string) bool {
 	there, err := r.slice.HasInlineHook(ctx, r.slice.Store.Reader(), id, model.HookSAML)
-	r.fail(err)
-	return there
-}
-
-// userAttributes are the attributes that users of some type have.
-func (r *references) userAttributes(ctx context.Context) map[string]expression.Kind {
-	if r.users == nil {
-		r.users = map[string]expression.Kind{}
-		r.fail(model.Each(ctx, r.slice.Store.Reader(), r.slice.UserSchemas, nil, func(doc docstore.Doc[model.UserSchema]) error {
-			for name, p := range doc.Value.All() {
-				r.users[name] = expression.Kind(p.Type)
-			}
-			return nil
-		}))
-	}
-	return r.users
-}
-
-func (r *references) fail(err error) {
-	if r.err == nil {
+	if err != nil && r.err == nil {
 		r.err = err
 	}
+	return there
 }
 
 // samlContext is what the check of a member of settings.signOn works with.
@@ -108,9 +94,9 @@ func checkContextClass(_ context.Context, value any, c samlContext) any {
 	return value
 }
 
-func checkTemplate(ctx context.Context, value any, c samlContext) any {
+func checkTemplate(_ context.Context, value any, c samlContext) any {
 	text, _ := value.(string)
-	if _, err := expression.CompileTemplate(text, c.names(ctx, text)); err != nil {
+	if _, err := expression.CompileTemplate(text, c.names(text)); err != nil {
 		c.causes.Add(c.path, "%s", err)
 	}
 	return value
@@ -120,8 +106,8 @@ var appAttribute = regexp.MustCompile(`\bappuser\.([A-Za-z_][A-Za-z0-9_]*)`)
 
 // names are what the expressions of SAML settings may refer to. Which attributes app users have is for the schema of the
 // application, which may change after its settings were made: what is not there is null.
-func (c samlContext) names(ctx context.Context, text string) expression.Names {
-	user := maps.Clone(c.known.userAttributes(ctx))
+func (c samlContext) names(text string) expression.Names {
+	user := maps.Clone(c.known.user)
 	user["userName"] = expression.String // the user name in the application
 	appUser := map[string]expression.Kind{"userName": expression.String}
 	for _, found := range appAttribute.FindAllStringSubmatch(text, -1) {
@@ -290,7 +276,7 @@ func checkStatements(ctx context.Context, value any, c samlContext) any {
 			delete(statement, "values")
 		} else {
 			at.need(statement, "values")
-			at.checkValues(ctx)
+			at.checkValues()
 			delete(statement, "filterType")
 			delete(statement, "filterValue")
 		}
@@ -310,7 +296,7 @@ func (c samlContext) choice(ctx context.Context, member string, values []string)
 var reference = regexp.MustCompile(`^(user|source|appuser|app|org)\.`)
 
 // checkValues checks the values of a statement. One that neither is a reference nor holds an expression in ${} is text.
-func (c samlContext) checkValues(ctx context.Context) {
+func (c samlContext) checkValues() {
 	values, _ := c.all["values"].([]any)
 	for i, value := range values {
 		text, ok := value.(string)
@@ -321,9 +307,9 @@ func (c samlContext) checkValues(ctx context.Context) {
 		}
 		var err error
 		if reference.MatchString(text) {
-			_, err = expression.Compile(text, c.names(ctx, text))
+			_, err = expression.Compile(text, c.names(text))
 		} else {
-			_, err = expression.CompileTemplate(text, c.names(ctx, text))
+			_, err = expression.CompileTemplate(text, c.names(text))
 		}
 		if err != nil {
 			c.causes.Add(path, "%s", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
@@ -54,9 +55,9 @@ type createRequest struct {
 	app   model.App
 }
 
-func (s *Slice) prepareCreate(_ context.Context, req *createRequest) error {
-	req.known.slice = s
-	return nil
+func (s *Slice) prepareCreate(ctx context.Context, req *createRequest) (err error) {
+	req.known, err = s.references(ctx)
+	return err
 }
 
 // Check finds the catalog entry and checks the members against it.
@@ -158,7 +159,9 @@ type replaceRequest struct {
 }
 
 func (s *Slice) findForReplace(ctx context.Context, req *replaceRequest) (err error) {
-	req.known.slice = s
+	if req.known, err = s.references(ctx); err != nil {
+		return err
+	}
 	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
 	return err
 }
@@ -315,7 +318,7 @@ func (b *body) app(ctx context.Context, entry *catalog.Entry, mode catalog.Mode,
 	app := model.App{
 		Name: entry.Name, Label: b.Label, SignOnMode: mode, Custom: entry.Custom(),
 		Accessibility: b.Accessibility, Visibility: b.Visibility.model(mode),
-		Credentials: b.Credentials.model(mode, causes),
+		Credentials: b.Credentials.model(mode, known.user, causes),
 		Settings: model.AppSettings{
 			App:           appSettings(entry, b.Settings.App, causes),
 			Notifications: b.Settings.Notifications,
@@ -343,7 +346,7 @@ func pageAddress(member string, text *string, causes *rest.Causes) {
 }
 
 // model checks the credential rules for a sign-on mode and fills in defaults.
-func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCredentials {
+func (c *Credentials) model(mode catalog.Mode, user map[string]expression.Kind, causes *rest.Causes) model.AppCredentials {
 	out := model.AppCredentials{Scheme: c.Scheme, UserName: c.UserName}
 	switch {
 	case !mode.Traits().UserCredentials && c.Scheme != "":
@@ -369,7 +372,7 @@ func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCre
 	case template.Type == model.TemplateNone:
 		template.Template = ""
 	case template.Template != "":
-		if _, err := appprofile.CompileTemplate(template.Template, model.UserAttribute); err != nil {
+		if err := appprofile.CheckTemplate(template.Template, user); err != nil {
 			causes.Add("credentials.userNameTemplate.template", "%s", upperFirst(err))
 		}
 	case template.Type == model.TemplateBuiltIn:

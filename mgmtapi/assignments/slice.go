@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
@@ -20,6 +21,7 @@ type Options struct {
 type Slice struct {
 	model.Deps
 	Options
+	programs appprofile.Programs
 }
 
 // New returns the slice and adds its reactions to the feed.

@@ -86,6 +86,8 @@ const (
 	RuleDeactivate   Type = "group.user_membership.rule.deactivate"
 	UserSchemaUpdate Type = "directory.user_profile.update"
 	UserTypeCreate   Type = "directory.non_default_user_profile.create"
+	AppSchemaUpdate  Type = "directory.app_user_profile.update"
+	MappingUpdate    Type = "application.provision.field_mapping_rule.change"
 
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
@@ -166,7 +168,9 @@ var messages = map[Type]string{
 	PushRenamed:         "A pushed group has a new name",
 	PushFailed:          "Pushing a group failed",
 	UserUpdateType:      "Change the type of a user",
-	UserSchemaUpdate:    "Change a user type or its profile schema",
+	UserSchemaUpdate:    "Change a user type, its profile schema or that of groups",
+	AppSchemaUpdate:     "Change the profile schema of the users of an application",
+	MappingUpdate:       "Change a profile mapping",
 	UserTypeCreate:      "Create a user type",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",

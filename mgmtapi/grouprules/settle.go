@@ -256,17 +256,10 @@ func (s *Slice) known(ctx context.Context, tx *docstore.Tx, rules []*rule, have 
 	docs, err := s.Groups.GetMany(ctx, tx, ids)
 	out := make(map[string]expression.Group, len(docs))
 	for _, doc := range docs {
-		origin := ownGroups
-		if doc.Value.App != "" {
-			origin = doc.Value.App
-		}
-		out[doc.ID] = expression.Group{ID: doc.ID, Name: doc.Value.Name(), App: origin}
+		out[doc.ID] = doc.Value.Named(doc.ID)
 	}
 	return out, err
 }
-
-// ownGroups is where groups come from that belong to no application.
-const ownGroups = "SVC"
 
 // apply makes and ends memberships and notes which rule gives what. It returns the rules that changed anything for the user.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string, have memberships) (changed []string, err error) {

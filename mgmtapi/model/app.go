@@ -33,6 +33,23 @@ type App struct {
 	Settings      AppSettings      `json:"settings"`
 }
 
+// Provisions says whether the users of the application have a profile of their
+// own: the integration provisions users by nature, or a connection was
+// configured. The connection is nil when there never was one.
+func (a *App) Provisions(conn *Connection) bool {
+	if conn != nil {
+		return true
+	}
+	entry, ok := catalog.Named(a.Name)
+	return ok && entry.SCIM
+}
+
+// RenamesUsers says whether user names follow later changes of the user.
+func (a *App) RenamesUsers() bool {
+	names := a.Credentials.UserNameTemplate
+	return names.Type == TemplateCustom && names.PushStatus == Push
+}
+
 // The members of an application below are stored in the shape they have on
 // the wire; their tags are those of mgmtapi/rest.
 

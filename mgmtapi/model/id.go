@@ -24,6 +24,7 @@ const (
 	KindGroupRule   Kind = "0pr"
 	KindGrant       Kind = "oag"
 	KindSession     Kind = "102"
+	KindMapping     Kind = "prm"
 )
 
 const (

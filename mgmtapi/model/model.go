@@ -31,6 +31,10 @@ type Model struct {
 	AppGrants    *docstore.Collection[AppGrant]
 	Sessions     *docstore.Collection[Session]
 	Transitions  *docstore.Collection[Transition]
+	AppSchemas   *docstore.Collection[AppSchema]
+	GroupSchemas *docstore.Collection[GroupSchema]
+	Mappings     *docstore.Collection[Mapping]
+	Followings   *docstore.Collection[Following]
 }
 
 // New declares the collections.
@@ -57,6 +61,10 @@ func New() *Model {
 		AppGrants:    appGrantCollection(),
 		Sessions:     sessionCollection(),
 		Transitions:  transitionCollection(),
+		AppSchemas:   appSchemaCollection(),
+		GroupSchemas: groupSchemaCollection(),
+		Mappings:     mappingCollection(),
+		Followings:   followingCollection(),
 	}
 }
 
@@ -68,6 +76,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
 		m.AppKeys, m.AppGrants,
 		m.Sessions, m.Transitions,
+		m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings,
 	}
 }
 

@@ -63,6 +63,9 @@ type Property struct {
 	Unique      string       `json:"unique,omitempty" empty:"absent" enum:"UNIQUE_VALIDATED,NOT_UNIQUE" doc:"Whether no two users of the type may have the same value."`
 	Permissions []Permission `json:"permissions,omitempty" doc:"What users may do to their own value."`
 	Master      *Master      `json:"master,omitempty" doc:"Where values come from."`
+	// What an attribute of an application is called in its target. Without a name it stays here.
+	ExternalName      string `json:"externalName,omitempty" empty:"absent" max:"255" doc:"Path of the attribute in the target of the application, as in name.honorificPrefix. An attribute without one is not sent."`
+	ExternalNamespace string `json:"externalNamespace,omitempty" empty:"absent" max:"255" doc:"URN of the schema that has the attribute in the target. Defaults to that of users."`
 }
 
 // Items describes the elements of an array.
@@ -231,6 +234,8 @@ func PlainValue(value any) any {
 		if n, err := v.Float64(); err == nil {
 			return n
 		}
+	case int:
+		return float64(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, element := range v {

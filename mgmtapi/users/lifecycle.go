@@ -232,17 +232,13 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 // change runs a change of a user that can be done later, when the caller prefers that.
 func (s *Slice) change(ctx context.Context, at *target, prefer string, change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
 	async := later(prefer)
-	err := s.Update(ctx, func(tx *docstore.Tx) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.settled(ctx, tx, at)
 		if err != nil {
 			return err
 		}
 		return change(ctx, tx, doc, async)
 	})
-	if err == nil && async {
-		s.queued()
-	}
-	return err
 }
 
 // deactivate deactivates a user, or accepts to do it later.

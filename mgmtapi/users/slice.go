@@ -15,23 +15,17 @@ import (
 type Options struct {
 	// HashCost is the bcrypt cost of passwords and recovery answers. Defaults to bcrypt.DefaultCost.
 	HashCost int
-	// Queued is told after a change was accepted that FinishTransitions has yet to do. Defaults to nobody.
-	Queued func()
 }
 
 // Slice serves the users.
 type Slice struct {
 	model.Deps
 	hasher password.Hasher
-	queued func()
 }
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	if o.Queued == nil {
-		o.Queued = func() {}
-	}
-	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, queued: o.Queued}
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}}
 }
 
 const tag = "Users"

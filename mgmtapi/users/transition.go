@@ -36,10 +36,10 @@ func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mod
 	return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// FinishTransitions does what was accepted and waits to be done, the oldest first, and returns how many users that were. What an
-// error leaves waits for the next call.
-func (s *Slice) FinishTransitions(ctx context.Context) (done int, err error) {
-	return done, model.Each(ctx, s.Store.Reader(), s.Transitions, nil, func(waiting docstore.Doc[model.Transition]) error {
+// Work does what was accepted and waits to be done, the oldest first; nothing is left unless it fails. What an error leaves waits for the
+// next call.
+func (s *Slice) Work(ctx context.Context) (more bool, err error) {
+	return false, model.Each(ctx, s.Store.Reader(), s.Transitions, nil, func(waiting docstore.Doc[model.Transition]) error {
 		err := s.Update(ctx, func(tx *docstore.Tx) error { return s.finish(ctx, tx, waiting.ID) })
 		if refusal, ok := errors.AsType[*rest.Error](err); ok && refusal.Status() < 500 {
 			err = s.Update(ctx, func(tx *docstore.Tx) error { return s.giveUp(ctx, tx, waiting.ID, refusal) })
@@ -47,7 +47,6 @@ func (s *Slice) FinishTransitions(ctx context.Context) (done int, err error) {
 		if err != nil {
 			return fmt.Errorf("user %s: %w", waiting.ID, err)
 		}
-		done++
 		return nil
 	})
 }

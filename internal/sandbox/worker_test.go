@@ -17,13 +17,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-func TestWhatWasQueuedIsFinishedAtOnceAndLookedForEverySecond(t *testing.T) {
+func TestWhatIsLeftToDoIsDoneAtOnceAndLookedForEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var finished atomic.Int32
-		queued, run := sandbox.Finisher(func(context.Context) (int, error) {
+		queued, run := sandbox.Worker(func(context.Context) (bool, error) {
 			finished.Add(1)
-			return 0, errors.New("a failure does not end it")
+			return true, errors.New("a failure does not end it, and is not repeated at once")
 		}, slog.New(slog.DiscardHandler))
 		ended := make(chan struct{})
 		go func() { defer close(ended); run(ctx) }()
