@@ -72,6 +72,10 @@ var logged = map[string][]audit.Type{
 	"deleteApplication":              {audit.AppDelete},
 	"activateApplication":            {audit.AppActivate},
 	"deactivateApplication":          {audit.AppDeactivate},
+	"generateApplicationKey":         {audit.AppUpdate},
+	"cloneApplicationKey":            {audit.AppUpdate},
+	"consentToScope":                 {audit.AppUpdate},
+	"revokeScopeConsentGrant":        {audit.AppUpdate},
 	"assignUserToApplication":        {audit.AppUserAdd, audit.AppUserUpdate},
 	"updateApplicationUser":          {audit.AppUserUpdate, audit.AppUserRename},
 	"unassignUserFromApplication":    {audit.AppUserRemove, audit.AppUserRevoke, audit.AppUserUpdate},
@@ -156,7 +160,9 @@ func table(t *testing.T) []rest.Info {
 	require.NoError(t, err)
 	var out []rest.Info
 	for _, route := range api.Operations() {
-		out = append(out, route.Info())
+		if info := route.Info(); !info.Unsupported {
+			out = append(out, info)
+		}
 	}
 	return out
 }

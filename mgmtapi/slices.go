@@ -1,6 +1,10 @@
 package mgmtapi
 
 import (
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
@@ -23,13 +27,15 @@ import (
 func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
-	list := []rest.Slice{
+	var list []rest.Slice
+	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
+	list = []rest.Slice{
 		users.New(d, users.Options{HashCost: o.HashCost}),
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
 		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
-		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
+		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		usertypes.New(d),
@@ -42,4 +48,17 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
 	}
 	return list
+}
+
+// scopesOf lists the scopes of the management API that the operations of the slices need.
+func scopesOf(list []rest.Slice) []string {
+	var scopes []string
+	for _, s := range list {
+		for _, route := range s.Routes() {
+			scopes = append(scopes, route.Info().Scopes...)
+		}
+	}
+	slices.Sort(scopes)
+	scopes = slices.Compact(scopes)
+	return slices.DeleteFunc(scopes, func(scope string) bool { return !strings.HasPrefix(scope, "svc.") })
 }

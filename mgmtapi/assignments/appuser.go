@@ -364,6 +364,15 @@ func (s *Slice) findUser(ctx context.Context, q docstore.Reader, app, user strin
 	return doc, err
 }
 
+// Show is the assignment of a user to an application as callers see it.
+func (s *Slice) Show(ctx context.Context, q docstore.Reader, app, user string) (any, error) {
+	doc, err := s.findUser(ctx, q, app, user)
+	if err != nil {
+		return nil, err
+	}
+	return renderUser(ctx, doc), nil
+}
+
 func (s *Slice) getUser(ctx context.Context, req *userRequest) (AppUser, error) {
 	return renderUser(ctx, req.doc), nil
 }

@@ -27,6 +27,8 @@ type Model struct {
 	SignIns      *docstore.Collection[SignIn]
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
+	AppKeys      *docstore.Collection[AppKey]
+	AppGrants    *docstore.Collection[AppGrant]
 	Sessions     *docstore.Collection[Session]
 	Transitions  *docstore.Collection[Transition]
 	AppSchemas   *docstore.Collection[AppSchema]
@@ -56,6 +58,8 @@ func New() *Model {
 		SignIns:      signInCollection(),
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
+		AppKeys:      appKeyCollection(),
+		AppGrants:    appGrantCollection(),
 		Sessions:     sessionCollection(),
 		Transitions:  transitionCollection(),
 		AppSchemas:   appSchemaCollection(),
@@ -72,6 +76,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens, m.Apps, m.AppUsers, m.AppGroups,
 		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
 		m.UserSchemas, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings, m.Attempts,
+		m.AppKeys, m.AppGrants,
 	}
 }
 

@@ -38,6 +38,9 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 	}
 	tags := map[string]bool{}
 	for _, op := range h.operations {
+		if op.info.Unsupported {
+			continue
+		}
 		if err := d.add(op); err != nil {
 			return nil, fmt.Errorf("rest: operation %s: %w", op.info.ID, err)
 		}
@@ -118,6 +121,9 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 	t := op.response
 	switch reflect.New(t).Elem().Interface().(type) {
 	case Nothing:
+		return response, nil
+	case XML:
+		response.Content = openapi3.Content{mediaXML: openapi3.NewMediaType()}
 		return response, nil
 	case pager:
 		items, _ := t.FieldByName("Items")
