@@ -318,7 +318,7 @@ func (t *target) checkValue(name string, value any, causes *rest.Causes) bool {
 		return true
 	case !known:
 		causes.Add(path, "The attribute is not defined in the profile of the application")
-	case model.NoValue(value):
+	case property.NoValue(value):
 		return true
 	case isText && len(text) > maxAttribute && property.MaxLength == nil:
 		causes.Add(path, "The value is longer than %d bytes", maxAttribute)
