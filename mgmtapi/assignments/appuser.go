@@ -208,7 +208,6 @@ func (s *Slice) apply(
 	if err := causes.Err(); err != nil {
 		return none, err
 	}
-	c.value.Blocked = false
 	if c.value.UserName == "" && t.app.Credentials.Scheme.AcceptsUserName() {
 		var causes rest.Causes
 		causes.Blank("userName")
@@ -226,9 +225,7 @@ func (s *Slice) apply(
 		}
 		c.value.PasswordChanged = s.Now()
 	}
-	if begun || differs(&before, &c.value) || c.value.SyncState == model.SyncError {
-		t.touch(&c.value)
-	}
+	t.judge(&c.value, "", begun || differs(&before, &c.value))
 	return s.store(ctx, tx, t, user, c)
 }
 
@@ -321,7 +318,7 @@ func (t *target) checkValue(name string, value any, causes *rest.Causes) bool {
 		return true
 	case !known:
 		causes.Add(path, "The attribute is not defined in the profile of the application")
-	case model.NoValue(value):
+	case property.NoValue(value):
 		return true
 	case isText && len(text) > maxAttribute && property.MaxLength == nil:
 		causes.Add(path, "The value is longer than %d bytes", maxAttribute)

@@ -81,12 +81,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 		}
 	}
 	problem = cmp.Or(problem, inShort(problems))
-	if u.Blocked = problem != ""; u.Blocked {
-		u.SyncState, u.ErrorSummary = model.SyncError, problem
-	}
-	if differs(&doc.Value, &u) || u.SyncState == model.SyncError && !u.Blocked {
-		t.touch(&u)
-	}
+	t.judge(&u, problem, differs(&doc.Value, &u))
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
 		u.SyncState = model.SyncOutOfSync // the user was activated: what waited for that is due
 	}

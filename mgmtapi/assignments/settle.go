@@ -315,6 +315,27 @@ func (t *target) touch(u *model.AppUser) {
 	}
 }
 
+// judge moves the sync state of an app user after it was derived. problem says
+// why it must not be provisioned, "" that it may be.
+func (t *target) judge(u *model.AppUser, problem string, changed bool) {
+	if problem != "" {
+		u.Blocked, u.SyncState, u.ErrorSummary = true, model.SyncError, problem
+		return
+	}
+	if u.Blocked {
+		u.Blocked, u.ErrorSummary = false, ""
+		switch u.Status {
+		case model.AppUserActive:
+			u.SyncState = model.SyncDisabled
+		case model.AppUserProvisioned:
+			u.SyncState, changed = model.SyncSynchronized, true
+		}
+	}
+	if changed || u.SyncState == model.SyncError {
+		t.touch(u)
+	}
+}
+
 // store writes the app user, tells the log and emits the event. The engine is
 // concerned when it looked after the app user before or does so now.
 func (s *Slice) store(
@@ -421,15 +442,11 @@ func (s *Slice) followGroup(
 	// Nobody waits for an answer about this user: a user name that cannot be
 	// used becomes the error of the app user instead of refusing the change of
 	// a group.
-	t.touch(&c.value)
 	problem, err := s.nameProblem(ctx, tx, t, &c.value)
 	if err != nil {
 		return err
 	}
-	problem = cmp.Or(problem, inShort(problems))
-	if c.value.Blocked = problem != ""; c.value.Blocked {
-		c.value.SyncState, c.value.ErrorSummary = model.SyncError, problem
-	}
+	t.judge(&c.value, cmp.Or(problem, inShort(problems)), true)
 	_, err = s.store(ctx, tx, t, user, c)
 	return err
 }

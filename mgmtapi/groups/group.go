@@ -81,9 +81,9 @@ func checkProfile(schema *model.GroupSchema, profile map[string]any, causes *res
 		known[name] = true
 		value := model.PlainValue(profile[name])
 		switch {
-		case model.NoValue(value) && p.IsRequired():
+		case p.NoValue(value) && p.IsRequired():
 			causes.Blank(name)
-		case model.NoValue(value):
+		case p.NoValue(value):
 		default:
 			if problem := p.Problem(value); problem != "" {
 				causes.Add(name, "%s", problem)

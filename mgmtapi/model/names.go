@@ -21,6 +21,14 @@ func (p *Property) Kind() expression.Kind {
 	}
 }
 
+// ElementKind is the type of a value, or of the elements of an array, as expressions see it.
+func (p *Property) ElementKind() expression.Kind {
+	if p.Type == PropertyArray && p.Items != nil {
+		return (&Property{Type: p.Items.Type}).Kind()
+	}
+	return p.Kind()
+}
+
 // Kinds are the attributes of users of the type as expressions see them.
 func (s *UserSchema) Kinds() map[string]expression.Kind {
 	kinds := map[string]expression.Kind{}

@@ -98,6 +98,12 @@ func (p *Property) IsRequired() bool { return p.Required != nil && *p.Required }
 // IsUnique says whether no two users of a type may have the same value.
 func (p *Property) IsUnique() bool { return p.Unique == Unique }
 
+// NoValue says that the value is none for the attribute: an empty array is one only where there are no arrays, and wrong there.
+func (p *Property) NoValue(value any) bool {
+	_, list := value.([]any)
+	return NoValue(value) && (!list || p.Type == PropertyArray)
+}
+
 // Problem says what is wrong with a value, "" for nothing. Values are as PlainValue makes them.
 func (p *Property) Problem(value any) string {
 	if p.Type == PropertyArray {
