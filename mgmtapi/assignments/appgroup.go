@@ -100,9 +100,7 @@ func (s *Slice) writeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRe
 	if err := s.Feed.Emit(ctx, tx, model.AppGroupChanged{App: req.AppID, Group: req.GroupID}); err != nil {
 		return written, err
 	}
-	return written, model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, req.GroupID), func(m docstore.Doc[model.Membership]) error {
-		return s.regroup(ctx, tx, t, m.Value.User)
-	})
+	return written, s.regroupMembers(ctx, tx, t, req.GroupID)
 }
 
 // checkGroupProfile refuses values that app users cannot have.

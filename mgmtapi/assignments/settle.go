@@ -166,11 +166,16 @@ func (t *target) userName(p *person) string {
 	return t.programs.UserName(names, &p.values)
 }
 
+// assignable says whether a user can have assignments that come from groups.
+func assignable(user *model.User) bool {
+	return user.Status != model.UserStaged && user.Status != model.UserDeprovisioned
+}
+
 // effectiveGroup returns the assigned group that an assignment of scope GROUP
 // comes from: of those that the user is in, the one with the lowest priority
 // number. It returns nil when there is none or the user cannot have one yet.
 func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app string, user docstore.Doc[model.User]) (*model.AppGroup, error) {
-	if user.Value.Status == model.UserStaged || user.Value.Status == model.UserDeprovisioned {
+	if !assignable(&user.Value) {
 		return nil, nil
 	}
 	var ids []string
@@ -204,9 +209,14 @@ type change struct {
 func (s *Slice) load(ctx context.Context, q docstore.Reader, app, user string) (change, error) {
 	doc, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil || doc == nil {
-		return change{value: model.AppUser{AppID: app, UserID: user, Status: model.AppUserDeprovisioned}}, err
+		return change{value: noAppUser(app, user)}, err
 	}
 	return change{doc: doc, value: doc.Value}, nil
+}
+
+// noAppUser is what stands for an assignment that is not there.
+func noAppUser(app, user string) model.AppUser {
+	return model.AppUser{AppID: app, UserID: user, Status: model.AppUserDeprovisioned}
 }
 
 // begin turns a tombstone, or nothing, into a new assignment. Only the id that
@@ -412,6 +422,13 @@ func (s *Slice) regroup(ctx context.Context, tx *docstore.Tx, t *target, userID 
 	if err != nil {
 		return err
 	}
+	return s.settle(ctx, tx, t, user, group, c)
+}
+
+// settle makes the assignment of a user, which is not one made for the user, one that comes from the group; it ends without a group.
+func (s *Slice) settle(
+	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], group *model.AppGroup, c change,
+) error {
 	if group == nil {
 		if !c.value.Listed() {
 			return nil
