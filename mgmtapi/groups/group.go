@@ -309,7 +309,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if _, err := s.Memberships.DeleteWhere(ctx, tx, docstore.Eq(model.MembershipByGroup, r.found.ID)); err != nil {
+		members, err := s.Disband(ctx, tx, r.found.ID)
+		if err != nil {
 			return err
 		}
 		if err := s.Groups.Delete(ctx, tx, r.found.ID); err != nil {
@@ -318,6 +319,6 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		if err := s.log(ctx, tx, audit.GroupDelete, r.found); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID})
+		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID, Members: members})
 	})
 }

@@ -244,9 +244,10 @@ func TestNoSecretOfASessionIsStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Docs, 1)
 	require.Equal(t, model.SecretHash(saved["s"]), page.Docs[0].ID)
-	e.Run(t, apitest.Step{Do: "GET /api/v1/logs", Then: func(t *testing.T, a *apitest.Answer) {
+	e.Run(t, apitest.Step{Do: "DELETE /api/v1/sessions/" + saved["s"], Status: 204}, apitest.Step{Do: "GET /api/v1/logs", Then: func(t *testing.T, a *apitest.Answer) {
 		require.NotContains(t, string(a.Body), saved["s"])
 		require.NotContains(t, string(a.Body), saved["token"])
+		require.Contains(t, string(a.Body), "/api/v1/sessions/redacted")
 	}})
 	require.NotContains(t, e.Log.String(), saved["s"])
 }
