@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"maps"
 	"net/url"
 
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
@@ -75,6 +76,21 @@ func pick(settings []catalog.Setting, given map[string]any, path string, causes 
 		out[s.Name] = value
 	}
 	return out
+}
+
+// keepAliased adds what is stored of the settings that have two spellings and were sent in neither: clients that know only the other
+// one lose them between reading an application and sending it back.
+func keepAliased(settings []catalog.Setting, given, stored map[string]any) map[string]any {
+	for _, s := range settings {
+		_, named := given[s.Name]
+		_, aliased := given[s.Alias]
+		if s.Alias == "" || named || aliased || stored[s.Name] == nil || given == nil {
+			continue
+		}
+		given = maps.Clone(given)
+		given[s.Name] = stored[s.Name]
+	}
+	return given
 }
 
 // misfit says what is wrong with a value, "" when it fits the kind.

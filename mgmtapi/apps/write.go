@@ -177,6 +177,7 @@ func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
 	if !ok {
 		return // a name that left the catalogue; replace answers
 	}
+	r.Body.Settings.App = keepAliased(entry.App, r.Body.Settings.App, old.Settings.App)
 	r.new = r.Body.app(ctx, entry, old.SignOnMode, &r.known, causes)
 	r.new.Name, r.new.Status, r.new.IssuerID = old.Name, old.Status, old.IssuerID
 	if r.Body.Credentials.Signing.given() && !old.SignOnMode.Traits().Signing {

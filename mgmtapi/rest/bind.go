@@ -71,14 +71,16 @@ func (s *requestShape) readBody(in *input) (any, error) {
 		return nil, &Error{Code: CodeBody, Summary: "The request body could not be read.", Err: err}
 	}
 	data = bytes.TrimSpace(data)
-	if len(data) == 0 {
+	if len(data) > 0 {
+		if media, _, err := mime.ParseMediaType(in.request.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			return nil, Fail(CodeMediaType)
+		}
+	}
+	if len(data) == 0 || string(data) == "null" { // what generated clients send for a body that was not given
 		if s.bodyRequired {
 			return nil, Failf(CodeBody, textNoBody)
 		}
 		return nil, nil
-	}
-	if media, _, err := mime.ParseMediaType(in.request.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, Fail(CodeMediaType)
 	}
 	if s.body == nil {
 		return nil, nil

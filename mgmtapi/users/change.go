@@ -36,7 +36,7 @@ type changeQuestionRequest struct {
 
 // Check checks the recovery question.
 func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.RecoveryQuestion.check(causes)
+	r.Body.RecoveryQuestion.check("recovery_question", causes)
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.

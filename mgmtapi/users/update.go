@@ -87,6 +87,7 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	profile := profileOf(schema, c.found.Value.Profile)
 	checkProfile(schema, profile, causes)
 	login, _ := profile["login"].(string)
+	c.Body.Credentials.dropRead(c.found.Value.Recovery)
 	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
 		if broken := password.Reused(&c.found.Value, value); len(broken) > 0 {
