@@ -1,10 +1,12 @@
 package mgmtapi
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
@@ -25,12 +27,16 @@ import (
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
 func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
+	var people *users.Slice
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
+		return people.Show(ctx, q, id)
+	}})
+	people = users.New(d, users.Options{HashCost: o.HashCost})
 	tokens := apitokens.New(d)
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
-		users.New(d, users.Options{HashCost: o.HashCost}),
+		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
 		sessions.New(d),
 		groups.New(d),

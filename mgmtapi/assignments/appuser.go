@@ -27,7 +27,19 @@ type AppUser struct {
 	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"How the account in the target compares with the assignment."`
 	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
 	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
+	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it, and what failed."`
 	Links           rest.Links          `json:"_links" readOnly:"true" doc:"Links."`
+}
+
+// Embedded is what is read along with an assignment.
+type Embedded struct {
+	User any   `json:"user,omitempty" doc:"The user."`
+	Task *Task `json:"task,omitempty" doc:"The provisioning that failed."`
+}
+
+// Task is a provisioning that failed.
+type Task struct {
+	ErrorSummary string `json:"errorSummary" doc:"What went wrong."`
 }
 
 // UserCredentials are the credentials of a user in an application.
@@ -58,6 +70,9 @@ func renderUser(ctx context.Context, doc docstore.Doc[model.AppUser]) AppUser {
 	}
 	if u.ExternalID != "" {
 		out.ExternalID = &u.ExternalID
+	}
+	if u.SyncState == model.SyncError && u.ErrorSummary != "" {
+		out.Embedded = &Embedded{Task: &Task{ErrorSummary: u.ErrorSummary}}
 	}
 	if out.Profile == nil {
 		out.Profile = map[string]any{}
@@ -370,8 +385,34 @@ func (s *Slice) Show(ctx context.Context, q docstore.Reader, app, user string) (
 	return renderUser(ctx, doc), nil
 }
 
-func (s *Slice) getUser(ctx context.Context, req *userRequest) (AppUser, error) {
-	return renderUser(ctx, req.doc), nil
+type getUserRequest struct {
+	userRequest
+	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
+}
+
+func (s *Slice) findForGetUser(ctx context.Context, req *getUserRequest) error {
+	return s.findForUser(ctx, &req.userRequest)
+}
+
+func (s *Slice) getUser(ctx context.Context, req *getUserRequest) (AppUser, error) {
+	return s.expanded(ctx, s.Store.Reader(), req.doc, req.Expand)
+}
+
+// expanded renders an assignment with what is to be read along with it.
+func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.AppUser], expand string) (AppUser, error) {
+	out := renderUser(ctx, doc)
+	if expand == "" {
+		return out, nil
+	}
+	user, err := s.User(ctx, q, doc.Value.UserID)
+	if err != nil {
+		return out, err
+	}
+	if out.Embedded == nil {
+		out.Embedded = &Embedded{}
+	}
+	out.Embedded.User = user
+	return out, nil
 }
 
 func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, error) {
@@ -410,10 +451,11 @@ func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, err
 }
 
 type listUsersRequest struct {
-	AppID string `path:"appId" doc:"Id of the application."`
-	Q     string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case."`
-	Limit int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
-	After string `query:"after" doc:"Cursor of the page."`
+	AppID  string `path:"appId" doc:"Id of the application."`
+	Q      string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case."`
+	Expand string `query:"expand" enum:"user" doc:"user embeds the users."`
+	Limit  int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
+	After  string `query:"after" doc:"Cursor of the page."`
 }
 
 func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) error {
@@ -432,7 +474,14 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 	}
 	page := rest.Page[AppUser]{Next: found.Next}
 	for _, doc := range found.Docs {
-		page.Items = append(page.Items, renderUser(ctx, doc))
+		user, err := s.expanded(ctx, s.Store.Reader(), doc, req.Expand)
+		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
+			continue // the user has just been deleted
+		}
+		if err != nil {
+			return rest.Page[AppUser]{}, err
+		}
+		page.Items = append(page.Items, user)
 	}
 	return page, nil
 }

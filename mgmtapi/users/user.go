@@ -65,6 +65,15 @@ type Provider struct {
 	Name string `json:"name" doc:"Name of the provider."`
 }
 
+// Show is a user as a single read shows it.
+func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, error) {
+	doc, err := s.Users.Get(ctx, q, id)
+	if err != nil {
+		return nil, rest.Missing(err, "User", id)
+	}
+	return render(ctx, doc), nil
+}
+
 // render makes the wire form as a single read shows it.
 func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	u := doc.Value
