@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -21,8 +22,12 @@ import (
 func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
+	var box *outbox.Box
+	if o.Work != nil { // nobody can read messages elsewhere
+		box = outbox.New(d, o.Secrets)
+	}
 	list := []rest.Slice{
-		users.New(d, users.Options{HashCost: o.HashCost}),
+		users.New(d, users.Options{HashCost: o.HashCost, Outbox: box}),
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
 		groups.New(d),
 		grouprules.New(d),
@@ -35,7 +40,10 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		logs,
 	}
 	if o.Work != nil {
-		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
+		list = append(list, sandboxapi.New(d, sandboxapi.Options{
+			Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
+			Outbox: box, Clock: o.Clock, Reset: o.Reset,
+		}))
 	}
 	return list
 }

@@ -57,7 +57,7 @@ func (s *Slice) credentials() []rest.Route {
 		rest.Op[forgotRequest, ForgottenPassword]{
 			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
 			Summary:     "Begins, or does, the recovery of a forgotten password",
-			Description: "Without a body, sendEmail=false answers the address where the recovery goes on. Sending it is not supported yet.",
+			Description: "Without a body, the address where the recovery goes on is sent to the user, or with sendEmail=false answered.",
 			Find:        func(ctx context.Context, r *forgotRequest) error { return s.find(ctx, &r.target) },
 			Do:          s.forgot,
 		},
@@ -151,31 +151,40 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user and tells of it.
+// changeCredentials changes a user in a transaction of its own.
 func (s *Slice) changeCredentials(ctx context.Context, at *target, entry audit.Entry, change func(*model.User) error) (Credentials, error) {
 	var out Credentials
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.again(ctx, tx, at)
-		if err != nil {
-			return err
+		doc, err := s.changeUser(ctx, tx, at, entry, change)
+		if err == nil {
+			out = *credentialsOf(&doc.Value)
 		}
-		user := doc.Value
-		if err := change(&user); err != nil {
-			return err
-		}
-		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
-			return err
-		}
-		out = *credentialsOf(&user)
-		told := entry
-		told.Targets = []model.LogParty{audit.User(doc)}
-		if err := audit.Write(ctx, tx, s.Deps, told); err != nil {
-			return err
-		}
-		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+		return err
 	})
 	if err != nil {
 		return Credentials{}, err
 	}
 	return out, nil
+}
+
+// changeUser changes a user and tells of it.
+func (s *Slice) changeUser(
+	ctx context.Context, tx *docstore.Tx, at *target, entry audit.Entry, change func(*model.User) error,
+) (docstore.Doc[model.User], error) {
+	doc, err := s.again(ctx, tx, at)
+	if err != nil {
+		return doc, err
+	}
+	user := doc.Value
+	if err := change(&user); err != nil {
+		return doc, err
+	}
+	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+		return doc, err
+	}
+	entry.Targets = []model.LogParty{audit.User(doc)}
+	if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+		return doc, err
+	}
+	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }

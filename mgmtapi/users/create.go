@@ -103,6 +103,10 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if r.NextLogin == changePassword {
 		user.Enter(model.UserPasswordExpired, now)
 	}
+	var activation Activation
+	if user.Status == model.UserProvisioned {
+		activation, user.Activation = s.issueActivation(ctx)
+	}
 	id := model.NewID(model.KindUser)
 	var doc docstore.Doc[model.User]
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
@@ -123,6 +127,11 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		}
 		if err := audit.Write(ctx, tx, s.Deps, createEntries(doc)...); err != nil {
 			return err
+		}
+		if user.Status == model.UserProvisioned {
+			if err := s.mailActivation(ctx, tx, doc, activation); err != nil {
+				return err
+			}
 		}
 		return s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone)
 	})

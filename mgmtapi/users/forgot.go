@@ -13,7 +13,7 @@ import (
 
 type forgotRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"With false, the answer has the address where the recovery goes on."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Sends the user the address where the recovery goes on; with false, the answer has it."`
 	Body      struct {
 		Password         *PasswordValue  `json:"password" doc:"The new password."`
 		RecoveryQuestion *RecoveryAnswer `json:"recovery_question" doc:"The answer."`
@@ -76,21 +76,27 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 		}
 		return ForgottenPassword{Password: done.Password, RecoveryQuestion: done.RecoveryQuestion, Provider: &done.Provider}, nil
 	}
-	if r.SendEmail {
+	if r.SendEmail && s.outbox == nil {
 		if err := mayRecover(&r.found.Value); err != nil {
 			return ForgottenPassword{}, err
 		}
-		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent yet. With sendEmail=false, the answer has the address.")
+		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent here. With sendEmail=false, the answer has the address.")
 	}
-	url, issued := s.issueReset(ctx, true, "signin", "reset-password")
-	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
-		if err := mayRecover(u); err != nil {
-			return err
+	url, token, issued := s.issueReset(ctx, true, "signin", "reset-password")
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.changeUser(ctx, tx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
+			if err := mayRecover(u); err != nil {
+				return err
+			}
+			u.Reset = issued
+			return nil
+		})
+		if err == nil && r.SendEmail {
+			err = s.mailReset(ctx, tx, doc, forgotMessage, url, token)
 		}
-		u.Reset = issued
-		return nil
+		return err
 	})
-	if err != nil {
+	if err != nil || r.SendEmail {
 		return ForgottenPassword{}, err
 	}
 	return ForgottenPassword{URL: url}, nil

@@ -76,17 +76,17 @@ func (t transition) check(u *model.User) error {
 
 type activateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"With false, the answer has the activation token. No mail is sent."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Sends the activation token to the user; with false, the answer has it."`
 }
 
 type reactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"With false, the answer has the activation token. No mail is sent."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Sends the activation token to the user; with false, the answer has it."`
 }
 
 type deactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator who asks."`
 }
 
 type suspendRequest struct{ target }
@@ -112,21 +112,21 @@ func (s *Slice) lifecycle() []rest.Route {
 			ID: "activateUser", Route: activate.route(), Tag: tag, Scopes: writeScope, Summary: activate.summary,
 			Find: func(ctx context.Context, r *activateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *activateRequest) (Activation, error) {
-				return s.startActivation(ctx, &r.target, activate, !r.SendEmail)
+				return s.startActivation(ctx, &r.target, activate, r.SendEmail)
 			},
 		},
 		rest.Op[reactivateRequest, Activation]{
 			ID: "reactivateUser", Route: reactivate.route(), Tag: tag, Scopes: writeScope, Summary: reactivate.summary,
 			Find: func(ctx context.Context, r *reactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *reactivateRequest) (Activation, error) {
-				return s.startActivation(ctx, &r.target, reactivate, !r.SendEmail)
+				return s.startActivation(ctx, &r.target, reactivate, r.SendEmail)
 			},
 		},
 		rest.Op[deactivateRequest, rest.Empty]{
 			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
 			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
-				return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.deactivate(ctx, tx, &r.target) })
+				return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.deactivate(ctx, tx, &r.target, r.SendEmail) })
 			},
 		},
 		s.resetPassword(), s.expirePassword(), s.expireWithTemporary(), s.unlock(), s.blocks(),
@@ -179,15 +179,16 @@ func (s *Slice) enter(
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// startActivation activates or reactivates a user and makes a token when the caller wants to see one.
-func (s *Slice) startActivation(ctx context.Context, at *target, t transition, show bool) (Activation, error) {
-	var out Activation
-	var issued *model.OneTimeToken
-	if show {
-		out.Token = model.NewSecret(activationToken)
-		out.URL = rest.URL(ctx, "welcome", out.Token)
-		issued = &model.OneTimeToken{Hash: model.SecretHash(out.Token), Expires: s.Now().Add(activationLifetime)}
-	}
+// issueActivation makes a token with which a user chooses the first password, and its address.
+func (s *Slice) issueActivation(ctx context.Context) (Activation, *model.OneTimeToken) {
+	token := model.NewSecret(activationToken)
+	issued := &model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(activationLifetime)}
+	return Activation{Token: token, URL: rest.URL(ctx, "welcome", token)}, issued
+}
+
+// startActivation activates or reactivates a user. The token goes to the user, or to the caller.
+func (s *Slice) startActivation(ctx context.Context, at *target, t transition, send bool) (Activation, error) {
+	out, issued := s.issueActivation(ctx)
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.enter(ctx, tx, at, t, func(before model.UserStatus, u *model.User) {
 			u.Activation, u.Reset = nil, nil
@@ -198,6 +199,9 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 				u.Activated = s.Now()
 			}
 		})
+		if err == nil && send {
+			err = s.mailActivation(ctx, tx, doc, out)
+		}
 		if err != nil || t.verb != activate.verb {
 			return err
 		}
@@ -210,20 +214,25 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 		}
 		return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID})
 	})
-	if err != nil {
+	if err != nil || send {
 		return Activation{}, err
 	}
 	return out, nil
 }
 
 // deactivate ends everything a user has: the memberships here, the assignments in a reaction.
-func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target) error {
+func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target, send bool) error {
 	if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 		return err
 	}
 	doc, err := s.enter(ctx, tx, at, deactivate, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
 	if err != nil {
 		return err
+	}
+	if send {
+		if err := s.mailDeactivated(ctx, tx, doc); err != nil {
+			return err
+		}
 	}
 	if err := s.LeaveAll(ctx, tx, doc.ID); err != nil {
 		return err
@@ -246,7 +255,7 @@ func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id strin
 
 type deleteRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator who asks of a deactivation."`
 }
 
 func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
@@ -260,7 +269,7 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 			return err
 		}
 		if doc.Value.Status != model.UserDeprovisioned {
-			return s.deactivate(ctx, tx, &r.target)
+			return s.deactivate(ctx, tx, &r.target, r.SendEmail)
 		}
 		user := []model.LogParty{audit.User(doc)}
 		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteInitiated, Targets: user}); err != nil {
