@@ -210,6 +210,9 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	if err != nil {
 		return err
 	}
+	if err := a.deps.SetUpPolicies(ctx, tx); err != nil {
+		return err
+	}
 	if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil || s.Token == "" {
 		return err
 	}

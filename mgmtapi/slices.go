@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/groups"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/policies"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -34,6 +35,7 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
+		policies.New(d),
 		usertypes.New(d),
 		schemas.New(d),
 		tokens,

@@ -70,10 +70,11 @@ func TestAResetWhileTheEngineWorksLeavesNothingBehind(t *testing.T) {
 	again := newApp(t, api, tg.URL, scimToken)
 	user := newUser(t, api, "u0@chain.example")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+again+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
-	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
-	var a appUser
-	do(t, api, http.MethodGet, "/api/v1/apps/"+again+"/users/"+user, "", &a)
-	require.Equal(t, "PROVISIONED", a.Status)
+	eventually(t, "the user is provisioned", func() bool {
+		var a appUser
+		do(t, api, http.MethodGet, "/api/v1/apps/"+again+"/users/"+user, "", &a)
+		return a.Status == "PROVISIONED"
+	})
 }
 
 func TestResetsAtTheSameTimeFollowOneAnother(t *testing.T) {

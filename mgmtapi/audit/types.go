@@ -23,6 +23,7 @@ const (
 	UserSessionStart    Type = "user.session.start"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
+	UserAutoUnlock      Type = "user.account.unlock"
 	UserUpdateType      Type = "user.account.update_user_type"
 
 	GroupCreate        Type = "group.lifecycle.create"
@@ -85,6 +86,8 @@ const (
 	UserSchemaUpdate Type = "directory.user_profile.update"
 	UserTypeCreate   Type = "directory.non_default_user_profile.create"
 
+	PolicyUpdate Type = "policy.lifecycle.update"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -110,6 +113,7 @@ var messages = map[Type]string{
 	UserSessionStart:    "Sign in",
 	UserLock:            "Lock a user out after too many failed attempts",
 	UserUnlock:          "Unlock a user",
+	UserAutoUnlock:      "The lock-out of a user is over",
 	GroupCreate:         "Create a group",
 	GroupUpdate:         "Change the profile of a group",
 	GroupDelete:         "Delete a group",
@@ -164,6 +168,7 @@ var messages = map[Type]string{
 	UserUpdateType:      "Change the type of a user",
 	UserSchemaUpdate:    "Change a user type or its profile schema",
 	UserTypeCreate:      "Create a user type",
+	PolicyUpdate:        "Change a policy",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",
 	TokenRefuse:         "An API token was refused",

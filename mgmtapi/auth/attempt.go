@@ -9,20 +9,21 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// MaxAttempts is how many failed attempts in a row lock an ACTIVE user out.
-const MaxAttempts = 10
-
 // FailedAttempt counts that somebody who claimed to be the user knew neither password nor recovery answer, and locks the user
-// out when there were too many in a row. The built-in administrator is never locked out, because nobody else could unlock it.
+// out when the password policy says that there were too many in a row. The built-in administrator is never locked out, because nobody else could unlock it.
 // The failure itself is told by entry. The transaction has to commit although the caller is refused.
 func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) error {
 	org, err := d.Org(ctx, tx)
 	if err != nil {
 		return err
 	}
+	policy, err := d.PasswordPolicy(ctx, tx)
+	if err != nil {
+		return err
+	}
 	user := doc.Value
 	user.FailedAttempts++
-	locked := user.Status == model.UserActive && user.FailedAttempts >= MaxAttempts && doc.ID != org.Administrator
+	locked := user.Status == model.UserActive && policy.MaxAttempts > 0 && user.FailedAttempts >= policy.MaxAttempts && doc.ID != org.Administrator
 	if locked {
 		user.Enter(model.UserLockedOut, d.Now())
 	}

@@ -3,6 +3,7 @@ package authn
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -51,7 +52,16 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return Transaction{}, err
 	}
 	found := err == nil
-	if found && known.Value.Status == model.UserLockedOut {
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Transaction{}, err
+	}
+	if found && unlocks(&policy, &known.Value, s.Now()) {
+		if known, err = s.unlock(ctx, known.ID, &policy); err != nil {
+			return Transaction{}, err
+		}
+	}
+	if found && known.Value.Status == model.UserLockedOut && !policy.HideLockout {
 		if err := s.refuse(ctx, &known, lockedOut); err != nil {
 			return Transaction{}, err
 		}
@@ -74,12 +84,45 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	case !right:
 		err = s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword})
 	default:
-		return s.accept(ctx, known, r.Body.Password, r.Body.RelayState)
+		return s.accept(ctx, &policy, known, r.Body.Password, r.Body.RelayState)
 	}
 	if err != nil {
 		return Transaction{}, err
 	}
 	return Transaction{}, rest.Fail(rest.CodeSignIn)
+}
+
+// unlocks says whether a lock-out has ended by itself.
+func unlocks(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
+	return u.Status == model.UserLockedOut && policy.AutoUnlock > 0 && now.Sub(u.StatusChanged) >= policy.AutoUnlock
+}
+
+// unlock ends a lock-out whose time is over. Nobody watches the time: it is compared when the user comes.
+func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSettings) (doc docstore.Doc[model.User], err error) {
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if doc, err = s.Users.Get(ctx, tx, id); err != nil {
+			return err
+		}
+		if !unlocks(policy, &doc.Value, s.Now()) {
+			return nil
+		}
+		user := doc.Value
+		user.Enter(model.UserActive, s.Now())
+		user.FailedAttempts = 0
+		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+			return err
+		}
+		party := audit.User(doc)
+		entry := audit.Entry{Type: audit.UserAutoUnlock, Actor: &party, Targets: []model.LogParty{party}}
+		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+	})
+	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+		return doc, rest.Fail(rest.CodeSignIn)
+	}
+	return doc, err
 }
 
 // refuse tells the log of a sign-in that is refused whatever the password is.
@@ -107,8 +150,9 @@ func (s *Slice) failed(ctx context.Context, user string, entry audit.Entry) erro
 	return err
 }
 
-// accept goes on with somebody who knew the password. One that another system has hashed is taken over.
-func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
+// accept goes on with somebody who knew the password. One that another system has hashed is taken over, one that is too old has to
+// be changed first.
+func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
 	var hash string
 	var told []audit.Type
 	if known.Value.Imported != nil {
@@ -125,6 +169,11 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
 			return rest.Fail(rest.CodeSignIn) // it has changed since the password was compared
 		}
+		if doc.Value.Status == model.UserActive && password.TooOld(policy, &doc.Value, s.Now()) {
+			if doc, err = s.expire(ctx, tx, doc); err != nil {
+				return err
+			}
+		}
 		in := model.SignIn{UserID: doc.ID, Status: model.SignInPasswordExpired, RelayState: relay}
 		if doc.Value.Status == model.UserPasswordExpired {
 			token, in, err := s.store(ctx, tx, in)
@@ -139,6 +188,22 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 		return err
 	})
 	return out, err
+}
+
+// expire has a user change a password that is too old.
+func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User]) (docstore.Doc[model.User], error) {
+	user := doc.Value
+	user.Enter(model.UserPasswordExpired, s.Now())
+	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
+	if err != nil {
+		return doc, err
+	}
+	party := audit.User(doc)
+	entry := audit.Entry{Type: audit.UserExpirePassword, Actor: &party, Targets: []model.LogParty{party}}
+	if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+		return doc, err
+	}
+	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
 // complete stores a user, as the sign-in leaves it, with a session token. The entries are told before the sign-in itself.

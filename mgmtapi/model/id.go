@@ -21,6 +21,7 @@ const (
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
+	KindPolicy      Kind = "00p"
 )
 
 const (

@@ -28,6 +28,7 @@ type Model struct {
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
 	Messages     *docstore.Collection[Message]
+	OrgPolicies  *docstore.Collection[OrgPolicy]
 }
 
 // New declares the collections.
@@ -51,6 +52,7 @@ func New() *Model {
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
 		Messages:     messageCollection(),
+		OrgPolicies:  orgPolicyCollection(),
 	}
 }
 
@@ -60,7 +62,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
-		m.Messages,
+		m.Messages, m.OrgPolicies,
 	}
 }
 

@@ -18,7 +18,7 @@ type PasswordValue struct {
 
 type changePasswordRequest struct {
 	target
-	Strict bool `query:"strict" default:"false" doc:"Checks the history of the password too."`
+	Strict bool `query:"strict" default:"false" doc:"Checks the history and the age of the password too."`
 	Body   struct {
 		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The present password."`
 		NewPassword PasswordValue `json:"newPassword" required:"true" doc:"The new password."`
@@ -31,11 +31,13 @@ type changeQuestionRequest struct {
 		Password         PasswordValue `json:"password" required:"true" doc:"The present password."`
 		RecoveryQuestion RecoveryInput `json:"recovery_question" required:"true" doc:"The new question with its answer."`
 	} `body:"required"`
+
+	policy model.PasswordSettings
 }
 
 // Check checks the recovery question.
 func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.RecoveryQuestion.check(causes)
+	r.Body.RecoveryQuestion.check(&r.policy, causes)
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.
@@ -51,8 +53,13 @@ func (s *Slice) credentials() []rest.Route {
 		rest.Op[changeQuestionRequest, Credentials]{
 			ID: "changeRecoveryQuestion", Route: path + "change_recovery_question", Tag: tag, Scopes: writeScope,
 			Summary: "Changes the recovery question, knowing the password",
-			Find:    func(ctx context.Context, r *changeQuestionRequest) error { return s.find(ctx, &r.target) },
-			Do:      s.changeQuestion,
+			Find: func(ctx context.Context, r *changeQuestionRequest) (err error) {
+				if err = s.find(ctx, &r.target); err == nil {
+					r.policy, err = s.PasswordPolicy(ctx, s.Store.Reader())
+				}
+				return err
+			},
+			Do: s.changeQuestion,
 		},
 		rest.Op[forgotRequest, ForgottenPassword]{
 			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
@@ -100,9 +107,13 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if !password.Verify(&known, r.Body.OldPassword.Value) {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
 	}
-	broken := password.BrokenRules(value, known.Login())
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Credentials{}, err
+	}
+	broken := password.BrokenRules(&policy, value, known.Profile)
 	if r.Strict {
-		broken = append(broken, password.Reused(&known, value)...)
+		broken = append(broken, s.unfit(&policy, &known, value)...)
 	}
 	if len(broken) > 0 {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.Unmet(broken))
@@ -118,7 +129,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 		if !u.SamePassword(&known) {
 			return rest.Fail(rest.CodeCredentials, changedMeantime)
 		}
-		password.Set(u, hash, s.Now())
+		password.Set(&policy, u, hash, s.Now())
 		if u.Status != model.UserStaged {
 			u.Enter(model.UserActive, s.Now())
 		}
@@ -134,7 +145,7 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	if !password.Verify(&known, r.Body.Password.Value) {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
 	}
-	secrets, err := s.hashSecrets(&CredentialsInput{RecoveryQuestion: &r.Body.RecoveryQuestion})
+	secrets, err := s.hashSecrets(ctx, &CredentialsInput{RecoveryQuestion: &r.Body.RecoveryQuestion})
 	if err != nil {
 		return Credentials{}, err
 	}

@@ -56,9 +56,10 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	if schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
 		checkProfile(schema, profile, causes)
 	}
-	login, _ := profile["login"].(string)
 	provider := r.provider()
-	r.Body.Credentials.check(login, provider, causes)
+	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
+	r.failed = cmp.Or(r.failed, err)
+	r.Body.Credentials.check(&policy, profile, provider, causes)
 	switch provider {
 	case model.ProviderFederation, model.ProviderSocial:
 		if !r.Provider {
@@ -91,7 +92,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	user := model.User{
 		Status: model.UserStaged, Provider: r.provider(), Profile: merge(nil, r.Body.Profile),
 	}
-	secrets, err := s.hashSecrets(r.Body.Credentials)
+	secrets, err := s.hashSecrets(ctx, r.Body.Credentials)
 	if err != nil {
 		return User{}, err
 	}
@@ -187,13 +188,17 @@ func activeStatus(u *model.User) model.UserStatus {
 
 // secrets are hashed credentials.
 type secrets struct {
+	policy   model.PasswordSettings
 	password string
 	imported *model.ImportedHash
 	recovery *model.Recovery
 }
 
 // hashSecrets hashes credentials. It takes long, on purpose, and is done before a transaction is begun.
-func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
+func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secrets, err error) {
+	if out.policy, err = s.policyFor(ctx, c); err != nil {
+		return out, err
+	}
 	if value, ok := c.password(); ok {
 		if out.password, err = s.hasher.Hash(value); err != nil {
 			return out, err
@@ -215,7 +220,7 @@ func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
 // set gives the user what there is.
 func (s secrets) set(u *model.User, now time.Time) {
 	if s.password != "" {
-		password.Set(u, s.password, now)
+		password.Set(&s.policy, u, s.password, now)
 	}
 	if s.imported != nil {
 		password.Import(u, s.imported, now)

@@ -56,7 +56,7 @@ func (s *Slice) expirePassword() rest.Route {
 				temporary, err := s.expireTemporarily(ctx, &r.target)
 				return ExpiredPassword{temporary: temporary.Value}, err
 			}
-			doc, err := s.expire(ctx, &r.target, "")
+			doc, err := s.expire(ctx, &r.target, nil, "")
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
@@ -78,26 +78,30 @@ func (s *Slice) expireWithTemporary() rest.Route {
 
 // expireTemporarily expires a password that it makes up.
 func (s *Slice) expireTemporarily(ctx context.Context, at *target) (TemporaryPassword, error) {
-	value := password.Temporary(at.found.Value.Login())
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return TemporaryPassword{}, err
+	}
+	value := password.Temporary(&policy, at.found.Value.Profile)
 	hash, err := s.hasher.Hash(value)
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if _, err := s.expire(ctx, at, hash); err != nil {
+	if _, err := s.expire(ctx, at, &policy, hash); err != nil {
 		return TemporaryPassword{}, err
 	}
 	return TemporaryPassword{Value: value}, nil
 }
 
-// expire has the user change the password, which becomes another one first when a hash is given.
-func (s *Slice) expire(ctx context.Context, at *target, hash string) (doc docstore.Doc[model.User], err error) {
+// expire has the user change the password, which becomes another one first when a hash is given, which needs the policy.
+func (s *Slice) expire(ctx context.Context, at *target, policy *model.PasswordSettings, hash string) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 			return err
 		}
 		doc, err = s.enter(ctx, tx, at, expirePassword, func(_ model.UserStatus, u *model.User) {
 			if u.Reset = nil; hash != "" {
-				password.Set(u, hash, s.Now())
+				password.Set(policy, u, hash, s.Now())
 			}
 		})
 		return err

@@ -82,8 +82,11 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 		}
 		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent here. With sendEmail=false, the answer has the address.")
 	}
-	url, token, issued := s.issueReset(ctx, true, "signin", "reset-password")
-	err := s.Update(ctx, func(tx *docstore.Tx) error {
+	url, token, issued, err := s.issueReset(ctx, true, "signin", "reset-password")
+	if err != nil {
+		return ForgottenPassword{}, err
+	}
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.changeUser(ctx, tx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
 			if err := mayRecover(u); err != nil {
 				return err
@@ -112,7 +115,11 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if !password.Matches(known.Recovery.AnswerHash, password.NormalAnswer(given.RecoveryQuestion.Answer)) {
 		return Credentials{}, s.wrongAnswer(ctx, at)
 	}
-	if broken := password.BrokenRules(given.Password.Value, known.Login()); len(broken) > 0 {
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Credentials{}, err
+	}
+	if broken := password.BrokenRules(&policy, given.Password.Value, known.Profile); len(broken) > 0 {
 		return Credentials{}, rest.Fail(rest.CodeResetPolicy, "password: "+password.Unmet(broken))
 	}
 	hash, err := s.hasher.Hash(given.Password.Value)
@@ -126,7 +133,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 		if u.Recovery.AnswerHash != known.Recovery.AnswerHash {
 			return rest.Fail(rest.CodeAnswer)
 		}
-		password.Set(u, hash, s.Now())
+		password.Set(&policy, u, hash, s.Now())
 		return nil
 	})
 }

@@ -2,18 +2,14 @@ package users
 
 import (
 	"context"
-	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Reset tokens.
-const (
-	resetToken    = 20 // characters
-	resetLifetime = time.Hour
-)
+// resetToken is the length of the token of a reset, in characters.
+const resetToken = 20
 
 type resetRequest struct {
 	target
@@ -42,8 +38,11 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	if r.found.Value.Provider.External() { // there is no password here
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
 	}
-	url, token, issued := s.issueReset(ctx, false, "reset_password")
-	err := s.Update(ctx, func(tx *docstore.Tx) error {
+	url, token, issued, err := s.issueReset(ctx, false, "reset_password")
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, r.found.ID); err != nil {
 			return err
 		}
@@ -62,11 +61,15 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 }
 
 // issueReset makes a token for a new password, and its address, which is the base, the path and the token.
-func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (url, token string, issued *model.ResetToken) {
+func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (url, token string, issued *model.ResetToken, err error) {
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return "", "", nil, err
+	}
 	token = model.NewSecret(resetToken)
 	return rest.URL(ctx, append(path, token)...), token, &model.ResetToken{
-		OneTimeToken: model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(resetLifetime)}, Ask: ask,
-	}
+		OneTimeToken: model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(policy.TokenLife)}, Ask: ask,
+	}, nil
 }
 
 // federate leaves the check of the password to somebody else.
