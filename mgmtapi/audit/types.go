@@ -55,6 +55,7 @@ const (
 	TargetPushed      Type = "app.user_management.push_new_user_success"
 	TargetProfile     Type = "application.provision.user.push_profile"
 	TargetLink        Type = "application.provision.user.sync"
+	TargetPassword    Type = "application.provision.user.push_password" //nolint:gosec // a name
 	TargetDeactivate  Type = "application.provision.user.deactivate"
 	TargetReactivate  Type = "application.provision.user.reactivate"
 	TargetDeprovision Type = "application.provision.user.deprovision"
@@ -149,6 +150,7 @@ var messages = map[Type]string{
 	TargetPushed:        "A user was created in the target of an application",
 	TargetProfile:       "Update a user in the target of an application",
 	TargetLink:          "Link a user to an account in the target of an application",
+	TargetPassword:      "Set the password of a user in the target of an application",
 	TargetDeactivate:    "Deactivate a user in the target of an application",
 	TargetReactivate:    "Activate a user in the target of an application again",
 	TargetDeprovision:   "A user was deprovisioned from the target of an application",

@@ -77,8 +77,10 @@ func (s *Slice) choose(
 		}
 		password.Set(&policy, &user, hash, s.Now())
 		user.Enter(model.UserActive, s.Now())
-		out, err = s.complete(ctx, tx, doc, user, in.Value.RelayState, audit.UserUpdatePassword)
-		return err
+		if out, err = s.complete(ctx, tx, doc, user, in.Value.RelayState, audit.UserUpdatePassword); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: value})
 	})
 	return out, err
 }

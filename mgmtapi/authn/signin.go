@@ -184,8 +184,10 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 		if hash != "" {
 			password.TakeOver(&user, hash)
 		}
-		out, err = s.complete(ctx, tx, doc, user, relay, told...)
-		return err
+		if out, err = s.complete(ctx, tx, doc, user, relay, told...); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Plain: value})
 	})
 	return out, err
 }

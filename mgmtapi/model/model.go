@@ -29,6 +29,8 @@ type Model struct {
 	UserSchemas  *docstore.Collection[UserSchema]
 	Messages     *docstore.Collection[Message]
 	OrgPolicies  *docstore.Collection[OrgPolicy]
+
+	SyncPasswords *docstore.Collection[SyncPassword]
 }
 
 // New declares the collections.
@@ -53,6 +55,8 @@ func New() *Model {
 		UserSchemas:  userSchemaCollection(),
 		Messages:     messageCollection(),
 		OrgPolicies:  orgPolicyCollection(),
+
+		SyncPasswords: syncPasswordCollection(),
 	}
 }
 
@@ -62,7 +66,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
-		m.Messages, m.OrgPolicies,
+		m.Messages, m.OrgPolicies, m.SyncPasswords,
 	}
 }
 

@@ -122,7 +122,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	return s.changeCredentials(ctx, &r.target, value, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
 		if err := mayChange(u, passwordStatuses, rest.CodeChangePassword); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 		return Credentials{}, err
 	}
 	entry := audit.Entry{Type: audit.UserUpdateProfile, Debug: map[string]string{"changedAttributes": "recovery_question"}}
-	return s.changeCredentials(ctx, &r.target, entry, func(u *model.User) error {
+	return s.changeCredentials(ctx, &r.target, "", entry, func(u *model.User) error {
 		if err := mayChange(u, questionStatuses, rest.CodeChangeQuestion); err != nil {
 			return err
 		}
@@ -162,15 +162,20 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user in a transaction of its own.
-func (s *Slice) changeCredentials(ctx context.Context, at *target, entry audit.Entry, change func(*model.User) error) (Credentials, error) {
+// changeCredentials changes a user in a transaction of its own. The change sets the password, unless that is empty.
+func (s *Slice) changeCredentials(
+	ctx context.Context, at *target, password string, entry audit.Entry, change func(*model.User) error,
+) (Credentials, error) {
 	var out Credentials
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.changeUser(ctx, tx, at, entry, change)
-		if err == nil {
-			out = *credentialsOf(&doc.Value)
+		if err != nil {
+			return err
 		}
-		return err
+		if out = *credentialsOf(&doc.Value); password == "" {
+			return nil
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: password})
 	})
 	if err != nil {
 		return Credentials{}, err

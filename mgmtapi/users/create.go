@@ -134,12 +134,24 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 				return err
 			}
 		}
-		return s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone)
+		if err := s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone); err != nil {
+			return err
+		}
+		return s.passwordSet(ctx, tx, id, r.Body.Credentials)
 	})
 	if err != nil {
 		return User{}, err
 	}
 	return render(ctx, doc), nil
+}
+
+// passwordSet tells of a password that was given in clear, if one was.
+func (s *Slice) passwordSet(ctx context.Context, tx *docstore.Tx, user string, c *CredentialsInput) error {
+	value, given := c.password()
+	if !given {
+		return nil
+	}
+	return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: user, Set: true, Plain: value})
 }
 
 // createEntries is what the log tells of a new user.

@@ -56,7 +56,7 @@ func (s *Slice) expirePassword() rest.Route {
 				temporary, err := s.expireTemporarily(ctx, &r.target)
 				return ExpiredPassword{temporary: temporary.Value}, err
 			}
-			doc, err := s.expire(ctx, &r.target, nil, "")
+			doc, err := s.expire(ctx, &r.target, nil, "", "")
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
@@ -87,14 +87,14 @@ func (s *Slice) expireTemporarily(ctx context.Context, at *target) (TemporaryPas
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if _, err := s.expire(ctx, at, &policy, hash); err != nil {
+	if _, err := s.expire(ctx, at, &policy, hash, value); err != nil {
 		return TemporaryPassword{}, err
 	}
 	return TemporaryPassword{Value: value}, nil
 }
 
-// expire has the user change the password, which becomes another one first when a hash is given, which needs the policy.
-func (s *Slice) expire(ctx context.Context, at *target, policy *model.PasswordSettings, hash string) (doc docstore.Doc[model.User], err error) {
+// expire has the user change the password, which becomes another one first when its hash is given, which needs the policy.
+func (s *Slice) expire(ctx context.Context, at *target, policy *model.PasswordSettings, hash, value string) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 			return err
@@ -104,7 +104,10 @@ func (s *Slice) expire(ctx context.Context, at *target, policy *model.PasswordSe
 				password.Set(policy, u, hash, s.Now())
 			}
 		})
-		return err
+		if err != nil || hash == "" {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: value})
 	})
 	return doc, err
 }

@@ -126,7 +126,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	return s.changeCredentials(ctx, at, given.Password.Value, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}

@@ -158,7 +158,10 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		if err := audit.Write(ctx, tx, s.Deps, updateEntries(doc, &before, secrets)...); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+		if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID}); err != nil {
+			return err
+		}
+		return s.passwordSet(ctx, tx, doc.ID, c.Body.Credentials)
 	})
 	if err != nil {
 		return User{}, err
