@@ -159,8 +159,12 @@ func (w *walk) step(what string, run func()) {
 	w.out.WriteByte('\n')
 }
 
-// random are passwords that nobody chose.
-var random = regexp.MustCompile(`"password": "[A-Za-z0-9_-]{32}"`)
+// What differs from run to run: passwords that nobody chose, times, and where the target answers.
+var (
+	random  = regexp.MustCompile(`"password": "[A-Za-z0-9_-]{32}"`)
+	instant = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
+	host    = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+)
 
 // end compares the walk with its golden file.
 func (w *walk) end() {
@@ -174,6 +178,7 @@ func (w *walk) end() {
 	}
 	text := strings.NewReplacer(pairs...).Replace(w.out.String())
 	text = random.ReplaceAllString(text, `"password": "{random}"`)
+	text = host.ReplaceAllString(instant.ReplaceAllString(text, `"{time}"`), "{target}")
 	file := filepath.Join("testdata", "walks", strings.TrimPrefix(strings.ReplaceAll(w.t.Name(), "/", "-"), "TestWalk")+".txt")
 	if *update {
 		require.NoError(w.t, os.MkdirAll(filepath.Dir(file), 0o755))
