@@ -1,12 +1,19 @@
 package mgmtapi
 
 import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/policies"
@@ -14,6 +21,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
+	"github.com/scimwright/scimwright/mgmtapi/sessions"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
 	"github.com/scimwright/scimwright/mgmtapi/usertypes"
@@ -21,23 +29,31 @@ import (
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
 func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
-	tokens := apitokens.New(d)
+	var people *users.Slice
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
+		return people.Show(ctx, q, id)
+	}})
 	var box *outbox.Box
 	if o.Work != nil { // nobody can read messages elsewhere
 		box = outbox.New(d, o.Secrets)
 	}
-	list := []rest.Slice{
-		users.New(d, users.Options{HashCost: o.HashCost, Outbox: box}),
+	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
+	tokens := apitokens.New(d)
+	var list []rest.Slice
+	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
+	list = []rest.Slice{
+		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
-		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
+		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		policies.New(d),
 		usertypes.New(d),
 		schemas.New(d),
+		mappings.New(d),
 		tokens,
 		logs,
 	}
@@ -48,4 +64,17 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		}))
 	}
 	return list
+}
+
+// scopesOf lists the scopes of the management API that the operations of the slices need.
+func scopesOf(list []rest.Slice) []string {
+	var scopes []string
+	for _, s := range list {
+		for _, route := range s.Routes() {
+			scopes = append(scopes, route.Info().Scopes...)
+		}
+	}
+	slices.Sort(scopes)
+	scopes = slices.Compact(scopes)
+	return slices.DeleteFunc(scopes, func(scope string) bool { return !strings.HasPrefix(scope, "svc.") })
 }

@@ -44,7 +44,7 @@ type PasswordSettings struct {
 	// History is how many of the last passwords, the present one included, a new one must differ from.
 	History int
 
-	// MaxAttempts is how many failed attempts in a row lock an ACTIVE user out; 0 for never.
+	// MaxAttempts is how many failed attempts in a row lock a user out; 0 for never.
 	MaxAttempts int
 	// AutoUnlock is when a lock-out ends by itself; 0 for never.
 	AutoUnlock time.Duration

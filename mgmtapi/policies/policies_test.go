@@ -151,3 +151,19 @@ func TestTheLockoutDecides(t *testing.T) {
 		apitest.Step{Name: "nobody is locked out any more", Do: "POST /api/v1/authn", Body: signIn("isaac", "First-2026"), Equal: map[string]any{"status": "SUCCESS"}},
 	)
 }
+
+func TestALockOutThatEndsByItselfKeepsThePasswordExpired(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	wrong := apitest.Step{Do: "POST /api/v1/authn", Body: signIn("isaac", "wrong"), Status: 401, Code: "E0000004"}
+	e.Run(t,
+		apitest.Step{Do: "GET /api/v1/policies?type=PASSWORD", Save: map[string]string{"id": "0.id"}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: policy(`{"password":{"lockout":{"maxAttempts":2,"autoUnlockMinutes":15,"showLockoutFailures":false}}}`)},
+		apitest.Step{Do: "POST /api/v1/users", Body: create("isaac", "First-2026"), Save: map[string]string{"u": "id"}},
+		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/expire_password", Equal: map[string]any{"status": "PASSWORD_EXPIRED"}},
+		wrong, wrong,
+		apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "LOCKED_OUT"}, Then: func(*testing.T, *apitest.Answer) { e.Clock.Advance(15 * time.Minute) }},
+		apitest.Step{Name: "a wrong password unlocks, too, and counts anew", Do: wrong.Do, Body: wrong.Body, Status: wrong.Status, Code: wrong.Code},
+		apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "PASSWORD_EXPIRED"}},
+		apitest.Step{Do: "POST /api/v1/authn", Body: signIn("isaac", "First-2026"), Equal: map[string]any{"status": "PASSWORD_EXPIRED"}},
+	)
+}

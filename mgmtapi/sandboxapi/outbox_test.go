@@ -60,6 +60,34 @@ func TestMessagesAreReadInTheOutbox(t *testing.T) {
 	})
 }
 
+func TestADeactivationThatWaitsIsToldOfWhenItIsDone(t *testing.T) {
+	e, _ := serve(t)
+	async := map[string]string{"Prefer": "respond-async"}
+	finish := func(t *testing.T, _ *apitest.Answer) {
+		t.Helper()
+		_, err := e.API.Work(t.Context())
+		require.NoError(t, err)
+	}
+	told := func(name string, n int, then func(*testing.T, *apitest.Answer)) apitest.Step {
+		return apitest.Step{Name: name, Do: "GET /sandbox/v1/outbox?to=admin@example.com", Equal: map[string]any{"#": n}, Then: then}
+	}
+	e.Run(t,
+		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: ann + `}`, Save: map[string]string{"u": "id"}},
+		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true", Header: async},
+		told("nothing is done yet", 0, finish),
+		told("whoever asked for it is told", 1, nil),
+		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1, "0.template": "user.deactivated"}},
+		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false"},
+		apitest.Step{Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: async, Status: 204},
+		told("a delete deactivates first", 1, finish),
+		told("and tells of that", 2, nil),
+		apitest.Step{Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: async, Status: 204},
+		told("not of the removal", 2, finish),
+		told("which is done", 2, nil),
+		apitest.Step{Do: "GET /api/v1/users/{{u}}", Status: 404, Code: "E0000007"},
+	)
+}
+
 func TestARefusedRequestSendsNothing(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t,

@@ -22,6 +22,7 @@ type changePasswordRequest struct {
 	Body   struct {
 		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The present password."`
 		NewPassword PasswordValue `json:"newPassword" required:"true" doc:"The new password."`
+		Revoke      bool          `json:"revokeSessions" doc:"Ends all sessions of the user."`
 	} `body:"required"`
 }
 
@@ -37,7 +38,7 @@ type changeQuestionRequest struct {
 
 // Check checks the recovery question.
 func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.RecoveryQuestion.check(&r.policy, causes)
+	r.Body.RecoveryQuestion.check("recovery_question", &r.policy, causes)
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.
@@ -122,7 +123,8 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, &r.target, value, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	entry := audit.Entry{Type: audit.UserUpdatePassword}
+	return s.changeCredentials(ctx, &r.target, entry, value, r.Body.Revoke, func(u *model.User) error {
 		if err := mayChange(u, passwordStatuses, rest.CodeChangePassword); err != nil {
 			return err
 		}
@@ -150,7 +152,7 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 		return Credentials{}, err
 	}
 	entry := audit.Entry{Type: audit.UserUpdateProfile, Debug: map[string]string{"changedAttributes": "recovery_question"}}
-	return s.changeCredentials(ctx, &r.target, "", entry, func(u *model.User) error {
+	return s.changeCredentials(ctx, &r.target, entry, "", false, func(u *model.User) error {
 		if err := mayChange(u, questionStatuses, rest.CodeChangeQuestion); err != nil {
 			return err
 		}
@@ -162,9 +164,10 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user in a transaction of its own. The change sets the password, unless that is empty.
+// changeCredentials changes a user in a transaction of its own. The change sets the password, unless that is empty. With revoke, it
+// ends the sessions of the user.
 func (s *Slice) changeCredentials(
-	ctx context.Context, at *target, password string, entry audit.Entry, change func(*model.User) error,
+	ctx context.Context, at *target, entry audit.Entry, password string, revoke bool, change func(*model.User) error,
 ) (Credentials, error) {
 	var out Credentials
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -172,7 +175,13 @@ func (s *Slice) changeCredentials(
 		if err != nil {
 			return err
 		}
-		if out = *credentialsOf(&doc.Value); password == "" {
+		out = *credentialsOf(&doc.Value)
+		if revoke {
+			if err := s.endSessions(ctx, tx, doc); err != nil {
+				return err
+			}
+		}
+		if password == "" {
 			return nil
 		}
 		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: password})

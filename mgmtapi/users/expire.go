@@ -15,9 +15,13 @@ import (
 type expireRequest struct {
 	target
 	TempPassword bool `query:"tempPassword" default:"false" doc:"Gives the user a temporary password, which is the answer."`
+	Revoke       bool `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 }
 
-type expireTemporaryRequest struct{ target }
+type expireTemporaryRequest struct {
+	target
+	Revoke bool `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
+}
 
 // ExpiredPassword is the answer to an expired password: the user, or the temporary password.
 type ExpiredPassword struct {
@@ -53,10 +57,10 @@ func (s *Slice) expirePassword() rest.Route {
 		Find: func(ctx context.Context, r *expireRequest) error { return s.find(ctx, &r.target) },
 		Do: func(ctx context.Context, r *expireRequest) (ExpiredPassword, error) {
 			if r.TempPassword {
-				temporary, err := s.expireTemporarily(ctx, &r.target)
+				temporary, err := s.expireTemporarily(ctx, &r.target, r.Revoke)
 				return ExpiredPassword{temporary: temporary.Value}, err
 			}
-			doc, err := s.expire(ctx, &r.target, nil, "", "")
+			doc, err := s.expire(ctx, &r.target, nil, r.Revoke)
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
@@ -71,13 +75,13 @@ func (s *Slice) expireWithTemporary() rest.Route {
 		Summary: "Gives a user a temporary password, to be changed at the next sign-in",
 		Find:    func(ctx context.Context, r *expireTemporaryRequest) error { return s.find(ctx, &r.target) },
 		Do: func(ctx context.Context, r *expireTemporaryRequest) (TemporaryPassword, error) {
-			return s.expireTemporarily(ctx, &r.target)
+			return s.expireTemporarily(ctx, &r.target, r.Revoke)
 		},
 	}
 }
 
 // expireTemporarily expires a password that it makes up.
-func (s *Slice) expireTemporarily(ctx context.Context, at *target) (TemporaryPassword, error) {
+func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) (TemporaryPassword, error) {
 	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
 	if err != nil {
 		return TemporaryPassword{}, err
@@ -87,27 +91,37 @@ func (s *Slice) expireTemporarily(ctx context.Context, at *target) (TemporaryPas
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if _, err := s.expire(ctx, at, &policy, hash, value); err != nil {
+	if _, err := s.expire(ctx, at, &temporary{policy: policy, hash: hash, value: value}, revoke); err != nil {
 		return TemporaryPassword{}, err
 	}
 	return TemporaryPassword{Value: value}, nil
 }
 
-// expire has the user change the password, which becomes another one first when its hash is given, which needs the policy.
-func (s *Slice) expire(ctx context.Context, at *target, policy *model.PasswordSettings, hash, value string) (doc docstore.Doc[model.User], err error) {
+// temporary is a password that was made up.
+type temporary struct {
+	policy      model.PasswordSettings
+	hash, value string
+}
+
+// expire has the user change the password, which becomes the temporary one first when there is one. With revoke, it ends the sessions of
+// the user.
+func (s *Slice) expire(ctx context.Context, at *target, made *temporary, revoke bool) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 			return err
 		}
 		doc, err = s.enter(ctx, tx, at, expirePassword, func(_ model.UserStatus, u *model.User) {
-			if u.Reset = nil; hash != "" {
-				password.Set(policy, u, hash, s.Now())
+			if u.Reset = nil; made != nil {
+				password.Set(&made.policy, u, made.hash, s.Now())
 			}
 		})
-		if err != nil || hash == "" {
+		if err == nil && revoke {
+			err = s.endSessions(ctx, tx, doc)
+		}
+		if err != nil || made == nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: value})
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: made.value})
 	})
 	return doc, err
 }

@@ -126,7 +126,8 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, at, given.Password.Value, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	entry := audit.Entry{Type: audit.UserUpdatePassword}
+	return s.changeCredentials(ctx, at, entry, given.Password.Value, false, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}
@@ -140,15 +141,20 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 
 // wrongAnswer counts the attempt and refuses it.
 func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
+	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.again(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		return auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
-	})
-	if err != nil {
+		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
 		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !counted: // locked out meanwhile
+		return rest.Fail(rest.CodeForgot)
 	}
 	return rest.Fail(rest.CodeAnswer)
 }

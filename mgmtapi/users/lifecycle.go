@@ -2,6 +2,7 @@ package users
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -53,7 +54,7 @@ var (
 		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
 	}
 	unlock = transition{
-		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: always(model.UserActive),
+		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: (*model.User).Unlocked,
 		from: []model.UserStatus{model.UserLockedOut},
 	}
 	deactivate = transition{
@@ -86,7 +87,8 @@ type reactivateRequest struct {
 
 type deactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator who asks."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks, when it is done."`
+	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
 }
 
 type suspendRequest struct{ target }
@@ -126,7 +128,9 @@ func (s *Slice) lifecycle() []rest.Route {
 			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
 			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
-				return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.deactivate(ctx, tx, &r.target, r.SendEmail) })
+				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
+					return s.deactivate(ctx, tx, doc, async, r.SendEmail)
+				})
 			},
 		},
 		s.resetPassword(), s.expirePassword(), s.expireWithTemporary(), s.unlock(), s.blocks(),
@@ -146,8 +150,11 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 						return err
 					}
 				}
-				_, err := s.enter(ctx, tx, &r.target, t, nil)
-				return err
+				doc, err := s.enter(ctx, tx, &r.target, t, nil)
+				if err != nil || t.verb != suspend.verb {
+					return err
+				}
+				return s.endSessions(ctx, tx, doc)
 			})
 		},
 	}
@@ -157,10 +164,18 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 func (s *Slice) enter(
 	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
-	doc, err := s.again(ctx, tx, at)
+	doc, err := s.settled(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}
+	return s.move(ctx, tx, doc, t, nil, and)
+}
+
+// move is enter for a user that was read. By is who does it, nil for the caller.
+func (s *Slice) move(
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
+	and func(before model.UserStatus, u *model.User),
+) (docstore.Doc[model.User], error) {
 	user := doc.Value
 	if err := t.check(&user); err != nil {
 		return doc, err
@@ -170,10 +185,11 @@ func (s *Slice) enter(
 	if and != nil {
 		and(before, &user)
 	}
-	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
+	if err != nil {
 		return doc, err
 	}
-	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: t.event, Targets: []model.LogParty{audit.User(doc)}}); err != nil {
+	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: t.event, Targets: []model.LogParty{audit.User(doc)}, Actor: by}); err != nil {
 		return doc, err
 	}
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
@@ -220,24 +236,63 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 	return out, nil
 }
 
-// deactivate ends everything a user has: the memberships here, the assignments in a reaction.
-func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target, send bool) error {
-	if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
+// change runs a change of a user that can be done later, when the caller prefers that.
+func (s *Slice) change(ctx context.Context, at *target, prefer string, change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
+	async := later(prefer)
+	return s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.settled(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		return change(ctx, tx, doc, async)
+	})
+}
+
+// deactivate deactivates a user, or accepts to do it later. With send, the caller gets a message when it is done.
+func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async, send bool) error {
+	how := model.Transition{Notify: send, By: audit.Caller(ctx)}
+	if !async {
+		return s.deactivated(ctx, tx, doc, how)
+	}
+	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
 	}
-	doc, err := s.enter(ctx, tx, at, deactivate, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
+	if err := deactivate.check(&doc.Value); err != nil {
+		return err
+	}
+	return s.queue(ctx, tx, doc, how)
+}
+
+// deactivated ends everything a user has: sessions and memberships here, the assignments in a reaction.
+func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
+	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	doc, err := s.move(ctx, tx, doc, deactivate, &how.By, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
 	if err != nil {
 		return err
 	}
-	if send {
-		if err := s.mailDeactivated(ctx, tx, doc); err != nil {
+	if how.Notify {
+		if err := s.mailDeactivated(ctx, tx, doc, how.By.ID); err != nil {
 			return err
 		}
+	}
+	if err := s.endSessions(ctx, tx, doc); err != nil {
+		return err
 	}
 	if err := s.LeaveAll(ctx, tx, doc.ID); err != nil {
 		return err
 	}
 	return s.Feed.Emit(ctx, tx, model.UserDeactivated{ID: doc.ID})
+}
+
+// endSessions ends the sessions of a user along with something else. The log tells of those that were live.
+func (s *Slice) endSessions(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
+	live, err := s.EndSessions(ctx, tx, user.ID)
+	if err != nil || live == 0 {
+		return err
+	}
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}})
 }
 
 // keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate, and only while it is
@@ -255,7 +310,8 @@ func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id strin
 
 type deleteRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator who asks of a deactivation."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks of a deactivation, when it is done."`
+	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
 }
 
 func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
@@ -263,29 +319,39 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.again(ctx, tx, &r.target)
-		if err != nil {
-			return err
-		}
+	return rest.Nothing{}, s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
 		if doc.Value.Status != model.UserDeprovisioned {
-			return s.deactivate(ctx, tx, &r.target, r.SendEmail)
+			return s.deactivate(ctx, tx, doc, async, r.SendEmail)
 		}
-		user := []model.LogParty{audit.User(doc)}
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteInitiated, Targets: user}); err != nil {
+		entry := audit.Entry{Type: audit.UserDeleteInitiated, Targets: []model.LogParty{audit.User(doc)}}
+		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
 			return err
 		}
-		if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
-			return err
+		if async {
+			return s.queue(ctx, tx, doc, model.Transition{Delete: true, By: audit.Caller(ctx)})
 		}
-		if err := s.revokeTokens(ctx, tx, doc); err != nil {
-			return err
-		}
-		if err := s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID}); err != nil {
-			return err
-		}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteCompleted, Targets: user})
+		return s.remove(ctx, tx, doc, nil)
 	})
+}
+
+// remove removes a DEPROVISIONED user. By is who does it, nil for the caller.
+func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], by *model.LogParty) error {
+	if _, err := s.EndSessions(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	if err := s.Attempts.Delete(ctx, tx, doc.ID); err != nil && !errors.Is(err, docstore.ErrNotFound) {
+		return err
+	}
+	if err := s.revokeTokens(ctx, tx, doc); err != nil {
+		return err
+	}
+	if err := s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID}); err != nil {
+		return err
+	}
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteCompleted, Targets: []model.LogParty{audit.User(doc)}, Actor: by})
 }
 
 // revokeTokens removes the API tokens of a user that goes.

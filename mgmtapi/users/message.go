@@ -2,13 +2,11 @@ package users
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // The templates of messages.
@@ -50,16 +48,13 @@ func (s *Slice) mailReset(ctx context.Context, tx *docstore.Tx, user docstore.Do
 	})
 }
 
-// mailDeactivated tells the administrator who has deactivated somebody.
-func (s *Slice) mailDeactivated(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
-	caller, err := s.Users.Get(ctx, tx, rest.Caller(ctx).UserID)
-	if errors.Is(err, docstore.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+// mailDeactivated tells the administrator with the id, who has deactivated somebody.
+func (s *Slice) mailDeactivated(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], by string) error {
+	administrator, err := model.Optional(ctx, tx, s.Users, by)
+	if err != nil || administrator == nil { // gone meanwhile
 		return err
 	}
-	return s.mail(ctx, tx, caller, outbox.Message{
+	return s.mail(ctx, tx, *administrator, outbox.Message{
 		Template: deactivatedMessage, Subject: "A user was deactivated", Text: fmt.Sprintf("The user %s was deactivated.", user.Value.Login()),
 	})
 }
