@@ -20,6 +20,8 @@ type Result struct {
 	Error     string        // empty unless something is wrong, or users are waited for
 	Steps     []Step        // what was sent, in order
 	Duration  time.Duration // from the question to the directory until the result was stored
+	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty for none.
+	PasswordVersion string
 	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
 	Unkept map[string]plan.Unkept
 }

@@ -511,7 +511,7 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
+		PasswordVersion: r.finish.PasswordVersion, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 

@@ -40,6 +40,10 @@ type Options struct {
 	Engine sandboxapi.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
+	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
+	Clock sandboxapi.Clock
+	// Reset is what /sandbox/v1/reset does, with API.Reset and whatever else belongs to it. Defaults to none: the path is not served.
+	Reset func(ctx context.Context, seed bool) error
 	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
@@ -181,26 +185,64 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 			return fmt.Errorf("mgmtapi: %w", err)
 		}
 	}
-	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
-		org, err := a.deps.Org(ctx, tx)
-		if errors.Is(err, docstore.ErrNotFound) {
-			org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
-		}
-		if err != nil {
-			return err
-		}
-		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
-			return err
-		}
-		if err := a.deps.CompleteAllMappings(ctx, tx); err != nil || s.Token == "" {
-			return err
-		}
-		return a.configureToken(ctx, tx, org, s.Token)
-	})
-	if err != nil {
+	if err := a.deps.Update(ctx, func(tx *docstore.Tx) error { return a.setUp(ctx, tx, s) }); err != nil {
 		return fmt.Errorf("mgmtapi: setting up the organisation: %w", err)
 	}
 	return nil
+}
+
+// Reset removes everything of the organisation, its log and the events that nobody has read included, and makes the content it
+// begins with anew, all in one transaction. Within it, and is told the ids of the applications that there were, also of those whose
+// deletion nobody has read of, before there is anything anew.
+func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
+	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
+		var apps []string
+		err := model.Each(ctx, tx, a.deps.Apps, nil, func(doc docstore.Doc[model.App]) error {
+			apps = append(apps, doc.ID)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		events, err := a.deps.Store.Clear(ctx, tx, a.deps.Tables()...)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if e.Topic == model.EventAppChanged {
+				apps = append(apps, e.Key)
+			}
+		}
+		slices.Sort(apps)
+		if err := and(ctx, tx, slices.Compact(apps)); err != nil {
+			return err
+		}
+		return a.setUp(ctx, tx, s)
+	})
+	if err != nil {
+		return fmt.Errorf("mgmtapi: resetting the organisation: %w", err)
+	}
+	return nil
+}
+
+func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
+	org, err := a.deps.Org(ctx, tx)
+	if errors.Is(err, docstore.ErrNotFound) {
+		org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.deps.SetUpPolicies(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+		return err
+	}
+	if err := a.deps.CompleteAllMappings(ctx, tx); err != nil || s.Token == "" {
+		return err
+	}
+	return a.configureToken(ctx, tx, org, s.Token)
 }
 
 // found makes the organisation.

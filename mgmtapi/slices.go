@@ -15,6 +15,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/groups"
 	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/policies"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -31,7 +33,11 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
 		return people.Show(ctx, q, id)
 	}})
-	people = users.New(d, users.Options{HashCost: o.HashCost})
+	var box *outbox.Box
+	if o.Work != nil { // nobody can read messages elsewhere
+		box = outbox.New(d, o.Secrets)
+	}
+	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
 	tokens := apitokens.New(d)
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
@@ -44,6 +50,7 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
+		policies.New(d),
 		usertypes.New(d),
 		schemas.New(d),
 		mappings.New(d),
@@ -51,7 +58,10 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		logs,
 	}
 	if o.Work != nil {
-		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
+		list = append(list, sandboxapi.New(d, sandboxapi.Options{
+			Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
+			Outbox: box, Clock: o.Clock, Reset: o.Reset,
+		}))
 	}
 	return list
 }

@@ -334,6 +334,12 @@ func (c *Collection[T]) drop(ctx context.Context, tx *sqldb.Tx) error {
 	return c.wrap(c.table.drop(ctx, tx))
 }
 
+// clear implements Table. The rows of side tables go with those that they belong to.
+func (c *Collection[T]) clear(ctx context.Context, tx *sqldb.Tx) error {
+	_, err := tx.Exec(ctx, "DELETE FROM "+c.table.quoted)
+	return c.wrap(err)
+}
+
 // fill computes the values of new indexes for the documents that are stored already, and returns how many there are. Few of them
 // are in memory at a time.
 func (c *Collection[T]) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) (documents int, err error) {

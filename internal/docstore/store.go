@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Table interface {
 	Name() string
 	open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error
 	drop(ctx context.Context, tx *sqldb.Tx) error
+	clear(ctx context.Context, tx *sqldb.Tx) error
 }
 
 // Store is a database with collections in it.
@@ -95,6 +97,21 @@ func Drop(ctx context.Context, db *sqldb.DB, collections ...Table) error {
 		return fmt.Errorf("docstore: drop: %w", err)
 	}
 	return nil
+}
+
+// Clear removes every document of the collections, which stay open, and all events that no relay has handled yet, whatever they
+// tell of. It returns these events.
+func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Event, error) {
+	for _, c := range collections {
+		if err := c.clear(ctx, tx.sql); err != nil {
+			return nil, fmt.Errorf("docstore: clear: %w", err)
+		}
+	}
+	events, err := claim(ctx, tx.sql, math.MaxInt32)
+	if err != nil {
+		return nil, fmt.Errorf("docstore: clear: %w", err)
+	}
+	return events, nil
 }
 
 // DB returns the database below.

@@ -42,7 +42,7 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 	}
 	return engine.Target{
 		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token), Style: style, UserNameAttribute: t.UserNameAttribute,
-		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
+		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords,
 		Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
 	}, nil
@@ -51,7 +51,7 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 // User implements engine.Directory.
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
 	u, err := b.desired.User(ctx, app, user)
-	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource}, err
+	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Password: u.Password, PasswordVersion: u.PasswordVersion}, err
 }
 
 // Group implements engine.Directory.
@@ -83,7 +83,7 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	}
 	err := report(ctx, r.App, r.ID, desired.Result{
 		Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
-		Operation: operations[r.Operation], Steps: steps(r.Steps),
+		Operation: operations[r.Operation], Steps: steps(r.Steps), PasswordVersion: r.PasswordVersion,
 	})
 	if err != nil {
 		b.log.ErrorContext(ctx, "report a result", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)

@@ -9,12 +9,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
-	"github.com/scimwright/scimwright/fixtures"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -41,6 +41,9 @@ type Sandbox struct {
 
 	server *httpServer
 	closing
+
+	// changing is held while the organisation is seeded or reset.
+	changing sync.Mutex
 }
 
 // Start starts everything and returns when it answers and the seed is provisioned. ctx bounds the start only; Close
@@ -164,8 +167,14 @@ type parts struct {
 	relay     *relay
 	handler   http.Handler
 	logKeeper *logKeeper
+	api       *mgmtapi.API
+	tenants   *tenants.Tenants
+	forgotten func(app string)
 	worker    *worker
 }
+
+// content is what the organisation begins with.
+func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
 // assemble wires everything on one database. Nothing runs yet.
 func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base, owner string) (*parts, error) {
@@ -173,9 +182,13 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	m := model.New()
 	p := &parts{kept: settingsCollection(), model: m}
 	servers := &providers{kept: tenantCollection()}
-	tables := slices.Concat(m.Tables(), []docstore.Table{p.kept, servers.kept})
+	clk := &clock{kept: clockCollection()}
+	tables := slices.Concat(m.Tables(), []docstore.Table{p.kept, servers.kept, clk.kept})
 	var err error
-	if p.store, err = docstore.Open(ctx, db, time.Now, tables...); err != nil {
+	if p.store, err = docstore.Open(ctx, db, clk.Now, tables...); err != nil {
+		return nil, err
+	}
+	if err := clk.load(ctx, p.store); err != nil {
 		return nil, err
 	}
 	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
@@ -185,15 +198,16 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, time.Now), timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
+	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, clk.Now), timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
 	p.engine, err = engine.New(engine.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
+	clk.moved = func() { p.engine.Wake() }
 	counted.Follow(p.engine)
 	p.relay = newRelay(p.store, p.engine, o.Logger)
 	p.relay.forgotten = counted.Forget
@@ -202,7 +216,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	var metrics *observe.Metrics
-	if servers.tenants, metrics, err = newTenants(db, sandboxPasswordCost, o.Logger); err != nil {
+	if servers.tenants, metrics, err = newTenants(db, sandboxPasswordCost, clk.Now, o.Logger); err != nil {
 		return nil, err
 	}
 	servers.store = p.store
@@ -213,12 +227,14 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge}
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Providers: servers,
+		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := api.Setup(ctx, mgmtapi.Setup{Token: p.tokens.api}); err != nil {
+	p.api, p.tenants, p.forgotten = api, servers.tenants, counted.Forget
+	if err := api.Setup(ctx, p.content()); err != nil {
 		return nil, err
 	}
 	p.logKeeper = newLogKeeper(api.PurgeLog, o.Logger)
@@ -239,15 +255,12 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 // seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at
 // where the SCIM servers answer now.
 func (s *Sandbox) seed(ctx context.Context, p *parts) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, s.options.SeedTime)
 	defer cancel()
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	seeder := &seeder{
-		api:    &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}},
-		target: s.target,
-		drain:  func(ctx context.Context) error { _, err := p.work.Drain(ctx); return err },
-	}
+	seeder, end := s.seeder(p)
+	defer end()
 	switch {
 	case s.settings.Seeded && s.settings.BaseURL == s.ready.BaseURL:
 		return nil
@@ -258,16 +271,23 @@ func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 			}
 		}
 	case !s.options.Empty:
-		org, err := fixtures.Seed()
-		if err != nil {
-			return err
-		}
-		if s.settings.Apps, err = seeder.run(ctx, org); err != nil {
+		var err error
+		if s.settings.Apps, err = seeder.organisation(ctx); err != nil {
 			return err
 		}
 	}
 	s.settings.Seeded, s.settings.BaseURL = true, s.ready.BaseURL
 	return saveSettings(ctx, p.store, p.kept, s.settings)
+}
+
+// seeder is one that speaks to this sandbox, until end.
+func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
+	transport := &http.Transport{}
+	return &seeder{
+		api:    &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}},
+		target: s.target,
+		drain:  func(ctx context.Context) error { _, err := p.work.Drain(ctx); return err },
+	}, transport.CloseIdleConnections
 }
 
 // target gives the address and token of a service provider named in the seed.

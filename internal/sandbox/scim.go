@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim/lenient"
@@ -96,7 +97,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
-	all, metrics, err := newTenants(db, 0, o.Logger)
+	all, metrics, err := newTenants(db, 0, time.Now, o.Logger)
 	if err != nil {
 		return err
 	}

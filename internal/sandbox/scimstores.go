@@ -20,14 +20,17 @@ import (
 const chatTarget = "chat"
 
 // scimStores keep the resources of each tenant in tables of their own, all in one database.
-type scimStores struct{ db *sqldb.DB }
+type scimStores struct {
+	db  *sqldb.DB
+	now func() time.Time
+}
 
 var _ tenants.Stores = scimStores{}
 
 // Open implements tenants.Stores.
 func (s scimStores) Open(ctx context.Context, name string, types []*schema.ResourceType) (scimserver.Store, error) {
 	layout := scimstore.NewLayout(tablesOf(name), types...)
-	docs, err := docstore.Open(ctx, s.db, time.Now, layout.Tables()...)
+	docs, err := docstore.Open(ctx, s.db, s.now, layout.Tables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +40,11 @@ func (s scimStores) Open(ctx context.Context, name string, types []*schema.Resou
 // Drop implements tenants.Stores.
 func (s scimStores) Drop(ctx context.Context, name string, types []*schema.ResourceType) error {
 	return docstore.Drop(ctx, s.db, scimstore.NewLayout(tablesOf(name), types...).Tables()...)
+}
+
+// collections are those of a tenant, to be emptied.
+func collections(c tenants.Config) []docstore.Table {
+	return scimstore.NewLayout(tablesOf(c.Name), c.Types...).Tables()
 }
 
 // tablesOf begins the names of a tenant's tables. A layout adds "_member" or "_type_" and a word, so the "_t" at the end keeps
@@ -52,8 +60,8 @@ func tablesOf(name string) string {
 }
 
 // newTenants returns the service providers on one database, none yet. A cost of zero is the default of passwords.
-func newTenants(db *sqldb.DB, passwordCost int, log *slog.Logger) (*tenants.Tenants, *observe.Metrics, error) {
+func newTenants(db *sqldb.DB, passwordCost int, now func() time.Time, log *slog.Logger) (*tenants.Tenants, *observe.Metrics, error) {
 	metrics := observe.NewMetrics()
-	all, err := tenants.New(tenants.Options{Stores: scimStores{db}, PasswordCost: passwordCost, Metrics: metrics, Logger: log})
+	all, err := tenants.New(tenants.Options{Stores: scimStores{db, now}, PasswordCost: passwordCost, Metrics: metrics, Logger: log, Now: now})
 	return all, metrics, err
 }

@@ -31,6 +31,15 @@ type seededApp struct {
 	Target string `json:"target"`
 }
 
+// organisation creates the seed.
+func (s *seeder) organisation(ctx context.Context) ([]seededApp, error) {
+	org, err := fixtures.Seed()
+	if err != nil {
+		return nil, err
+	}
+	return s.run(ctx, org)
+}
+
 // run creates the organisation and waits until it is provisioned.
 func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededApp, error) {
 	s.users, s.groups = map[string]string{}, map[string]string{}

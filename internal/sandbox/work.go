@@ -65,6 +65,9 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 		pending = transitions + left + events + due
 		return pending == 0, nil
 	})
+	if err == nil {
+		err = w.engine.Wait(ctx, "") // until the last results are written down, too
+	}
 	return pending, err
 }
 

@@ -16,6 +16,7 @@ const (
 	TypePushMapping = "GroupPushMapping"
 	TypeGroupRule   = "GroupRule"
 	TypeUserType    = "UserType"
+	TypePolicy      = "Policy"
 	TypeMapping     = "ProfileMapping"
 	TypeSchema      = "Schema"
 	TypeToken       = "Token"

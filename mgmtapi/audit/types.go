@@ -25,6 +25,7 @@ const (
 	UserSessionClear    Type = "user.session.clear"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
+	UserAutoUnlock      Type = "user.account.unlock"
 	UserUpdateType      Type = "user.account.update_user_type"
 
 	GroupCreate        Type = "group.lifecycle.create"
@@ -56,6 +57,7 @@ const (
 	TargetPushed      Type = "app.user_management.push_new_user_success"
 	TargetProfile     Type = "application.provision.user.push_profile"
 	TargetLink        Type = "application.provision.user.sync"
+	TargetPassword    Type = "application.provision.user.push_password" //nolint:gosec // a name
 	TargetDeactivate  Type = "application.provision.user.deactivate"
 	TargetReactivate  Type = "application.provision.user.reactivate"
 	TargetDeprovision Type = "application.provision.user.deprovision"
@@ -89,6 +91,8 @@ const (
 	AppSchemaUpdate  Type = "directory.app_user_profile.update"
 	MappingUpdate    Type = "application.provision.field_mapping_rule.change"
 
+	PolicyUpdate Type = "policy.lifecycle.update"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -116,6 +120,7 @@ var messages = map[Type]string{
 	UserSessionClear:    "End all sessions of a user",
 	UserLock:            "Lock a user out after too many failed attempts",
 	UserUnlock:          "Unlock a user",
+	UserAutoUnlock:      "The lock-out of a user is over",
 	GroupCreate:         "Create a group",
 	GroupUpdate:         "Change the profile of a group",
 	GroupDelete:         "Delete a group",
@@ -151,6 +156,7 @@ var messages = map[Type]string{
 	TargetPushed:        "A user was created in the target of an application",
 	TargetProfile:       "Update a user in the target of an application",
 	TargetLink:          "Link a user to an account in the target of an application",
+	TargetPassword:      "Set the password of a user in the target of an application",
 	TargetDeactivate:    "Deactivate a user in the target of an application",
 	TargetReactivate:    "Activate a user in the target of an application again",
 	TargetDeprovision:   "A user was deprovisioned from the target of an application",
@@ -172,6 +178,7 @@ var messages = map[Type]string{
 	AppSchemaUpdate:     "Change the profile schema of the users of an application",
 	MappingUpdate:       "Change a profile mapping",
 	UserTypeCreate:      "Create a user type",
+	PolicyUpdate:        "Change a policy",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",
 	TokenRefuse:         "An API token was refused",

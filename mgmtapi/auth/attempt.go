@@ -9,12 +9,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// MaxAttempts is how many failed attempts in a row lock a user out.
-const MaxAttempts = 10
-
 // FailedAttempt counts that somebody who claimed to be the user knew neither password nor recovery answer, and locks the user
-// out when there were too many in a row. The built-in administrator is never locked out, because nobody else could unlock it.
-// The failure itself is told by entry. The transaction has to commit although the caller is refused.
+// out when the password policy says that there were too many in a row. The built-in administrator is never locked out, because
+// nobody else could unlock it. The failure itself is told by entry. The transaction has to commit although the caller is refused.
 //
 // It returns false, and counts and tells nothing, when the user is locked out already: the caller must answer as if nothing had
 // been compared, so that attempts that run at the same time learn no more than as many in a row.
@@ -22,6 +19,10 @@ func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docst
 	user := doc.Value
 	if user.Status == model.UserLockedOut {
 		return false, nil
+	}
+	policy, err := d.PasswordPolicy(ctx, tx)
+	if err != nil {
+		return false, err
 	}
 	count, err := countAttempt(ctx, tx, d, doc)
 	if err != nil {
@@ -35,7 +36,8 @@ func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docst
 	if err := audit.Write(ctx, tx, d, entry); err != nil {
 		return false, err
 	}
-	if count < MaxAttempts || user.Status != model.UserActive && user.Status != model.UserPasswordExpired {
+	tooMany := policy.MaxAttempts > 0 && count >= policy.MaxAttempts
+	if !tooMany || user.Status != model.UserActive && user.Status != model.UserPasswordExpired {
 		return true, nil
 	}
 	return true, lockOut(ctx, tx, d, doc, entry.Actor)

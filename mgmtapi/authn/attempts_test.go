@@ -12,9 +12,11 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
+
+// maxAttempts is the limit that an organisation begins with.
+var maxAttempts = model.DefaultPasswordSettings().MaxAttempts
 
 // told counts the entries of the log by their type and why they failed.
 func told(t *testing.T, e *apitest.Env) map[string]int {
@@ -32,7 +34,7 @@ func TestAttemptsAtTheSameTimeLearnNoMoreThanAttemptsInARow(t *testing.T) {
 		e := apitest.New(t, db)
 		e.Unrecorded()
 		require.Equal(t, http.StatusOK, e.Do(t, create, isaac(credentials), nil).Status)
-		const tries = 3 * auth.MaxAttempts
+		tries := 3 * maxAttempts
 		var wg sync.WaitGroup
 		answers := make([]string, tries)
 		for i := range tries {
@@ -46,9 +48,9 @@ func TestAttemptsAtTheSameTimeLearnNoMoreThanAttemptsInARow(t *testing.T) {
 		for _, answer := range answers {
 			counts[answer]++
 		}
-		require.Equal(t, map[string]int{"E0000004": auth.MaxAttempts, "LOCKED_OUT": tries - auth.MaxAttempts}, counts)
+		require.Equal(t, map[string]int{"E0000004": maxAttempts, "LOCKED_OUT": tries - maxAttempts}, counts)
 		log := told(t, e)
-		require.Equal(t, auth.MaxAttempts, log["user.session.start: The password is wrong"])
+		require.Equal(t, maxAttempts, log["user.session.start: The password is wrong"])
 		require.Equal(t, 1, log["user.account.lock: Too many failed attempts in a row"])
 	})
 }
@@ -58,17 +60,17 @@ func TestTheRightPasswordAmongWrongOnesNeedsATryThatIsLeft(t *testing.T) {
 	e.Unrecorded()
 	require.Equal(t, http.StatusOK, e.Do(t, create, isaac(credentials), nil).Status)
 	var wg sync.WaitGroup
-	for i := range 2 * auth.MaxAttempts {
+	for i := range 2 * maxAttempts {
 		wg.Go(func() {
 			guess := "wrong"
-			if i == auth.MaxAttempts {
+			if i == maxAttempts {
 				guess = first
 			}
 			e.Do(t, "POST /api/v1/authn", `{"username":"isaac","password":"`+guess+`"}`, public)
 		})
 	}
 	wg.Wait()
-	// In the order of the log, no more than MaxAttempts failures come before the success, and none is counted after a lock-out.
+	// In the order of the log, no more than maxAttempts failures come before the success, and none is counted after a lock-out.
 	failures, series := 0, 0
 	require.NoError(t, model.Each(t.Context(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
 		switch {
@@ -78,7 +80,7 @@ func TestTheRightPasswordAmongWrongOnesNeedsATryThatIsLeft(t *testing.T) {
 		case doc.Value.Reason == "The password is wrong":
 			failures++
 		}
-		require.LessOrEqual(t, failures, auth.MaxAttempts)
+		require.LessOrEqual(t, failures, maxAttempts)
 		return nil
 	}))
 	require.LessOrEqual(t, series, 1)
@@ -116,13 +118,13 @@ func TestAnExpiredPasswordCanBeLockedOutToo(t *testing.T) {
 			}
 		}
 		lock := func() {
-			fail(auth.MaxAttempts)
+			fail(maxAttempts)
 			e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "LOCKED_OUT"}})
 		}
 		begin := signIn("the expired password begins a change", "isaac", first)
 		begin.Equal, begin.Save = map[string]any{"status": "PASSWORD_EXPIRED"}, map[string]string{"state": "stateToken"}
 		e.Run(t, apitest.Step{Do: create + "?nextLogin=changePassword", Body: isaac(credentials)})
-		fail(auth.MaxAttempts - 1)
+		fail(maxAttempts - 1)
 		e.Run(t, begin, refused(step("a wrong old password counts as one more", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"wrong","newPassword":"`+second+`"}`), 403, "E0000014"),
 			apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "LOCKED_OUT"}},
 			refused(step("the change is void then", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"`+first+`","newPassword":"`+second+`"}`), 401, "E0000011"),
@@ -137,9 +139,9 @@ func TestAnExpiredPasswordCanBeLockedOutToo(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/users/isaac", Body: `{"credentials":{"password":{"value":"` + second + `"}}}`, Equal: map[string]any{"status": "LOCKED_OUT"}},
 			apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/unlock"}, success,
 		)
-		fail(auth.MaxAttempts - 1)
+		fail(maxAttempts - 1)
 		e.Run(t, apitest.Step{Name: "a new password has the attempts counted anew", Do: "POST /api/v1/users/isaac", Body: `{"credentials":{"password":{"value":"Third-2026"}}}`})
-		fail(auth.MaxAttempts - 1)
+		fail(maxAttempts - 1)
 		e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "ACTIVE"}})
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -123,9 +122,9 @@ func TestWrongPasswordsLockOut(t *testing.T) {
 		status := func(want string) {
 			e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": want}})
 		}
-		fail("isaac", auth.MaxAttempts-1)
+		fail("isaac", maxAttempts-1)
 		e.Run(t, signIn("a right one ends the counting", "isaac", first))
-		fail("isaac", auth.MaxAttempts-1)
+		fail("isaac", maxAttempts-1)
 		status("ACTIVE")
 		fail("isaac", 1)
 		status("LOCKED_OUT")
@@ -137,7 +136,7 @@ func TestWrongPasswordsLockOut(t *testing.T) {
 			signIn("until it is unlocked", "isaac", first),
 			apitest.Step{Do: "POST /api/v1/users/me", Body: `{"credentials":{"password":{"value":"` + second + `"}}}`},
 		)
-		fail("admin", auth.MaxAttempts+1)
+		fail("admin", maxAttempts+1)
 		e.Run(t, apitest.Step{Name: "nobody can lock the last administrator out", Do: "GET /api/v1/users/me", Equal: map[string]any{"status": "ACTIVE"}})
 	})
 }

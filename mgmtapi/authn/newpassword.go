@@ -48,7 +48,11 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 func (s *Slice) choose(
 	ctx context.Context, token string, from model.SignInStatus, refusal rest.Code, known docstore.Doc[model.User], value string,
 ) (out Transaction, err error) {
-	broken := append(password.BrokenRules(value, known.Value.Login()), password.Reused(&known.Value, value)...)
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Transaction{}, err
+	}
+	broken := append(password.BrokenRules(&policy, value, known.Value.Profile), password.Reused(&policy, &known.Value, value)...)
 	if len(broken) > 0 {
 		return Transaction{}, rest.Fail(refusal, "password: "+password.Unmet(broken))
 	}
@@ -68,10 +72,12 @@ func (s *Slice) choose(
 		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 			return err
 		}
-		password.Set(&user, hash, s.Now())
+		password.Set(&policy, &user, hash, s.Now())
 		user.Enter(model.UserActive, s.Now())
-		out, err = s.complete(ctx, tx, doc, user, in.Value.RelayState, audit.UserUpdatePassword)
-		return err
+		if out, err = s.complete(ctx, tx, doc, user, in.Value.RelayState, audit.UserUpdatePassword); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: value})
 	})
 	return out, err
 }

@@ -3,6 +3,7 @@ package authn
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -51,8 +52,17 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return Transaction{}, err
 	}
 	found := err == nil
-	if found && known.Value.Status == model.UserLockedOut {
-		return s.locked(ctx, known)
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Transaction{}, err
+	}
+	if found && unlocks(&policy, &known.Value, s.Now()) {
+		if known, err = s.unlock(ctx, known.ID, &policy); err != nil {
+			return Transaction{}, err
+		}
+	}
+	if found && known.Value.Status == model.UserLockedOut && !policy.HideLockout {
+		return s.locked(ctx, &policy, known)
 	}
 	if !found || !known.Value.HasPassword() {
 		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // as long as a comparison takes
@@ -66,15 +76,17 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		if s.refusals.AllowN(s.Now(), 1) {
 			err = s.refuse(ctx, nil, unknownUser)
 		}
+	case known.Value.Status == model.UserLockedOut:
+		return s.locked(ctx, &policy, known)
 	case !signsIn || !known.Value.HasPassword():
 		err = s.refuse(ctx, &known, wrongStatus)
 	case !right:
 		var counted bool
 		if counted, err = s.failed(ctx, known.ID, wrongPassword); err == nil && !counted {
-			return s.locked(ctx, known)
+			return s.locked(ctx, &policy, known)
 		}
 	default:
-		return s.accept(ctx, known, r.Body.Password, r.Body.RelayState)
+		return s.accept(ctx, &policy, known, r.Body.Password, r.Body.RelayState)
 	}
 	if err != nil {
 		return Transaction{}, err
@@ -82,10 +94,45 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	return Transaction{}, rest.Fail(rest.CodeSignIn)
 }
 
+// unlocks says whether a lock-out has ended by itself.
+func unlocks(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
+	return u.Status == model.UserLockedOut && policy.AutoUnlock > 0 && now.Sub(u.StatusChanged) >= policy.AutoUnlock
+}
+
+// unlock ends a lock-out whose time is over. Nobody watches the time: it is compared when the user comes.
+func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSettings) (doc docstore.Doc[model.User], err error) {
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if doc, err = s.Users.Get(ctx, tx, id); err != nil {
+			return err
+		}
+		if !unlocks(policy, &doc.Value, s.Now()) {
+			return nil
+		}
+		user := doc.Value
+		user.Unlock(s.Now())
+		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+			return err
+		}
+		party := audit.User(doc)
+		entry := audit.Entry{Type: audit.UserAutoUnlock, Actor: &party, Targets: []model.LogParty{party}}
+		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+	})
+	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+		return doc, rest.Fail(rest.CodeSignIn)
+	}
+	return doc, err
+}
+
 // locked answers somebody who is locked out, whatever the password is.
-func (s *Slice) locked(ctx context.Context, user docstore.Doc[model.User]) (Transaction, error) {
+func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user docstore.Doc[model.User]) (Transaction, error) {
 	if err := s.refuse(ctx, &user, lockedOut); err != nil {
 		return Transaction{}, err
+	}
+	if policy.HideLockout {
+		return Transaction{}, rest.Fail(rest.CodeSignIn)
 	}
 	return Transaction{Status: string(model.SignInLockedOut)}, nil
 }
@@ -129,8 +176,9 @@ func (s *Slice) wrong(ctx context.Context, user, why string, refusal *rest.Error
 	return refusal
 }
 
-// accept goes on with somebody who knew the password. One that another system has hashed is taken over.
-func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
+// accept goes on with somebody who knew the password. One that another system has hashed is taken over, one that is too old has to
+// be changed first.
+func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
 	var hash string
 	var told []audit.Type
 	var locked bool
@@ -151,6 +199,11 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
 			return rest.Fail(rest.CodeSignIn) // it has changed since the password was compared
 		}
+		if doc.Value.Status == model.UserActive && password.TooOld(policy, &doc.Value, s.Now()) {
+			if doc, err = s.expire(ctx, tx, doc); err != nil {
+				return err
+			}
+		}
 		in := model.SignIn{UserID: doc.ID, Status: model.SignInPasswordExpired, RelayState: relay}
 		if doc.Value.Status == model.UserPasswordExpired {
 			token, in, err := s.store(ctx, tx, in)
@@ -161,13 +214,31 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 		if hash != "" {
 			password.TakeOver(&user, hash)
 		}
-		out, err = s.complete(ctx, tx, doc, user, relay, told...)
-		return err
+		if out, err = s.complete(ctx, tx, doc, user, relay, told...); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Plain: value})
 	})
 	if err == nil && locked {
-		return s.locked(ctx, known)
+		return s.locked(ctx, policy, known)
 	}
 	return out, err
+}
+
+// expire has a user change a password that is too old.
+func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User]) (docstore.Doc[model.User], error) {
+	user := doc.Value
+	user.Enter(model.UserPasswordExpired, s.Now())
+	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
+	if err != nil {
+		return doc, err
+	}
+	party := audit.User(doc)
+	entry := audit.Entry{Type: audit.UserExpirePassword, Actor: &party, Targets: []model.LogParty{party}}
+	if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+		return doc, err
+	}
+	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
 // complete stores a user, as the sign-in leaves it, with a session token. The entries are told before the sign-in itself.

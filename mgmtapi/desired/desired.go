@@ -40,6 +40,8 @@ type Target struct {
 	Custom bool
 
 	CreateUsers, UpdateUsers, DeactivateUsers, PushGroups bool
+	// SyncPasswords: accounts that exist get User.Password, too.
+	SyncPasswords bool
 	// Paused: the application is INACTIVE or its connection is not enabled.
 	// Nothing may be sent; what is due stays due.
 	Paused bool
@@ -60,7 +62,16 @@ type User struct {
 	Resource *scim.Resource
 	// RemoteID is the id in the target, as far as known.
 	RemoteID string
+	// Password is one that is on its way to the account, in clear; it must not be logged. PasswordVersion names it, and is empty when
+	// only a new account is to get it.
+	Password, PasswordVersion string
 }
+
+// String hides the password, so that a printed user does not tell it.
+func (u User) String() string { return string(u.Want) + " " + u.UserName }
+
+// GoString is String, for %#v.
+func (u User) GoString() string { return u.String() }
 
 // Group is what a pushed group should look like in the target. Inactive means
 // that pushes are paused.
@@ -110,7 +121,8 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, UserNameAttribute: conn.UserNameAttribute,
 		Custom:      a.Value.Custom,
 		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.Deactivates(), PushGroups: conn.PushesGroups(),
-		Paused: a.Value.Status != model.AppActive || !conn.Enabled,
+		SyncPasswords: conn.SyncsPasswords(),
+		Paused:        a.Value.Status != model.AppActive || !conn.Enabled,
 	}, nil
 }
 
@@ -137,7 +149,25 @@ func (s *State) User(ctx context.Context, app, user string) (User, error) {
 		return User{}, err
 	}
 	out.Resource = resource(u, &schema)
-	return out, nil
+	if out.Want == Active {
+		err = s.password(ctx, q, app, user, &out)
+	}
+	return out, err
+}
+
+// password adds the password that is on its way, unless it has been for too long.
+func (s *State) password(ctx context.Context, q docstore.Reader, app, user string, out *User) error {
+	p, err := model.Optional(ctx, q, s.SyncPasswords, model.AppUserID(app, user))
+	if err != nil || p == nil || s.Now().Sub(p.Created) >= model.SyncPasswordLife {
+		return err
+	}
+	if out.Password, err = s.secrets.Open(p.Value.Sealed, model.SyncPasswordBinding(app, user)); err != nil {
+		return err
+	}
+	if p.Value.Follows {
+		out.PasswordVersion = p.Value.Version
+	}
+	return nil
 }
 
 // wanted decides about one assignment.

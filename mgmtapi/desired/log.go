@@ -35,6 +35,9 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 		targets = append(targets, audit.User(*user))
 	}
 	entries := sent(r, targets, userEvent)
+	if r.setPassword(u) {
+		entries = tellPassword(entries, targets)
+	}
 	switch {
 	case r.Outcome == Failed && !slices.ContainsFunc(entries, failure):
 		entries = append(entries, audit.Entry{Type: meant(r.Operation), Targets: targets, Failure: r.reason()})
@@ -44,6 +47,15 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 		}
 	}
 	return audit.Write(ctx, tx, s.Deps, entries...)
+}
+
+// tellPassword tells of a password that was set: the last request did, and nothing else if it is a PATCH.
+func tellPassword(entries []audit.Entry, targets []model.LogParty) []audit.Entry {
+	if last := len(entries) - 1; last >= 0 && entries[last].Debug["scimMethod"] == http.MethodPatch {
+		entries[last].Type = audit.TargetPassword
+		return entries
+	}
+	return append(entries, audit.Entry{Type: audit.TargetPassword, Targets: targets})
 }
 
 // failure says whether an entry tells of one.

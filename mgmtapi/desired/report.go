@@ -33,6 +33,13 @@ type Result struct {
 	Operation Operation
 	// Steps are the requests of the attempt, in order.
 	Steps []Step
+	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
+	PasswordVersion string
+}
+
+// setPassword says whether the attempt gave an account that was there another password.
+func (r Result) setPassword(u *model.AppUser) bool {
+	return r.Outcome == Done && r.Operation != Created && r.PasswordVersion != "" && r.PasswordVersion != u.SyncedPassword
 }
 
 // Operation is what an attempt came to, by its weightiest request.
@@ -85,6 +92,12 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 		case u.Provisioned() && !u.Blocked:
 			s.assigned(&u, r)
 		}
+		if r.PasswordVersion != "" {
+			u.SyncedPassword = r.PasswordVersion
+		}
+		if err := s.arrived(ctx, tx, doc.ID, &u, r); err != nil {
+			return err
+		}
 		if !u.Listed() && !u.Pending() {
 			gone, err := model.Optional(ctx, tx, s.Users, user)
 			if err != nil {
@@ -100,6 +113,25 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 		_, err = s.AppUsers.Update(ctx, tx, doc.ID, doc.Rev, u)
 		return err
 	})
+}
+
+// arrived forgets a password that was on its way when the target has it, or it is not to get there any more. One that a target does
+// not take waits, but not for ever.
+func (s *State) arrived(ctx context.Context, tx *docstore.Tx, id string, u *model.AppUser, r Result) error {
+	p, err := model.Optional(ctx, tx, s.SyncPasswords, id)
+	if err != nil || p == nil {
+		return err
+	}
+	done := r.Outcome == Done && u.ExternalID != ""
+	switch {
+	case !u.Listed(), s.Now().Sub(p.Created) >= model.SyncPasswordLife:
+	case p.Value.Follows && done && r.PasswordVersion == p.Value.Version:
+	case !p.Value.Follows && done:
+	case r.Outcome == Skipped && !r.More:
+	default:
+		return nil
+	}
+	return s.SyncPasswords.Delete(ctx, tx, id)
 }
 
 // assigned moves an assignment that is to be in the target.
@@ -150,7 +182,7 @@ func (s *State) removed(u *model.AppUser, r Result) {
 // same says whether a report changed nothing.
 func same(a, b *model.AppUser) bool {
 	return a.Status == b.Status && a.SyncState == b.SyncState && a.ExternalID == b.ExternalID &&
-		a.ErrorSummary == b.ErrorSummary && a.LastSync.Equal(b.LastSync)
+		a.ErrorSummary == b.ErrorSummary && a.SyncedPassword == b.SyncedPassword && a.LastSync.Equal(b.LastSync)
 }
 
 // ReportGroup writes a result into the push mapping of a group. The tombstone

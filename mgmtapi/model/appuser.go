@@ -78,6 +78,9 @@ type AppUser struct {
 	// AppUserPasswordBinding(app, user).
 	SealedPassword string `json:"sealedPassword,omitempty"`
 
+	// SyncedPassword is the User.PasswordVersion that the account is known to have, empty for none.
+	SyncedPassword string `json:"syncedPassword,omitempty"`
+
 	// Profile is the effective profile: what the mapping gives, overlaid by
 	// the profile of Group, overlaid by Overrides.
 	Profile map[string]any `json:"profile,omitempty"`

@@ -37,6 +37,7 @@ type UserProvisioning struct {
 	Create     bool           `json:"create"`
 	Update     bool           `json:"update"`
 	Deactivate bool           `json:"deactivate"`
+	Password   bool           `json:"password,omitempty"`
 	Seed       PasswordSeed   `json:"seed"`
 	Change     PasswordChange `json:"change"`
 }
@@ -76,6 +77,11 @@ func (c *Connection) Deactivates() bool {
 	return c != nil && c.Enabled && c.UserProvisioning.Deactivate
 }
 
+// SyncsPasswords says whether Sync Password is on and can work. It is false for nil.
+func (c *Connection) SyncsPasswords() bool {
+	return c != nil && c.Enabled && c.UserProvisioning.Password
+}
+
 // PushesGroups says whether Group Push is on and can work. It is false for nil.
 func (c *Connection) PushesGroups() bool { return c != nil && c.Enabled && !c.GroupPush.Off }
 
@@ -95,6 +101,7 @@ func (c *Connection) Features() []string {
 	add(c.Creates(), "PUSH_NEW_USERS")
 	add(c.Updates(), "PUSH_PROFILE_UPDATES")
 	add(c.Deactivates(), "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS")
+	add(c.SyncsPasswords(), "PUSH_PASSWORD_UPDATES")
 	add(c.PushesGroups(), "GROUP_PUSH")
 	return features
 }

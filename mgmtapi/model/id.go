@@ -22,6 +22,7 @@ const (
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
+	KindPolicy      Kind = "00p"
 	KindGrant       Kind = "oag"
 	KindSession     Kind = "102"
 	KindMapping     Kind = "prm"

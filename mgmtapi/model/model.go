@@ -10,63 +10,69 @@ import (
 
 // Model is the set of collections.
 type Model struct {
-	Orgs         *docstore.Collection[Org]
-	Users        *docstore.Collection[User]
-	Groups       *docstore.Collection[Group]
-	Memberships  *docstore.Collection[Membership]
-	APITokens    *docstore.Collection[APIToken]
-	Apps         *docstore.Collection[App]
-	AppUsers     *docstore.Collection[AppUser]
-	AppGroups    *docstore.Collection[AppGroup]
-	Connections  *docstore.Collection[Connection]
-	PushMappings *docstore.Collection[PushMapping]
-	LogEvents    *docstore.Collection[LogEvent]
-	GroupOwners  *docstore.Collection[GroupOwner]
-	GroupRules   *docstore.Collection[GroupRule]
-	RuleMembers  *docstore.Collection[RuleMember]
-	SignIns      *docstore.Collection[SignIn]
-	UserTypes    *docstore.Collection[UserType]
-	UserSchemas  *docstore.Collection[UserSchema]
-	AppKeys      *docstore.Collection[AppKey]
-	AppGrants    *docstore.Collection[AppGrant]
-	Sessions     *docstore.Collection[Session]
-	Transitions  *docstore.Collection[Transition]
-	AppSchemas   *docstore.Collection[AppSchema]
-	GroupSchemas *docstore.Collection[GroupSchema]
-	Mappings     *docstore.Collection[Mapping]
-	Followings   *docstore.Collection[Following]
-	Attempts     *docstore.Collection[Attempts]
+	Orgs          *docstore.Collection[Org]
+	Users         *docstore.Collection[User]
+	Groups        *docstore.Collection[Group]
+	Memberships   *docstore.Collection[Membership]
+	APITokens     *docstore.Collection[APIToken]
+	Apps          *docstore.Collection[App]
+	AppUsers      *docstore.Collection[AppUser]
+	AppGroups     *docstore.Collection[AppGroup]
+	Connections   *docstore.Collection[Connection]
+	PushMappings  *docstore.Collection[PushMapping]
+	LogEvents     *docstore.Collection[LogEvent]
+	GroupOwners   *docstore.Collection[GroupOwner]
+	GroupRules    *docstore.Collection[GroupRule]
+	RuleMembers   *docstore.Collection[RuleMember]
+	SignIns       *docstore.Collection[SignIn]
+	UserTypes     *docstore.Collection[UserType]
+	UserSchemas   *docstore.Collection[UserSchema]
+	Messages      *docstore.Collection[Message]
+	OrgPolicies   *docstore.Collection[OrgPolicy]
+	SyncPasswords *docstore.Collection[SyncPassword]
+	AppKeys       *docstore.Collection[AppKey]
+	AppGrants     *docstore.Collection[AppGrant]
+	Sessions      *docstore.Collection[Session]
+	Transitions   *docstore.Collection[Transition]
+	AppSchemas    *docstore.Collection[AppSchema]
+	GroupSchemas  *docstore.Collection[GroupSchema]
+	Mappings      *docstore.Collection[Mapping]
+	Followings    *docstore.Collection[Following]
+	Attempts      *docstore.Collection[Attempts]
 }
 
 // New declares the collections.
 func New() *Model {
 	return &Model{
-		Orgs:         orgCollection(),
-		Users:        userCollection(),
-		Groups:       groupCollection(),
-		Memberships:  membershipCollection(),
-		APITokens:    apiTokenCollection(),
-		Apps:         appCollection(),
-		AppUsers:     appUserCollection(),
-		AppGroups:    appGroupCollection(),
-		Connections:  connectionCollection(),
-		PushMappings: pushMappingCollection(),
-		LogEvents:    logEventCollection(),
-		GroupOwners:  groupOwnerCollection(),
-		GroupRules:   groupRuleCollection(),
-		RuleMembers:  ruleMemberCollection(),
-		SignIns:      signInCollection(),
-		UserTypes:    userTypeCollection(),
-		UserSchemas:  userSchemaCollection(),
-		AppKeys:      appKeyCollection(),
-		AppGrants:    appGrantCollection(),
-		Sessions:     sessionCollection(),
-		Transitions:  transitionCollection(),
-		AppSchemas:   appSchemaCollection(),
-		GroupSchemas: groupSchemaCollection(),
-		Mappings:     mappingCollection(),
-		Followings:   followingCollection(),
-		Attempts:     attemptsCollection(),
+		Orgs:          orgCollection(),
+		Users:         userCollection(),
+		Groups:        groupCollection(),
+		Memberships:   membershipCollection(),
+		APITokens:     apiTokenCollection(),
+		Apps:          appCollection(),
+		AppUsers:      appUserCollection(),
+		AppGroups:     appGroupCollection(),
+		Connections:   connectionCollection(),
+		PushMappings:  pushMappingCollection(),
+		LogEvents:     logEventCollection(),
+		GroupOwners:   groupOwnerCollection(),
+		GroupRules:    groupRuleCollection(),
+		RuleMembers:   ruleMemberCollection(),
+		SignIns:       signInCollection(),
+		UserTypes:     userTypeCollection(),
+		UserSchemas:   userSchemaCollection(),
+		Messages:      messageCollection(),
+		OrgPolicies:   orgPolicyCollection(),
+		SyncPasswords: syncPasswordCollection(),
+		AppKeys:       appKeyCollection(),
+		AppGrants:     appGrantCollection(),
+		Sessions:      sessionCollection(),
+		Transitions:   transitionCollection(),
+		AppSchemas:    appSchemaCollection(),
+		GroupSchemas:  groupSchemaCollection(),
+		Mappings:      mappingCollection(),
+		Followings:    followingCollection(),
+		Attempts:      attemptsCollection(),
 	}
 }
 
@@ -75,8 +81,8 @@ func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens, m.Apps, m.AppUsers, m.AppGroups,
 		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
-		m.UserSchemas, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings, m.Attempts,
-		m.AppKeys, m.AppGrants,
+		m.UserSchemas, m.Messages, m.OrgPolicies, m.SyncPasswords, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas,
+		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants,
 	}
 }
 

@@ -7,6 +7,8 @@ import "github.com/scimwright/scimwright/internal/docstore"
 type Transition struct {
 	// Delete says that a DEPROVISIONED user is to be removed. Otherwise the user is to be deactivated.
 	Delete bool `json:"delete,omitempty"`
+	// Notify says that who asked for a deactivation gets a message when it is done.
+	Notify bool `json:"notify,omitempty"`
 	// By is who asked for it.
 	By LogParty `json:"by"`
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -81,7 +82,7 @@ type User struct {
 	// Attempts numbers the series of failed attempts to sign in: whatever has them counted anew raises it. The count is in the
 	// type Attempts.
 	Attempts int `json:"attempts,omitempty"`
-	// LockedFrom is the status that a LOCKED_OUT user comes back to.
+	// LockedFrom is the status that a LOCKED_OUT user was in before; see Unlocked.
 	LockedFrom UserStatus `json:"lockedFrom,omitempty"`
 }
 
@@ -145,6 +146,15 @@ func (u *User) LockOut(now time.Time) {
 	from := u.Status
 	u.Enter(UserLockedOut, now)
 	u.LockedFrom = from
+}
+
+// Unlocked is the status that a LOCKED_OUT user comes back to: a password that had expired still has to change.
+func (u *User) Unlocked() UserStatus { return cmp.Or(u.LockedFrom, UserActive) }
+
+// Unlock ends a lock-out. Attempts are counted anew.
+func (u *User) Unlock(now time.Time) {
+	u.Enter(u.Unlocked(), now)
+	u.Attempts++
 }
 
 // NewPassword notes that there is a password that nobody has tried yet: attempts are counted anew, and a password that had

@@ -11,13 +11,37 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/password"
 )
 
+// policy is what an organisation begins with.
+var policy = model.DefaultPasswordSettings()
+
+func TestAPolicyNamesTheRulesThatAreBroken(t *testing.T) {
+	strict := model.PasswordSettings{MinLength: 12, MinUpper: 2, MinSymbol: 1, ExcludeAttributes: []string{"firstName"}}
+	require.Equal(t, []string{
+		"have at least 12 characters", "have at least 2 upper-case letters", "have a symbol", "not contain the attribute firstName",
+	}, password.BrokenRules(&strict, "renée-less"[:6]+"1", map[string]any{"firstName": "Renee", "login": "renee"}))
+	require.Empty(t, password.BrokenRules(&strict, "AB:longenough", map[string]any{"firstName": "Bo"}))
+	require.Empty(t, password.BrokenRules(&model.PasswordSettings{}, "", nil))
+}
+
+func TestAnAgeIsComparedWithTheClock(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	p := model.PasswordSettings{MinAge: time.Hour, MaxAge: 24 * time.Hour}
+	u := model.User{PasswordHash: "x", PasswordChanged: at}
+	require.NotEmpty(t, password.TooYoung(&p, &u, at.Add(time.Hour-1)))
+	require.Empty(t, password.TooYoung(&p, &u, at.Add(time.Hour)))
+	require.False(t, password.TooOld(&p, &u, at.Add(24*time.Hour-1)))
+	require.True(t, password.TooOld(&p, &u, at.Add(24*time.Hour)))
+	require.False(t, password.TooOld(&model.PasswordSettings{}, &u, at.Add(1000*time.Hour)))
+	require.Empty(t, password.TooYoung(&p, &model.User{}, at))
+}
+
 func TestPasswordsMustNotContainTheLogin(t *testing.T) {
 	for text, broken := range map[string]bool{
 		"Tlpwd-2026": false, "xBROCKx-1a": true, "Isa-2026-xyz": false, "Example-1x": false, "a.Brock@Example.com1": true, "bröck-A1234": true,
 	} {
-		require.Equal(t, broken, len(password.BrokenRules(text, "a.brock@example.com")) > 0, text)
+		require.Equal(t, broken, len(password.BrokenRules(&policy, text, map[string]any{"login": "a.brock@example.com"})) > 0, text)
 	}
-	require.Len(t, password.BrokenRules("", "a@b.org"), 4)
+	require.Len(t, password.BrokenRules(&policy, "", map[string]any{"login": "a@b.org"}), 4)
 }
 
 func TestEqualSecretsHaveDifferentHashesThatBothMatch(t *testing.T) {
@@ -41,9 +65,14 @@ func TestAHashMatchesItsTextOnly(t *testing.T) {
 func TestTemporaryPasswordsMeetThePolicy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		login := rapid.StringMatching(`[a-z2-9.]{4,12}@[a-z]{2,8}\.org`).Draw(t, "login")
-		text := password.Temporary(login)
-		require.Empty(t, password.BrokenRules(text, login))
-		require.NotEqual(t, text, password.Temporary(login))
+		profile := map[string]any{"login": login}
+		strict := model.PasswordSettings{
+			MinLength: rapid.IntRange(1, 40).Draw(t, "length"), MinUpper: rapid.IntRange(0, 5).Draw(t, "upper"), MinLower: rapid.IntRange(0, 5).Draw(t, "lower"),
+			MinNumber: rapid.IntRange(0, 5).Draw(t, "number"), MinSymbol: rapid.IntRange(0, 5).Draw(t, "symbol"), ExcludeLogin: true,
+		}
+		text := password.Temporary(&strict, profile)
+		require.Empty(t, password.BrokenRules(&strict, text, profile))
+		require.NotEqual(t, text, password.Temporary(&strict, profile))
 	})
 }
 
@@ -52,14 +81,14 @@ func TestTheHistoryHoldsTheLastFourPasswords(t *testing.T) {
 	u := model.User{Activation: &model.OneTimeToken{}, Reset: &model.ResetToken{}, Attempts: 3}
 	texts := []string{"Zero-0000", "One-11111", "Two-22222", "Three-333", "Four-4444"}
 	for _, text := range texts {
-		require.Empty(t, password.Reused(&u, text))
+		require.Empty(t, password.Reused(&policy, &u, text))
 		hash, err := h.Hash(text)
 		require.NoError(t, err)
-		password.Set(&u, hash, now)
+		password.Set(&policy, &u, hash, now)
 	}
-	require.Empty(t, password.Reused(&u, texts[0]))
+	require.Empty(t, password.Reused(&policy, &u, texts[0]))
 	for _, text := range texts[1:] {
-		require.NotEmpty(t, password.Reused(&u, text), text)
+		require.NotEmpty(t, password.Reused(&policy, &u, text), text)
 	}
 	require.Nil(t, u.Activation)
 	require.Nil(t, u.Reset)

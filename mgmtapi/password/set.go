@@ -6,11 +6,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// Set gives the user a password by its hash, and voids what was handed out to choose one with.
-func Set(u *model.User, hash string, now time.Time) {
+// Set gives the user a password by its hash, and voids what was handed out to choose one with. Of former passwords it keeps as many
+// as the policy compares.
+func Set(p *model.PasswordSettings, u *model.User, hash string, now time.Time) {
 	if u.PasswordHash != "" {
 		past := append([]string{u.PasswordHash}, u.PasswordHistory...)
-		u.PasswordHistory = past[:min(len(past), History-1)]
+		u.PasswordHistory = past[:min(len(past), max(p.History-1, 0))]
 	}
 	TakeOver(u, hash)
 	u.NewPassword(now)

@@ -279,6 +279,9 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, 
 			return err
 		}
 		conn.Value.Enabled = false
+		if err := s.dropPasswords(ctx, tx, req.AppID); err != nil {
+			return err
+		}
 		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ type CreateCapability struct {
 type UpdateCapability struct {
 	Profile             *Switch         `json:"profile,omitempty" doc:"Changed profiles are sent to the target."`
 	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Users are deactivated in the target when they are deactivated here or lose their assignment."`
-	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target. Not supported yet: it cannot be enabled."`
+	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target."`
 }
 
 // Switch turns a capability on or off.
@@ -42,11 +42,12 @@ type Switch struct {
 	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
 }
 
-// PasswordSwitch turns the sending of passwords on or off.
+// PasswordSwitch turns the sending of passwords on or off. A password is at hand only when it is set, or typed at a sign-in: an
+// account that is made at another time begins with a random one.
 type PasswordSwitch struct {
 	Status string               `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
-	Seed   model.PasswordSeed   `json:"seed,omitempty" empty:"absent" enum:"RANDOM,SVC" doc:"Which password is sent."`
-	Change model.PasswordChange `json:"change,omitempty" empty:"absent" enum:"KEEP_EXISTING,CHANGE" doc:"What happens when the password changes."`
+	Seed   model.PasswordSeed   `json:"seed,omitempty" empty:"absent" enum:"RANDOM,SVC" doc:"Which password is sent: that of the user, or a random one."`
+	Change model.PasswordChange `json:"change,omitempty" empty:"absent" enum:"KEEP_EXISTING,CHANGE" doc:"Whether accounts that exist get another password when that of the user changes; otherwise only new accounts get one."`
 }
 
 // feature is a row of the table of features.
@@ -70,7 +71,7 @@ var features = []feature{
 					Profile:             &Switch{onOff(u.Update)},
 					LifecycleDeactivate: &Switch{onOff(u.Deactivate)},
 					Password: &PasswordSwitch{
-						Status: disabled,
+						Status: onOff(u.Password),
 						Seed:   orDefault(u.Seed, model.SeedRandom), Change: orDefault(u.Change, model.KeepExisting),
 					},
 				},
@@ -87,6 +88,7 @@ var features = []feature{
 			sent.Update.Profile.set(&u.Update)
 			sent.Update.LifecycleDeactivate.set(&u.Deactivate)
 			if p := sent.Update.Password; p != nil {
+				p.asSwitch().set(&u.Password)
 				u.Seed, u.Change = orDefault(p.Seed, u.Seed), orDefault(p.Change, u.Change)
 			}
 		},
@@ -125,6 +127,9 @@ func (s *Switch) set(option *bool) {
 		*option = s.Status == enabled
 	}
 }
+
+// asSwitch is the part that every capability has.
+func (s *PasswordSwitch) asSwitch() *Switch { return &Switch{s.Status} }
 
 func named(name string) (feature, bool) {
 	for _, f := range features {
@@ -200,10 +205,6 @@ func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) er
 }
 
 func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {
-	if u := req.Body.Update; u != nil && u.Password != nil && u.Password.Status == enabled {
-		// An option that is accepted and does nothing would be believed.
-		return Feature{}, rest.Fail(rest.CodeUnsupported, "update.password.status: Passwords cannot be sent to targets yet")
-	}
 	var out Feature
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.enabledConnection(ctx, tx, req.AppID)
@@ -215,6 +216,11 @@ func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature,
 		out = req.feature.render(ctx, req.AppID, &conn.Value)
 		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
 			return err
+		}
+		if !conn.Value.SyncsPasswords() {
+			if err := s.dropPasswords(ctx, tx, req.AppID); err != nil {
+				return err
+			}
 		}
 		if err := s.logConnection(ctx, tx, req.app); err != nil {
 			return err

@@ -204,7 +204,11 @@ func TestFeatures(t *testing.T) {
 		w.Get("/apps").OK().Into(&apps)
 		require.Len(t, apps[0]["features"], 4, "lists show the features too")
 
-		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED"}}}`).Fails(501, "E0000060", "update.password.status")
+		got = w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED","change":"CHANGE"}}}`).OK()
+		require.Equal(t, map[string]any{"status": "ENABLED", "seed": "SVC", "change": "CHANGE"}, got.Value("capabilities", "update", "password"))
+		require.Contains(t, w.Get("/apps/"+app).OK().Value("features"), "PUSH_PASSWORD_UPDATES")
+		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED","seed":"OTHER"}}}`).Fails(400, "E0000001", "update.password.seed")
+		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"DISABLED"}}}`).OK()
 		w.Put(path+"/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"MAYBE"}}}`).Fails(400, "E0000001", "create.lifecycleCreate.status")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, []any{}, w.Get("/apps/"+app).OK().Value("features"))

@@ -17,6 +17,10 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.groupChanged)
 	model.On(s.Feed, s.groupDeleted)
 	model.On(s.Feed, s.appChanged)
+	model.On(s.Feed, s.passwordKnown)
+	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
+		return s.dropPasswordsOf(ctx, tx, e.ID)
+	})
 }
 
 // appUserChanged tells the pushed groups that the user is in: only users that
@@ -93,6 +97,9 @@ func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChan
 		return nil
 	}
 	if err := s.Connections.Delete(ctx, tx, e.App); err != nil && !errors.Is(err, docstore.ErrNotFound) {
+		return err
+	}
+	if err := s.dropPasswords(ctx, tx, e.App); err != nil {
 		return err
 	}
 	var targets []string

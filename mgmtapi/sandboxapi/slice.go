@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -26,6 +27,13 @@ type Options struct {
 	Provision func(ctx context.Context, app string, users []string) error
 	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
 	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
+	// Outbox holds the messages.
+	Outbox *outbox.Box
+	// Clock is what can be moved. Defaults to none: the path is not served.
+	Clock Clock
+	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
+	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.
+	Reset func(ctx context.Context, seed bool) error
 }
 
 // Slice is the sandbox surface.
@@ -52,6 +60,13 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Provision assigned users now", Scopes: []string{manage}, Find: s.findAppToProvision, Do: s.provision},
 		rest.Op[attemptsRequest, []attempt]{ID: "listProvisioningAttempts", Route: "GET /sandbox/v1/apps/{app}/attempts", Tag: tag,
 			Summary: "List the exchanges with an app's SCIM server, newest first", Scopes: []string{manage}, Find: s.findAppOfAttempts, Do: s.attempts},
+	}
+	list = append(list, s.outboxRoutes()...)
+	if s.o.Clock != nil {
+		list = append(list, s.clockRoute())
+	}
+	if s.o.Reset != nil {
+		list = append(list, s.resetRoute())
 	}
 	if s.o.Engine != nil {
 		list = append(list, s.engineRoutes()...)

@@ -18,7 +18,7 @@ type PasswordValue struct {
 
 type changePasswordRequest struct {
 	target
-	Strict bool `query:"strict" default:"false" doc:"Checks the history of the password too."`
+	Strict bool `query:"strict" default:"false" doc:"Checks the history and the age of the password too."`
 	Body   struct {
 		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The present password."`
 		NewPassword PasswordValue `json:"newPassword" required:"true" doc:"The new password."`
@@ -32,11 +32,13 @@ type changeQuestionRequest struct {
 		Password         PasswordValue `json:"password" required:"true" doc:"The present password."`
 		RecoveryQuestion RecoveryInput `json:"recovery_question" required:"true" doc:"The new question with its answer."`
 	} `body:"required"`
+
+	policy model.PasswordSettings
 }
 
 // Check checks the recovery question.
 func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.RecoveryQuestion.check("recovery_question", causes)
+	r.Body.RecoveryQuestion.check("recovery_question", &r.policy, causes)
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.
@@ -52,13 +54,18 @@ func (s *Slice) credentials() []rest.Route {
 		rest.Op[changeQuestionRequest, Credentials]{
 			ID: "changeRecoveryQuestion", Route: path + "change_recovery_question", Tag: tag, Scopes: writeScope,
 			Summary: "Changes the recovery question, knowing the password",
-			Find:    func(ctx context.Context, r *changeQuestionRequest) error { return s.find(ctx, &r.target) },
-			Do:      s.changeQuestion,
+			Find: func(ctx context.Context, r *changeQuestionRequest) (err error) {
+				if err = s.find(ctx, &r.target); err == nil {
+					r.policy, err = s.PasswordPolicy(ctx, s.Store.Reader())
+				}
+				return err
+			},
+			Do: s.changeQuestion,
 		},
 		rest.Op[forgotRequest, ForgottenPassword]{
 			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
 			Summary:     "Begins, or does, the recovery of a forgotten password",
-			Description: "Without a body, sendEmail=false answers the address where the recovery goes on. Sending it is not supported yet.",
+			Description: "Without a body, the address where the recovery goes on is sent to the user, or with sendEmail=false answered.",
 			Find:        func(ctx context.Context, r *forgotRequest) error { return s.find(ctx, &r.target) },
 			Do:          s.forgot,
 		},
@@ -101,9 +108,13 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if !password.Verify(&known, r.Body.OldPassword.Value) {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
 	}
-	broken := password.BrokenRules(value, known.Login())
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Credentials{}, err
+	}
+	broken := password.BrokenRules(&policy, value, known.Profile)
 	if r.Strict {
-		broken = append(broken, password.Reused(&known, value)...)
+		broken = append(broken, s.unfit(&policy, &known, value)...)
 	}
 	if len(broken) > 0 {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.Unmet(broken))
@@ -112,14 +123,15 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserUpdatePassword}, r.Body.Revoke, func(u *model.User) error {
+	entry := audit.Entry{Type: audit.UserUpdatePassword}
+	return s.changeCredentials(ctx, &r.target, entry, value, r.Body.Revoke, func(u *model.User) error {
 		if err := mayChange(u, passwordStatuses, rest.CodeChangePassword); err != nil {
 			return err
 		}
 		if !u.SamePassword(&known) {
 			return rest.Fail(rest.CodeCredentials, changedMeantime)
 		}
-		password.Set(u, hash, s.Now())
+		password.Set(&policy, u, hash, s.Now())
 		if u.Status != model.UserStaged {
 			u.Enter(model.UserActive, s.Now())
 		}
@@ -135,12 +147,12 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	if !password.Verify(&known, r.Body.Password.Value) {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, wrongPassword)
 	}
-	secrets, err := s.hashSecrets(&CredentialsInput{RecoveryQuestion: &r.Body.RecoveryQuestion})
+	secrets, err := s.hashSecrets(ctx, &CredentialsInput{RecoveryQuestion: &r.Body.RecoveryQuestion})
 	if err != nil {
 		return Credentials{}, err
 	}
 	entry := audit.Entry{Type: audit.UserUpdateProfile, Debug: map[string]string{"changedAttributes": "recovery_question"}}
-	return s.changeCredentials(ctx, &r.target, entry, false, func(u *model.User) error {
+	return s.changeCredentials(ctx, &r.target, entry, "", false, func(u *model.User) error {
 		if err := mayChange(u, questionStatuses, rest.CodeChangeQuestion); err != nil {
 			return err
 		}
@@ -152,38 +164,52 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user and tells of it. With revoke, it ends the sessions of the user.
+// changeCredentials changes a user in a transaction of its own. The change sets the password, unless that is empty. With revoke, it
+// ends the sessions of the user.
 func (s *Slice) changeCredentials(
-	ctx context.Context, at *target, entry audit.Entry, revoke bool, change func(*model.User) error,
+	ctx context.Context, at *target, entry audit.Entry, password string, revoke bool, change func(*model.User) error,
 ) (Credentials, error) {
 	var out Credentials
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.again(ctx, tx, at)
+		doc, err := s.changeUser(ctx, tx, at, entry, change)
 		if err != nil {
 			return err
 		}
-		user := doc.Value
-		if err := change(&user); err != nil {
-			return err
-		}
-		if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
-			return err
-		}
-		out = *credentialsOf(&user)
-		told := entry
-		told.Targets = []model.LogParty{audit.User(doc)}
-		if err := audit.Write(ctx, tx, s.Deps, told); err != nil {
-			return err
-		}
+		out = *credentialsOf(&doc.Value)
 		if revoke {
 			if err := s.endSessions(ctx, tx, doc); err != nil {
 				return err
 			}
 		}
-		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+		if password == "" {
+			return nil
+		}
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: password})
 	})
 	if err != nil {
 		return Credentials{}, err
 	}
 	return out, nil
+}
+
+// changeUser changes a user and tells of it.
+func (s *Slice) changeUser(
+	ctx context.Context, tx *docstore.Tx, at *target, entry audit.Entry, change func(*model.User) error,
+) (docstore.Doc[model.User], error) {
+	doc, err := s.again(ctx, tx, at)
+	if err != nil {
+		return doc, err
+	}
+	user := doc.Value
+	if err := change(&user); err != nil {
+		return doc, err
+	}
+	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+		return doc, err
+	}
+	entry.Targets = []model.LogParty{audit.User(doc)}
+	if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+		return doc, err
+	}
+	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }

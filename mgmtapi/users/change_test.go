@@ -9,7 +9,6 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 )
@@ -125,7 +124,7 @@ func TestForgottenPasswordsAreRecovered(t *testing.T) {
 			apitest.Step{Name: "the policy holds", Do: do + "forgot_password", Body: answer("Annie Oakley", "weak"), Status: 403, Code: "E0000080", Causes: []string{"password: Password requirements"}},
 		)
 		wrong := apitest.Step{Do: "POST /api/v1/users/isaac/credentials/forgot_password", Body: answer("Buffalo Bill", other), Status: 403, Code: "E0000087"}
-		for range auth.MaxAttempts - 1 {
+		for range model.DefaultPasswordSettings().MaxAttempts - 1 {
 			e.Run(t, wrong)
 		}
 		e.Run(t,
@@ -133,7 +132,7 @@ func TestForgottenPasswordsAreRecovered(t *testing.T) {
 			wrong,
 			apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "ACTIVE"}},
 		)
-		for range auth.MaxAttempts - 1 {
+		for range model.DefaultPasswordSettings().MaxAttempts - 1 {
 			e.Run(t, wrong)
 		}
 		e.Run(t,

@@ -56,9 +56,10 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	if schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
 		checkProfile(schema, profile, causes)
 	}
-	login, _ := profile["login"].(string)
 	provider := r.provider()
-	r.Body.Credentials.check(login, provider, causes)
+	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
+	r.failed = cmp.Or(r.failed, err)
+	r.Body.Credentials.check(&policy, profile, provider, causes)
 	switch provider {
 	case model.ProviderFederation, model.ProviderSocial:
 		if !r.Provider {
@@ -91,7 +92,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	user := model.User{
 		Status: model.UserStaged, Provider: r.provider(), Profile: merge(nil, r.Body.Profile),
 	}
-	secrets, err := s.hashSecrets(r.Body.Credentials)
+	secrets, err := s.hashSecrets(ctx, r.Body.Credentials)
 	if err != nil {
 		return User{}, err
 	}
@@ -102,6 +103,10 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	}
 	if r.NextLogin == changePassword {
 		user.Enter(model.UserPasswordExpired, now)
+	}
+	var activation Activation
+	if user.Status == model.UserProvisioned {
+		activation, user.Activation = s.issueActivation(ctx)
 	}
 	id := model.NewID(model.KindUser)
 	var doc docstore.Doc[model.User]
@@ -124,12 +129,29 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err := audit.Write(ctx, tx, s.Deps, createEntries(doc)...); err != nil {
 			return err
 		}
-		return s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone)
+		if user.Status == model.UserProvisioned {
+			if err := s.mailActivation(ctx, tx, doc, activation); err != nil {
+				return err
+			}
+		}
+		if err := s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone); err != nil {
+			return err
+		}
+		return s.passwordSet(ctx, tx, id, r.Body.Credentials)
 	})
 	if err != nil {
 		return User{}, err
 	}
 	return render(ctx, doc), nil
+}
+
+// passwordSet tells of a password that was given in clear, if one was.
+func (s *Slice) passwordSet(ctx context.Context, tx *docstore.Tx, user string, c *CredentialsInput) error {
+	value, given := c.password()
+	if !given {
+		return nil
+	}
+	return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: user, Set: true, Plain: value})
 }
 
 // createEntries is what the log tells of a new user.
@@ -178,13 +200,17 @@ func activeStatus(u *model.User) model.UserStatus {
 
 // secrets are hashed credentials.
 type secrets struct {
+	policy   model.PasswordSettings
 	password string
 	imported *model.ImportedHash
 	recovery *model.Recovery
 }
 
 // hashSecrets hashes credentials. It takes long, on purpose, and is done before a transaction is begun.
-func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
+func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secrets, err error) {
+	if out.policy, err = s.policyFor(ctx, c); err != nil {
+		return out, err
+	}
 	if value, ok := c.password(); ok {
 		if out.password, err = s.hasher.Hash(value); err != nil {
 			return out, err
@@ -206,7 +232,7 @@ func (s *Slice) hashSecrets(c *CredentialsInput) (out secrets, err error) {
 // set gives the user what there is.
 func (s secrets) set(u *model.User, now time.Time) {
 	if s.password != "" {
-		password.Set(u, s.password, now)
+		password.Set(&s.policy, u, s.password, now)
 	}
 	if s.imported != nil {
 		password.Import(u, s.imported, now)

@@ -1,6 +1,7 @@
 package users
 
 import (
+	"context"
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -54,9 +55,6 @@ type ProviderInput struct {
 	Name string `json:"name" empty:"absent" doc:"Name of the provider, the same as its type."`
 }
 
-// minAnswer is the length of the shortest recovery answer, in characters.
-const minAnswer = 4
-
 func (c *CredentialsInput) password() (string, bool) {
 	if c == nil || c.Password == nil || c.Password.Value == nil {
 		return "", false
@@ -84,8 +82,8 @@ func (c *CredentialsInput) given() bool {
 	return given || c.imported() != nil || c.recovery() != nil
 }
 
-// check records what is wrong with the credentials of a user with the login and the provider.
-func (c *CredentialsInput) check(login string, provider model.ProviderType, causes *rest.Causes) {
+// check records what is wrong with the credentials of a user with the profile and the provider.
+func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[string]any, provider model.ProviderType, causes *rest.Causes) {
 	if c == nil {
 		return
 	}
@@ -98,7 +96,7 @@ func (c *CredentialsInput) check(login string, provider model.ProviderType, caus
 		if external {
 			causes.Add("password", "A user with the provider %s has no password", provider)
 		}
-		if broken := password.BrokenRules(value, login); len(broken) > 0 {
+		if broken := password.BrokenRules(policy, value, profile); len(broken) > 0 {
 			causes.Add("password", "%s", password.Unmet(broken))
 		}
 	}
@@ -114,7 +112,7 @@ func (c *CredentialsInput) check(login string, provider model.ProviderType, caus
 		if external {
 			causes.Add("recovery_question", "A user with the provider %s has no recovery question", provider)
 		}
-		q.check("credentials.recovery_question", causes)
+		q.check("credentials.recovery_question", policy, causes)
 	}
 }
 
@@ -126,16 +124,24 @@ func (c *CredentialsInput) dropRead(has *model.Recovery) {
 }
 
 // check records what is wrong with a recovery question at the path. That the question is missing is said by the tags.
-func (q *RecoveryInput) check(path string, causes *rest.Causes) {
+func (q *RecoveryInput) check(path string, policy *model.PasswordSettings, causes *rest.Causes) {
 	switch answer := password.NormalAnswer(q.Answer); {
 	case q.Answer == "":
 		causes.Blank(path + ".answer")
 	case q.Question == "":
-	case utf8.RuneCountInString(answer) < minAnswer:
-		causes.Add("recovery_question", "The answer must have at least %d characters", minAnswer)
+	case utf8.RuneCountInString(answer) < policy.MinAnswer:
+		causes.Add("recovery_question", "The answer must have at least %d characters", policy.MinAnswer)
 	case answer == password.NormalAnswer(q.Question):
 		causes.Add("recovery_question", "The answer must not be the question")
 	}
+}
+
+// policyFor reads the settings for passwords when there are credentials to be judged.
+func (s *Slice) policyFor(ctx context.Context, c *CredentialsInput) (model.PasswordSettings, error) {
+	if !c.given() {
+		return model.PasswordSettings{}, nil
+	}
+	return s.PasswordPolicy(ctx, s.Store.Reader())
 }
 
 // unsupported answers password hooks.

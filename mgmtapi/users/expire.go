@@ -60,7 +60,7 @@ func (s *Slice) expirePassword() rest.Route {
 				temporary, err := s.expireTemporarily(ctx, &r.target, r.Revoke)
 				return ExpiredPassword{temporary: temporary.Value}, err
 			}
-			doc, err := s.expire(ctx, &r.target, "", r.Revoke)
+			doc, err := s.expire(ctx, &r.target, nil, r.Revoke)
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
@@ -82,32 +82,46 @@ func (s *Slice) expireWithTemporary() rest.Route {
 
 // expireTemporarily expires a password that it makes up.
 func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) (TemporaryPassword, error) {
-	value := password.Temporary(at.found.Value.Login())
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return TemporaryPassword{}, err
+	}
+	value := password.Temporary(&policy, at.found.Value.Profile)
 	hash, err := s.hasher.Hash(value)
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if _, err := s.expire(ctx, at, hash, revoke); err != nil {
+	if _, err := s.expire(ctx, at, &temporary{policy: policy, hash: hash, value: value}, revoke); err != nil {
 		return TemporaryPassword{}, err
 	}
 	return TemporaryPassword{Value: value}, nil
 }
 
-// expire has the user change the password, which becomes another one first when a hash is given.
-func (s *Slice) expire(ctx context.Context, at *target, hash string, revoke bool) (doc docstore.Doc[model.User], err error) {
+// temporary is a password that was made up.
+type temporary struct {
+	policy      model.PasswordSettings
+	hash, value string
+}
+
+// expire has the user change the password, which becomes the temporary one first when there is one. With revoke, it ends the sessions of
+// the user.
+func (s *Slice) expire(ctx context.Context, at *target, made *temporary, revoke bool) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 			return err
 		}
 		doc, err = s.enter(ctx, tx, at, expirePassword, func(_ model.UserStatus, u *model.User) {
-			if u.Reset = nil; hash != "" {
-				password.Set(u, hash, s.Now())
+			if u.Reset = nil; made != nil {
+				password.Set(&made.policy, u, made.hash, s.Now())
 			}
 		})
-		if err != nil || !revoke {
+		if err == nil && revoke {
+			err = s.endSessions(ctx, tx, doc)
+		}
+		if err != nil || made == nil {
 			return err
 		}
-		return s.endSessions(ctx, tx, doc)
+		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: made.value})
 	})
 	return doc, err
 }

@@ -13,7 +13,7 @@ import (
 
 type forgotRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"With false, the answer has the address where the recovery goes on."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Sends the user the address where the recovery goes on; with false, the answer has it."`
 	Body      struct {
 		Password         *PasswordValue  `json:"password" doc:"The new password."`
 		RecoveryQuestion *RecoveryAnswer `json:"recovery_question" doc:"The answer."`
@@ -76,21 +76,30 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 		}
 		return ForgottenPassword{Password: done.Password, RecoveryQuestion: done.RecoveryQuestion, Provider: &done.Provider}, nil
 	}
-	if r.SendEmail {
+	if r.SendEmail && s.outbox == nil {
 		if err := mayRecover(&r.found.Value); err != nil {
 			return ForgottenPassword{}, err
 		}
-		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent yet. With sendEmail=false, the answer has the address.")
+		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent here. With sendEmail=false, the answer has the address.")
 	}
-	url, issued := s.issueReset(ctx, true, "signin", "reset-password")
-	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, false, func(u *model.User) error {
-		if err := mayRecover(u); err != nil {
-			return err
-		}
-		u.Reset = issued
-		return nil
-	})
+	url, token, issued, err := s.issueReset(ctx, true, "signin", "reset-password")
 	if err != nil {
+		return ForgottenPassword{}, err
+	}
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.changeUser(ctx, tx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
+			if err := mayRecover(u); err != nil {
+				return err
+			}
+			u.Reset = issued
+			return nil
+		})
+		if err == nil && r.SendEmail {
+			err = s.mailReset(ctx, tx, doc, forgotMessage, url, token)
+		}
+		return err
+	})
+	if err != nil || r.SendEmail {
 		return ForgottenPassword{}, err
 	}
 	return ForgottenPassword{URL: url}, nil
@@ -106,21 +115,26 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if !password.Matches(known.Recovery.AnswerHash, password.NormalAnswer(given.RecoveryQuestion.Answer)) {
 		return Credentials{}, s.wrongAnswer(ctx, at)
 	}
-	if broken := password.BrokenRules(given.Password.Value, known.Login()); len(broken) > 0 {
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return Credentials{}, err
+	}
+	if broken := password.BrokenRules(&policy, given.Password.Value, known.Profile); len(broken) > 0 {
 		return Credentials{}, rest.Fail(rest.CodeResetPolicy, "password: "+password.Unmet(broken))
 	}
 	hash, err := s.hasher.Hash(given.Password.Value)
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, false, func(u *model.User) error {
+	entry := audit.Entry{Type: audit.UserUpdatePassword}
+	return s.changeCredentials(ctx, at, entry, given.Password.Value, false, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}
 		if u.Recovery.AnswerHash != known.Recovery.AnswerHash {
 			return rest.Fail(rest.CodeAnswer)
 		}
-		password.Set(u, hash, s.Now())
+		password.Set(&policy, u, hash, s.Now())
 		return nil
 	})
 }

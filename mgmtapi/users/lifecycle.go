@@ -1,7 +1,6 @@
 package users
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -55,7 +54,7 @@ var (
 		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
 	}
 	unlock = transition{
-		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: unlockedStatus,
+		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: (*model.User).Unlocked,
 		from: []model.UserStatus{model.UserLockedOut},
 	}
 	deactivate = transition{
@@ -63,9 +62,6 @@ var (
 		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
 	}
 )
-
-// unlockedStatus is what a user becomes whose lock-out ends: a password that had expired still has to change.
-func unlockedStatus(u *model.User) model.UserStatus { return cmp.Or(u.LockedFrom, model.UserActive) }
 
 // check answers users that the transition does not start from.
 func (t transition) check(u *model.User) error {
@@ -81,17 +77,17 @@ func (t transition) check(u *model.User) error {
 
 type activateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"With false, the answer has the activation token. No mail is sent."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Sends the activation token to the user; with false, the answer has it."`
 }
 
 type reactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"With false, the answer has the activation token. No mail is sent."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Sends the activation token to the user; with false, the answer has it."`
 }
 
 type deactivateRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks, when it is done."`
 	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
 }
 
@@ -118,21 +114,23 @@ func (s *Slice) lifecycle() []rest.Route {
 			ID: "activateUser", Route: activate.route(), Tag: tag, Scopes: writeScope, Summary: activate.summary,
 			Find: func(ctx context.Context, r *activateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *activateRequest) (Activation, error) {
-				return s.startActivation(ctx, &r.target, activate, !r.SendEmail)
+				return s.startActivation(ctx, &r.target, activate, r.SendEmail)
 			},
 		},
 		rest.Op[reactivateRequest, Activation]{
 			ID: "reactivateUser", Route: reactivate.route(), Tag: tag, Scopes: writeScope, Summary: reactivate.summary,
 			Find: func(ctx context.Context, r *reactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *reactivateRequest) (Activation, error) {
-				return s.startActivation(ctx, &r.target, reactivate, !r.SendEmail)
+				return s.startActivation(ctx, &r.target, reactivate, r.SendEmail)
 			},
 		},
 		rest.Op[deactivateRequest, rest.Empty]{
 			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
 			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
-				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer, s.deactivate)
+				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
+					return s.deactivate(ctx, tx, doc, async, r.SendEmail)
+				})
 			},
 		},
 		s.resetPassword(), s.expirePassword(), s.expireWithTemporary(), s.unlock(), s.blocks(),
@@ -197,15 +195,16 @@ func (s *Slice) move(
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// startActivation activates or reactivates a user and makes a token when the caller wants to see one.
-func (s *Slice) startActivation(ctx context.Context, at *target, t transition, show bool) (Activation, error) {
-	var out Activation
-	var issued *model.OneTimeToken
-	if show {
-		out.Token = model.NewSecret(activationToken)
-		out.URL = rest.URL(ctx, "welcome", out.Token)
-		issued = &model.OneTimeToken{Hash: model.SecretHash(out.Token), Expires: s.Now().Add(activationLifetime)}
-	}
+// issueActivation makes a token with which a user chooses the first password, and its address.
+func (s *Slice) issueActivation(ctx context.Context) (Activation, *model.OneTimeToken) {
+	token := model.NewSecret(activationToken)
+	issued := &model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(activationLifetime)}
+	return Activation{Token: token, URL: rest.URL(ctx, "welcome", token)}, issued
+}
+
+// startActivation activates or reactivates a user. The token goes to the user, or to the caller.
+func (s *Slice) startActivation(ctx context.Context, at *target, t transition, send bool) (Activation, error) {
+	out, issued := s.issueActivation(ctx)
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.enter(ctx, tx, at, t, func(before model.UserStatus, u *model.User) {
 			u.Activation, u.Reset = nil, nil
@@ -216,6 +215,9 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 				u.Activated = s.Now()
 			}
 		})
+		if err == nil && send {
+			err = s.mailActivation(ctx, tx, doc, out)
+		}
 		if err != nil || t.verb != activate.verb {
 			return err
 		}
@@ -228,7 +230,7 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 		}
 		return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID})
 	})
-	if err != nil {
+	if err != nil || send {
 		return Activation{}, err
 	}
 	return out, nil
@@ -246,10 +248,11 @@ func (s *Slice) change(ctx context.Context, at *target, prefer string, change fu
 	})
 }
 
-// deactivate deactivates a user, or accepts to do it later.
-func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
+// deactivate deactivates a user, or accepts to do it later. With send, the caller gets a message when it is done.
+func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async, send bool) error {
+	how := model.Transition{Notify: send, By: audit.Caller(ctx)}
 	if !async {
-		return s.deactivated(ctx, tx, doc, nil)
+		return s.deactivated(ctx, tx, doc, how)
 	}
 	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
@@ -257,18 +260,22 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	if err := deactivate.check(&doc.Value); err != nil {
 		return err
 	}
-	return s.queue(ctx, tx, doc, false)
+	return s.queue(ctx, tx, doc, how)
 }
 
-// deactivated ends everything a user has: sessions and memberships here, the assignments in a reaction. By is who does it, nil
-// for the caller.
-func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], by *model.LogParty) error {
+// deactivated ends everything a user has: sessions and memberships here, the assignments in a reaction.
+func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
 	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
 	}
-	doc, err := s.move(ctx, tx, doc, deactivate, by, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
+	doc, err := s.move(ctx, tx, doc, deactivate, &how.By, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
 	if err != nil {
 		return err
+	}
+	if how.Notify {
+		if err := s.mailDeactivated(ctx, tx, doc, how.By.ID); err != nil {
+			return err
+		}
 	}
 	if err := s.endSessions(ctx, tx, doc); err != nil {
 		return err
@@ -303,7 +310,7 @@ func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id strin
 
 type deleteRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks of a deactivation, when it is done."`
 	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
 }
 
@@ -314,14 +321,14 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
 	return rest.Nothing{}, s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
 		if doc.Value.Status != model.UserDeprovisioned {
-			return s.deactivate(ctx, tx, doc, async)
+			return s.deactivate(ctx, tx, doc, async, r.SendEmail)
 		}
 		entry := audit.Entry{Type: audit.UserDeleteInitiated, Targets: []model.LogParty{audit.User(doc)}}
 		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
 			return err
 		}
 		if async {
-			return s.queue(ctx, tx, doc, true)
+			return s.queue(ctx, tx, doc, model.Transition{Delete: true, By: audit.Caller(ctx)})
 		}
 		return s.remove(ctx, tx, doc, nil)
 	})

@@ -2,22 +2,18 @@ package users
 
 import (
 	"context"
-	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Reset tokens.
-const (
-	resetToken    = 20 // characters
-	resetLifetime = time.Hour
-)
+// resetToken is the length of the token of a reset, in characters.
+const resetToken = 20
 
 type resetRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"true" doc:"With false, the answer has the address of the new password. No mail is sent."`
+	SendEmail bool   `query:"sendEmail" default:"true" doc:"Sends the user the address where the new password is chosen; with false, the answer has it."`
 	Revoke    bool   `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 	Provider  string `query:"provider" enum:"FEDERATION" doc:"Makes the user a federated one instead: password and recovery question go, and the user is ACTIVE."`
 }
@@ -43,35 +39,41 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	if r.found.Value.Provider.External() { // there is no password here
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
 	}
-	var out PasswordReset
-	var issued *model.ResetToken
-	if !r.SendEmail {
-		out.URL, issued = s.issueReset(ctx, false, "reset_password")
+	url, token, issued, err := s.issueReset(ctx, false, "reset_password")
+	if err != nil {
+		return PasswordReset{}, err
 	}
-	err := s.Update(ctx, func(tx *docstore.Tx) error {
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, r.found.ID); err != nil {
 			return err
 		}
 		doc, err := s.enter(ctx, tx, &r.target, resetPassword, func(_ model.UserStatus, u *model.User) {
 			u.Activation, u.Reset = nil, issued
 		})
+		if err == nil && r.SendEmail {
+			err = s.mailReset(ctx, tx, doc, resetMessage, url, token)
+		}
 		if err != nil || !r.Revoke {
 			return err
 		}
 		return s.endSessions(ctx, tx, doc)
 	})
-	if err != nil {
+	if err != nil || r.SendEmail {
 		return PasswordReset{}, err
 	}
-	return out, nil
+	return PasswordReset{URL: url}, nil
 }
 
 // issueReset makes a token for a new password, and its address, which is the base, the path and the token.
-func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (string, *model.ResetToken) {
-	token := model.NewSecret(resetToken)
-	return rest.URL(ctx, append(path, token)...), &model.ResetToken{
-		OneTimeToken: model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(resetLifetime)}, Ask: ask,
+func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (url, token string, issued *model.ResetToken, err error) {
+	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
+	if err != nil {
+		return "", "", nil, err
 	}
+	token = model.NewSecret(resetToken)
+	return rest.URL(ctx, append(path, token)...), token, &model.ResetToken{
+		OneTimeToken: model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(policy.TokenLife)}, Ask: ask,
+	}, nil
 }
 
 // federate leaves the check of the password to somebody else.

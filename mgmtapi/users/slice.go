@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -15,17 +16,20 @@ import (
 type Options struct {
 	// HashCost is the bcrypt cost of passwords and recovery answers. Defaults to bcrypt.DefaultCost.
 	HashCost int
+	// Outbox takes the messages. Defaults to none: nothing is sent.
+	Outbox *outbox.Box
 }
 
 // Slice serves the users.
 type Slice struct {
 	model.Deps
 	hasher password.Hasher
+	outbox *outbox.Box
 }
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}}
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, outbox: o.Outbox}
 }
 
 const tag = "Users"

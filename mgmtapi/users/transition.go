@@ -24,13 +24,13 @@ func later(prefer string) bool {
 }
 
 // queue accepts a change of a user that is done later.
-func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], remove bool) error {
+func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
 	user := doc.Value
 	user.Transition = model.UserDeprovisioned
 	if _, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
 		return err
 	}
-	if _, err := s.Transitions.Insert(ctx, tx, doc.ID, model.Transition{Delete: remove, By: audit.Caller(ctx)}); err != nil {
+	if _, err := s.Transitions.Insert(ctx, tx, doc.ID, how); err != nil {
 		return err
 	}
 	return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
@@ -75,7 +75,7 @@ func (s *Slice) finish(ctx context.Context, tx *docstore.Tx, id string) error {
 	if waiting.Delete {
 		return s.remove(ctx, tx, *user, &waiting.By)
 	}
-	return s.deactivated(ctx, tx, *user, &waiting.By)
+	return s.deactivated(ctx, tx, *user, waiting)
 }
 
 // giveUp leaves a user as it is because what waits for it is refused by now, and tells why.

@@ -25,7 +25,7 @@ type UpdateUser struct {
 // change is what updateUser and replaceUser have in common.
 type change struct {
 	target
-	Strict  bool       `query:"strict" default:"false" doc:"Checks the history of the password too."`
+	Strict  bool       `query:"strict" default:"false" doc:"Checks the history and the age of the password too."`
 	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
 	Body    UpdateUser `body:"required"`
 
@@ -97,14 +97,23 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	}
 	profile := profileOf(schema, c.found.Value.Profile)
 	checkProfile(schema, profile, causes)
-	login, _ := profile["login"].(string)
 	c.Body.Credentials.dropRead(c.found.Value.Recovery)
-	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
+	policy, err := c.slice.policyFor(ctx, c.Body.Credentials)
+	if err != nil {
+		c.failed = err
+		return
+	}
+	c.Body.Credentials.check(&policy, profile, c.found.Value.Provider, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
-		if broken := password.Reused(&c.found.Value, value); len(broken) > 0 {
+		if broken := c.slice.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
 			causes.Add("password", "%s", password.Unmet(broken))
 		}
 	}
+}
+
+// unfit lists the rules that a password breaks because of those before it.
+func (s *Slice) unfit(policy *model.PasswordSettings, u *model.User, value string) []string {
+	return append(password.TooYoung(policy, u, s.Now()), password.Reused(policy, u, value)...)
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (User, error) {
@@ -120,7 +129,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	if err := cmp.Or(c.failed, c.Body.Credentials.unsupported()); err != nil {
 		return User{}, err
 	}
-	secrets, err := s.hashSecrets(c.Body.Credentials)
+	secrets, err := s.hashSecrets(ctx, c.Body.Credentials)
 	if err != nil {
 		return User{}, err
 	}
@@ -161,7 +170,10 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		if err := audit.Write(ctx, tx, s.Deps, updateEntries(doc, &before, secrets)...); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+		if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID}); err != nil {
+			return err
+		}
+		return s.passwordSet(ctx, tx, doc.ID, c.Body.Credentials)
 	})
 	if err != nil {
 		return User{}, err

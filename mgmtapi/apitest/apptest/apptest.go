@@ -98,6 +98,9 @@ func (w *World) Unrecorded() { w.env.Unrecorded() }
 // Now is the clock of the API.
 func (w *World) Now() time.Time { return w.env.Clock.Now() }
 
+// Advance moves the clock.
+func (w *World) Advance(by time.Duration) { w.env.Clock.Advance(by) }
+
 // Answer is an answer of the API.
 type Answer struct {
 	t      *testing.T

@@ -1,0 +1,66 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// reset takes the organisation back to its initial content while everything goes on. One transaction removes the organisation, what
+// the engine knows about its applications and the resources in the sandbox's SCIM servers, and makes the initial content. Sequences
+// that are on their way lose their lanes with it, so that their results are refused. A seed comes afterwards, through the API as at the
+// start; when it fails, the organisation goes back to its initial content again.
+func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if err := s.wipe(ctx, p); err != nil || !seed {
+		return err
+	}
+	seeding, cancel := context.WithTimeout(ctx, s.options.SeedTime)
+	defer cancel()
+	seeder, end := s.seeder(p)
+	defer end()
+	apps, err := seeder.organisation(seeding)
+	if err == nil {
+		kept := s.settings
+		kept.Apps = apps
+		if err = saveSettings(ctx, p.store, p.kept, kept); err == nil {
+			s.settings = kept
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("seed: %w", err), s.wipe(context.WithoutCancel(ctx), p))
+}
+
+// wipe is the reset without a seed.
+func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
+	kept := s.settings
+	kept.Apps = nil // they are no more, and no later start is to look for them
+	var gone []string
+	err := p.api.Reset(ctx, p.content(), func(ctx context.Context, tx *docstore.Tx, apps []string) error {
+		for _, app := range apps {
+			if err := p.engine.Forget(ctx, tx.SQL().Execer(), app); err != nil {
+				return err
+			}
+		}
+		for _, t := range p.tenants.All() {
+			if _, err := p.store.Clear(ctx, tx, collections(t.Config())...); err != nil {
+				return err
+			}
+		}
+		gone = apps
+		_, err := p.kept.Update(ctx, tx, settingsID, 0, kept)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.settings = kept
+	for _, app := range gone {
+		p.forgotten(app)
+	}
+	p.engine.Wake()
+	return nil
+}

@@ -1,0 +1,118 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// PolicyType says what a policy of the organisation is about.
+type PolicyType string
+
+// The types. There is one policy of each, which belongs to the system.
+const (
+	PolicyPassword PolicyType = "PASSWORD"
+	PolicySignOn   PolicyType = "SVC_SIGN_ON"
+	PolicyEnroll   PolicyType = "MFA_ENROLL"
+)
+
+// PolicyTypes lists the types.
+func PolicyTypes() []PolicyType { return []PolicyType{PolicyPassword, PolicySignOn, PolicyEnroll} }
+
+// OrgPolicy is a policy of the organisation. It applies to everyone.
+type OrgPolicy struct {
+	Type        PolicyType `json:"type"`
+	Description string     `json:"description"`
+	// Rule is the id of its one rule.
+	Rule string `json:"rule"`
+	// Password are the settings of PolicyPassword.
+	Password *PasswordSettings `json:"password,omitempty"`
+}
+
+// PasswordSettings say which passwords are good, for how long, and how often one may be wrong. The zero value allows everything.
+type PasswordSettings struct {
+	// MinLength and the others are numbers of characters.
+	MinLength, MinLower, MinUpper, MinNumber, MinSymbol int
+	// ExcludeLogin refuses passwords with parts of the login, ExcludeAttributes those with the value of such an attribute.
+	ExcludeLogin      bool
+	ExcludeAttributes []string
+
+	// MaxAge is when a password has to be changed, MinAge how long it cannot be; 0 for never and not at all.
+	MaxAge, MinAge time.Duration
+	// History is how many of the last passwords, the present one included, a new one must differ from.
+	History int
+
+	// MaxAttempts is how many failed attempts in a row lock a user out; 0 for never.
+	MaxAttempts int
+	// AutoUnlock is when a lock-out ends by itself; 0 for never.
+	AutoUnlock time.Duration
+	// HideLockout answers locked-out users as if the password were wrong.
+	HideLockout bool
+
+	// MinAnswer is the length of the shortest answer to a recovery question, TokenLife how long the link to a new password is good.
+	MinAnswer int
+	TokenLife time.Duration
+}
+
+// DefaultPasswordSettings are the settings that an organisation begins with.
+func DefaultPasswordSettings() PasswordSettings {
+	return PasswordSettings{
+		MinLength: 8, MinLower: 1, MinUpper: 1, MinNumber: 1, ExcludeLogin: true, History: 4, MaxAttempts: 10,
+		MinAnswer: 4, TokenLife: time.Hour,
+	}
+}
+
+// OrgPolicyByType is the index of the policies by their type.
+const OrgPolicyByType = "type"
+
+func orgPolicyCollection() *docstore.Collection[OrgPolicy] {
+	return docstore.NewCollection("org_policies",
+		docstore.Index[OrgPolicy]{Name: OrgPolicyByType, Unique: true, Values: func(p *OrgPolicy) []any { return []any{string(p.Type)} }})
+}
+
+// ErrNoPolicy says that an organisation has no policy of a type: it was not set up.
+var ErrNoPolicy = errors.New("there is no policy of this type")
+
+// OrgPolicy reads the policy of a type.
+func (d Deps) OrgPolicy(ctx context.Context, q docstore.Reader, of PolicyType) (docstore.Doc[OrgPolicy], error) {
+	page, err := d.OrgPolicies.Query(ctx, q, docstore.Query[OrgPolicy]{Where: docstore.Eq(OrgPolicyByType, string(of)), Limit: 1})
+	if err != nil {
+		return docstore.Doc[OrgPolicy]{}, err
+	}
+	if len(page.Docs) == 0 {
+		return docstore.Doc[OrgPolicy]{}, ErrNoPolicy
+	}
+	return page.Docs[0], nil
+}
+
+// PasswordPolicy reads the settings for passwords.
+func (d Deps) PasswordPolicy(ctx context.Context, q docstore.Reader) (PasswordSettings, error) {
+	doc, err := d.OrgPolicy(ctx, q, PolicyPassword)
+	if err != nil || doc.Value.Password == nil {
+		return PasswordSettings{}, err
+	}
+	return *doc.Value.Password, nil
+}
+
+// SetUpPolicies makes the policies that are not there yet.
+func (d Deps) SetUpPolicies(ctx context.Context, tx *docstore.Tx) error {
+	for _, of := range PolicyTypes() {
+		_, err := d.OrgPolicy(ctx, tx, of)
+		if !errors.Is(err, ErrNoPolicy) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		p := OrgPolicy{Type: of, Rule: NewID(KindGroupRule), Description: "The default policy applies in all situations."}
+		if of == PolicyPassword {
+			p.Password = new(DefaultPasswordSettings())
+		}
+		if _, err := d.OrgPolicies.Insert(ctx, tx, NewID(KindPolicy), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
