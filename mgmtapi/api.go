@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -40,7 +41,7 @@ type Options struct {
 	Engine sandboxapi.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
-	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
+	// Authorizer decides what callers may do. Defaults to one that decides by their roles, see authz.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
 	RateLimits auth.Limits
@@ -82,10 +83,10 @@ func New(o Options) (*API, error) {
 	}
 	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now}
 	if o.Authorizer == nil {
-		o.Authorizer = auth.SuperAdministrator{Deps: deps}
+		o.Authorizer = authz.New(deps)
 	}
 	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	for _, s := range slicesOf(deps, o, a.log) {
+	for _, s := range slicesOf(deps, o, a.log, a.infos) {
 		a.routes = append(a.routes, s.Routes()...)
 	}
 	var err error
@@ -113,6 +114,15 @@ func (a *API) PurgeLog(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
 	}
 	return n, nil
+}
+
+// infos describes all operations.
+func (a *API) infos() []rest.Info {
+	out := make([]rest.Info, len(a.routes))
+	for i, route := range a.routes {
+		out[i] = route.Info()
+	}
+	return out
 }
 
 // Version is the version of the management API.
@@ -150,7 +160,7 @@ const DefaultLogin = "admin@example.com"
 // configuredToken is the name of the API token that Setup stores.
 const configuredToken = "configured"
 
-// Setup makes what an organisation cannot be without: its record, the administrator, the group Everyone, and the
+// Setup makes what an organisation cannot be without: its record, the administrator, a SUPER_ADMIN, the group Everyone, and the
 // configured API token. What is there already stays; the token's expiry is moved.
 func (a *API) Setup(ctx context.Context, s Setup) error {
 	if s.Token != "" {
@@ -166,7 +176,10 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		if err != nil {
 			return err
 		}
-		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil || s.Token == "" {
+		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+			return err
+		}
+		if err := a.deps.SetUpRoles(ctx, tx, org); err != nil || s.Token == "" {
 			return err
 		}
 		return a.configureToken(ctx, tx, org, s.Token)

@@ -7,9 +7,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/iam"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/roles"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
@@ -18,7 +20,11 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, logs *syslog.Slice, operations func() []rest.Info) []rest.Slice {
+	var explained func() []rest.Info // with the rest of /sandbox/v1
+	if o.Work != nil {
+		explained = operations
+	}
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
 	list := []rest.Slice{
@@ -31,6 +37,8 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		usertypes.New(d),
 		schemas.New(d),
+		iam.New(d),
+		roles.New(d, roles.Options{Operations: explained}),
 		tokens,
 		logs,
 	}

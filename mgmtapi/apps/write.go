@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -45,6 +46,9 @@ func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
 }
 
 func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
+	if err := authz.CreateApp(ctx, req.app.Name, req.app.SignOnMode == catalog.OpenIDConnect); err != nil {
+		return App{}, err
+	}
 	app, id := req.app, model.NewID(model.KindApp)
 	app.Status = model.AppInactive
 	if req.Activate {

@@ -91,6 +91,8 @@ type AppCredentials struct {
 	// SHARED_USERNAME_AND_PASSWORD. The binding is "app-password:" + app id.
 	UserName       string `json:"userName,omitempty"`
 	SealedPassword string `json:"sealedPassword,omitempty"`
+	// OAuthClient is there for OAuth clients, together with AppSettings.OAuthClient.
+	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
 
 // AppPasswordBinding is the seal binding of an application's shared password.
@@ -134,6 +136,8 @@ type AppSettings struct {
 	Notes         AppNotes         `json:"notes"`
 	// SignOn holds settings.signOn as it was sent, after validation.
 	SignOn map[string]any `json:"signOn,omitempty"`
+	// OAuthClient is there for OAuth clients, together with AppCredentials.OAuthClient.
+	OAuthClient *AppOAuthSettings `json:"oauthClient,omitempty"`
 }
 
 // AppNotifications are the notification settings of an application.
@@ -182,12 +186,20 @@ const (
 	AppByStatus = "status" // the status
 	AppByKID    = "kid"    // the id of the signing key
 	AppByPrefix = "prefix" // folded name and folded label, for prefix search
+
+	AppByClientID = "client" // the client_id of an OAuth client, unique
 )
 
 func appCollection() *docstore.Collection[App] {
 	return docstore.NewCollection("apps",
 		docstore.Index[App]{Name: AppByName, Values: func(a *App) []any { return []any{a.Name} }},
 		docstore.Index[App]{Name: AppByStatus, Values: func(a *App) []any { return []any{string(a.Status)} }},
+		docstore.Index[App]{Name: AppByClientID, Unique: true, Values: func(a *App) []any {
+			if !a.OAuth() {
+				return nil
+			}
+			return []any{a.Credentials.OAuthClient.ID}
+		}},
 		docstore.Index[App]{Name: AppByPrefix, Version: filter.FoldVersion, Multi: true, Values: func(a *App) []any {
 			return []any{filter.Fold(a.Name), filter.Fold(a.Label)}
 		}},

@@ -21,6 +21,14 @@ const (
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
+
+	KindUserRole    Kind = "ra1" // standard role of a user
+	KindGroupRole   Kind = "gra" // standard role of a group
+	KindClientRole  Kind = "rac" // standard role of a client
+	KindCustomRole  Kind = "cr0"
+	KindResourceSet Kind = "iam"
+	KindSetResource Kind = "ire"
+	KindRoleMember  Kind = "irb"
 )
 
 const (

@@ -27,6 +27,12 @@ type Model struct {
 	SignIns      *docstore.Collection[SignIn]
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
+
+	RoleAssignments *docstore.Collection[RoleAssignment]
+	CustomRoles     *docstore.Collection[CustomRole]
+	ResourceSets    *docstore.Collection[ResourceSet]
+	SetResources    *docstore.Collection[SetResource]
+	RoleMembers     *docstore.Collection[RoleMember]
 }
 
 // New declares the collections.
@@ -49,6 +55,12 @@ func New() *Model {
 		SignIns:      signInCollection(),
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
+
+		RoleAssignments: roleAssignmentCollection(),
+		CustomRoles:     customRoleCollection(),
+		ResourceSets:    resourceSetCollection(),
+		SetResources:    setResourceCollection(),
+		RoleMembers:     roleMemberCollection(),
 	}
 }
 
@@ -58,6 +70,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
+		m.RoleAssignments, m.CustomRoles, m.ResourceSets, m.SetResources, m.RoleMembers,
 	}
 }
 
