@@ -16,6 +16,8 @@ const (
 	TypePushMapping = "GroupPushMapping"
 	TypeGroupRule   = "GroupRule"
 	TypeUserType    = "UserType"
+	TypeMapping     = "ProfileMapping"
+	TypeSchema      = "Schema"
 	TypeToken       = "Token"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
@@ -86,6 +88,16 @@ func ResourceSet(id, label string) model.LogParty {
 // Resource is a resource of a set as a party.
 func Resource(id, orn string) model.LogParty {
 	return model.LogParty{ID: id, Type: TypeResource, AlternateID: orn, DisplayName: orn}
+}
+
+// Mapping is a profile mapping as a party.
+func Mapping(id string) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeMapping, AlternateID: unknown}
+}
+
+// GroupSchema is the profile schema of groups as a party.
+func GroupSchema() model.LogParty {
+	return model.LogParty{ID: model.GroupSchemaDocument, Type: TypeSchema, AlternateID: unknown, DisplayName: "Group"}
 }
 
 // Token is an API token as a party.

@@ -21,6 +21,8 @@ const (
 	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
 	UserImportPassword  Type = "user.import.password"         //nolint:gosec // a name
 	UserSessionStart    Type = "user.session.start"
+	UserSessionEnd      Type = "user.session.end"
+	UserSessionClear    Type = "user.session.clear"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
 	UserUpdateType      Type = "user.account.update_user_type"
@@ -84,6 +86,8 @@ const (
 	RuleDeactivate   Type = "group.user_membership.rule.deactivate"
 	UserSchemaUpdate Type = "directory.user_profile.update"
 	UserTypeCreate   Type = "directory.non_default_user_profile.create"
+	AppSchemaUpdate  Type = "directory.app_user_profile.update"
+	MappingUpdate    Type = "application.provision.field_mapping_rule.change"
 
 	UserRoleGrant             Type = "user.account.privilege.grant"
 	UserRoleRevoke            Type = "user.account.privilege.revoke"
@@ -155,6 +159,8 @@ var messages = map[Type]string{
 	UserExpirePassword:  "Expire the password of a user",
 	UserImportPassword:  "Take over the password of a user from another system",
 	UserSessionStart:    "Sign in",
+	UserSessionEnd:      "End a session",
+	UserSessionClear:    "End all sessions of a user",
 	UserLock:            "Lock a user out after too many failed attempts",
 	UserUnlock:          "Unlock a user",
 	GroupCreate:         "Create a group",
@@ -209,7 +215,9 @@ var messages = map[Type]string{
 	PushRenamed:         "A pushed group has a new name",
 	PushFailed:          "Pushing a group failed",
 	UserUpdateType:      "Change the type of a user",
-	UserSchemaUpdate:    "Change a user type or its profile schema",
+	UserSchemaUpdate:    "Change a user type, its profile schema or that of groups",
+	AppSchemaUpdate:     "Change the profile schema of the users of an application",
+	MappingUpdate:       "Change a profile mapping",
 	UserTypeCreate:      "Create a user type",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",

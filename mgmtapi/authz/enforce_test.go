@@ -359,3 +359,25 @@ func TestDecisionsAreExplained(t *testing.T) {
 		desk.mayNot(explain("user=desk&path=/api/v1/users"), ""),
 	)
 }
+
+func TestTheLastSuperAdministratorStaysActive(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	a, b := administrator(t, e, "a", "SUPER_ADMIN"), administrator(t, e, "b", "")
+	built := e.Do(t, "GET /api/v1/users/me", "", nil).Value("id")
+	role := e.Do(t, "GET /api/v1/users/me/roles", "", nil).Value("0.id")
+	refused := func(who admin, verb string) apitest.Step {
+		return apitest.Step{Name: "refused: " + verb, Do: "POST /api/v1/users/" + who.id + "/lifecycle/" + verb, Header: a.header, Status: 400, Code: "E0000001"}
+	}
+	e.Run(t,
+		a.may("DELETE /api/v1/users/"+built+"/roles/"+role, "", status(204)),
+		refused(a, "suspend"), refused(a, "deactivate"),
+		apitest.Step{Name: "refused now, not when it is done", Do: "POST /api/v1/users/" + a.id + "/lifecycle/deactivate", Header: map[string]string{"Authorization": a.header["Authorization"], "Prefer": "respond-async"}, Status: 400, Code: "E0000001"},
+		a.may("POST /api/v1/groups", `{"profile":{"name":"Super"}}`, func(s *apitest.Step) { s.Save = map[string]string{"g": "id"} }),
+		a.may("POST /api/v1/groups/{{g}}/roles", `{"type":"SUPER_ADMIN"}`, status(201)),
+		a.may("PUT /api/v1/groups/{{g}}/users/"+b.id, "", status(204)),
+		a.may("POST /api/v1/users/"+a.id+"/lifecycle/suspend", ""),
+		apitest.Step{Name: "through a group, too", Do: "POST /api/v1/users/" + b.id + "/lifecycle/suspend", Header: b.header, Status: 400, Code: "E0000001"},
+		b.may("POST /api/v1/users/"+a.id+"/lifecycle/unsuspend", ""),
+		b.may("POST /api/v1/users/"+b.id+"/lifecycle/suspend", ""),
+	)
+}

@@ -93,16 +93,29 @@ func AssignUser(ctx context.Context, q docstore.Reader, d model.Deps, user strin
 	return requireUser(ctx, q, d, &assignUser, user)
 }
 
+// SeesUser says whether the caller may read a user.
+func SeesUser(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
+	return meetsForUser(ctx, q, d, &readUser, user)
+}
+
 func requireUser(ctx context.Context, q docstore.Reader, d model.Deps, n *Need, user string) error {
+	met, err := meetsForUser(ctx, q, d, n, user)
+	if err == nil && !met {
+		err = rest.Fail(rest.CodeForbidden)
+	}
+	return err
+}
+
+func meetsForUser(ctx context.Context, q docstore.Reader, d model.Deps, n *Need, user string) (bool, error) {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(n) {
-		return nil
+		return true, nil
 	}
 	groups, err := groupsOf(ctx, q, d, user)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return a.require(n, &Resource{Kind: KindUser, ID: user, Groups: groups})
+	return a.Meets(n, &Resource{Kind: KindUser, ID: user, Groups: groups}), nil
 }
 
 // CreateApp says whether the caller may add an application of a catalog entry, which is empty for a custom one.

@@ -94,8 +94,10 @@ var rules = []rule{
 	{"POST,PUT /api/v1/users/*", []Need{write(ColumnUsers, KindUser, 1, UsersProfile, UsersCredentials)}},
 	{anyRead + "/api/v1/users/**", []Need{read(ColumnUsers, KindUser, 1, UsersRead)}},
 	{anyWrite + "/api/v1/users/**", []Need{write(ColumnUsers, KindUser, 1, UsersManage)}},
-	{anyRead + "/api/v1/sessions**", []Need{read(ColumnCredentials, KindUser, 0)}},
-	{anyWrite + "/api/v1/sessions**", []Need{write(ColumnCredentials, KindUser, 0)}},
+	{"POST /api/v1/sessions", []Need{write(ColumnCredentials, KindUser, 0)}},
+	{"GET /api/v1/sessions/*", []Need{read(ColumnCredentials, KindUser, 0)}},
+	{"DELETE /api/v1/sessions/*", []Need{write(ColumnCredentials, KindUser, 0)}},
+	{"POST /api/v1/sessions/*/lifecycle/refresh", []Need{write(ColumnCredentials, KindUser, 0)}},
 
 	// Groups. A rule moves users of the whole organisation.
 	{"GET /api/v1/groups", []Need{later(read(ColumnGroups, KindGroup, 0, GroupsRead))}},

@@ -143,8 +143,14 @@ func (s *Slice) check(ctx context.Context, q docstore.Reader, in *RuleInput, cau
 	}
 	if in.Conditions.Expression.Value == "" {
 		causes.Blank("conditions.expression")
-	} else if _, err := compile(in.Conditions.Expression.Value); err != nil {
-		causes.Add("conditions.expression", "%s", err)
+	} else {
+		attributes, err := s.UserKinds(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := check(in.Conditions.Expression.Value, attributes); err != nil {
+			causes.Add("conditions.expression", "%s", err)
+		}
 	}
 	return s.checkExcluded(ctx, q, in.Conditions.People.Users.Exclude, causes)
 }
@@ -175,10 +181,26 @@ func (s *Slice) checkGroups(ctx context.Context, q docstore.Reader, ids []string
 		return nil
 	}
 	groups, err := s.assignable(ctx, q, ids)
+	if err != nil {
+		return err
+	}
 	for i, id := range ids {
 		if _, ok := groups[id]; !ok {
 			causes.Add(fmt.Sprintf("%s[%d]", member, i), "There is no group of the type %s with the id %q", model.GroupService, id)
+			continue
 		}
+		if err := s.checkRoles(ctx, q, id, fmt.Sprintf("%s[%d]", member, i), causes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRoles records that a group has roles: who changes what rules look at must not make administrators by that.
+func (s *Slice) checkRoles(ctx context.Context, q docstore.Reader, group, member string, causes *rest.Causes) error {
+	has, err := s.HasRoles(ctx, q, group)
+	if err == nil && has {
+		causes.Add(member, "The group %s has roles and cannot have members by a group rule", group)
 	}
 	return err
 }

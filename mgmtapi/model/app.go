@@ -24,11 +24,30 @@ type App struct {
 	SignOnMode catalog.Mode `json:"signOnMode"`
 	// Custom says that the name was generated: provisioning then follows the
 	// style of custom integrations (every update is a PUT).
-	Custom        bool             `json:"custom,omitempty"`
+	Custom bool `json:"custom,omitempty"`
+	// IssuerID is the id under which a SAML application signs: part of its entity id and of its sign-on addresses.
+	IssuerID      string           `json:"issuerId,omitempty"`
 	Accessibility AppAccessibility `json:"accessibility"`
 	Visibility    AppVisibility    `json:"visibility"`
 	Credentials   AppCredentials   `json:"credentials"`
 	Settings      AppSettings      `json:"settings"`
+}
+
+// Provisions says whether the users of the application have a profile of their
+// own: the integration provisions users by nature, or a connection was
+// configured. The connection is nil when there never was one.
+func (a *App) Provisions(conn *Connection) bool {
+	if conn != nil {
+		return true
+	}
+	entry, ok := catalog.Named(a.Name)
+	return ok && entry.SCIM
+}
+
+// RenamesUsers says whether user names follow later changes of the user.
+func (a *App) RenamesUsers() bool {
+	names := a.Credentials.UserNameTemplate
+	return names.Type == TemplateCustom && names.PushStatus == Push
 }
 
 // The members of an application below are stored in the shape they have on
@@ -37,8 +56,8 @@ type App struct {
 // AppAccessibility says how users reach an application.
 type AppAccessibility struct {
 	SelfService      bool    `json:"selfService" doc:"Users may add the application themselves."`
-	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" doc:"Where users are sent on an error."`
-	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" doc:"Where users are sent to sign in."`
+	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent on an error."`
+	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent to sign in."`
 }
 
 // AppVisibility says where an application is shown.
@@ -48,6 +67,9 @@ type AppVisibility struct {
 	Hide              AppHide         `json:"hide" doc:"Clients that do not show the application."`
 	AppLinks          map[string]bool `json:"appLinks" doc:"The published links by name, and whether each is shown."`
 }
+
+// DefaultLink is the published link of an application whose name was not generated.
+const DefaultLink = "login"
 
 // AppHide hides an application from clients.
 type AppHide struct {
@@ -91,6 +113,10 @@ type AppCredentials struct {
 	// SHARED_USERNAME_AND_PASSWORD. The binding is "app-password:" + app id.
 	UserName       string `json:"userName,omitempty"`
 	SealedPassword string `json:"sealedPassword,omitempty"`
+	// SigningKID is the id of the key that the application signs with, empty for sign-on modes that sign nothing.
+	SigningKID string `json:"signingKid,omitempty"`
+	// OwnKID is the id of the key that the application began with. The key itself is made when it is first looked at.
+	OwnKID string `json:"ownKid,omitempty"`
 	// OAuthClient is there for OAuth clients, together with AppSettings.OAuthClient.
 	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
@@ -148,13 +174,13 @@ type AppNotifications struct {
 // AppVPN tells users when an application needs a private network.
 type AppVPN struct {
 	Network AppNetwork `json:"network" doc:"When the notice is shown."`
-	Message *string    `json:"message" empty:"absent" doc:"Text of the notice."`
-	HelpURL *string    `json:"helpUrl" empty:"absent" doc:"Page that helps to connect."`
+	Message *string    `json:"message" empty:"absent" max:"4000" doc:"Text of the notice."`
+	HelpURL *string    `json:"helpUrl" empty:"absent" max:"1024" doc:"Page that helps to connect."`
 }
 
 // AppNetwork says from where the private network is needed.
 type AppNetwork struct {
-	Connection string `json:"connection" default:"DISABLED" max:"100" doc:"When the notice is shown; DISABLED for never."`
+	Connection string `json:"connection" default:"DISABLED" empty:"absent" enum:"DISABLED,ANYWHERE,ON_NETWORK,OFF_NETWORK,ZONE" doc:"When the notice is shown; DISABLED for never."`
 }
 
 // AppNotes are remarks shown to administrators and to users.
@@ -182,11 +208,10 @@ func (e AppChanged) Key() string { return e.App }
 
 // The indexes of the applications.
 const (
-	AppByName   = "name"   // the name
-	AppByStatus = "status" // the status
-	AppByKID    = "kid"    // the id of the signing key
-	AppByPrefix = "prefix" // folded name and folded label, for prefix search
-
+	AppByName     = "name"   // the name
+	AppByStatus   = "status" // the status
+	AppByKID      = "kid"    // the id of the signing key
+	AppByPrefix   = "prefix" // folded name and folded label, for prefix search
 	AppByClientID = "client" // the client_id of an OAuth client, unique
 )
 
@@ -194,6 +219,7 @@ func appCollection() *docstore.Collection[App] {
 	return docstore.NewCollection("apps",
 		docstore.Index[App]{Name: AppByName, Values: func(a *App) []any { return []any{a.Name} }},
 		docstore.Index[App]{Name: AppByStatus, Values: func(a *App) []any { return []any{string(a.Status)} }},
+		docstore.Index[App]{Name: AppByKID, Values: func(a *App) []any { return optional(a.Credentials.SigningKID) }},
 		docstore.Index[App]{Name: AppByClientID, Unique: true, Values: func(a *App) []any {
 			if !a.OAuth() {
 				return nil

@@ -27,6 +27,15 @@ type Model struct {
 	SignIns      *docstore.Collection[SignIn]
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
+	AppKeys      *docstore.Collection[AppKey]
+	AppGrants    *docstore.Collection[AppGrant]
+	Sessions     *docstore.Collection[Session]
+	Transitions  *docstore.Collection[Transition]
+	AppSchemas   *docstore.Collection[AppSchema]
+	GroupSchemas *docstore.Collection[GroupSchema]
+	Mappings     *docstore.Collection[Mapping]
+	Followings   *docstore.Collection[Following]
+	Attempts     *docstore.Collection[Attempts]
 
 	RoleAssignments *docstore.Collection[RoleAssignment]
 	CustomRoles     *docstore.Collection[CustomRole]
@@ -55,6 +64,15 @@ func New() *Model {
 		SignIns:      signInCollection(),
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
+		AppKeys:      appKeyCollection(),
+		AppGrants:    appGrantCollection(),
+		Sessions:     sessionCollection(),
+		Transitions:  transitionCollection(),
+		AppSchemas:   appSchemaCollection(),
+		GroupSchemas: groupSchemaCollection(),
+		Mappings:     mappingCollection(),
+		Followings:   followingCollection(),
+		Attempts:     attemptsCollection(),
 
 		RoleAssignments: roleAssignmentCollection(),
 		CustomRoles:     customRoleCollection(),
@@ -67,10 +85,10 @@ func New() *Model {
 // Tables lists the collections for docstore.Open.
 func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
-		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
-		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
-		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
-		m.RoleAssignments, m.CustomRoles, m.ResourceSets, m.SetResources, m.RoleMembers,
+		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens, m.Apps, m.AppUsers, m.AppGroups,
+		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
+		m.UserSchemas, m.RoleAssignments, m.CustomRoles, m.ResourceSets, m.SetResources, m.RoleMembers, m.Sessions, m.Transitions,
+		m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants,
 	}
 }
 

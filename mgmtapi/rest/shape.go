@@ -210,14 +210,15 @@ func (f *field) scalar(text string) (any, error) {
 var parameterKinds = map[string][]kind{
 	"path":   {kindText},
 	"header": {kindText},
+	"cookie": {kindText},
 	"query":  {kindText, kindBool, kindInteger, kindNumber},
 }
 
 // requestShape is a compiled request type.
 type requestShape struct {
-	path, query, header []field
-	body                *field
-	bodyRequired        bool
+	path, query, header, cookie []field
+	body                        *field
+	bodyRequired                bool
 }
 
 func shapeOfRequest(t reflect.Type) (*requestShape, error) {
@@ -227,7 +228,7 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 	s := shaper{}
 	out := &requestShape{}
 	var err error
-	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "query": &out.query} {
+	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query} {
 		if *to, err = s.fieldsOf(t, tag, nil); err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package roles
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -351,30 +350,8 @@ func (s *Slice) revoke(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 
 // keepSuperAdmin refuses what leaves the organisation without an active user that is a SUPER_ADMIN.
 func (s *Slice) keepSuperAdmin(ctx context.Context, tx *docstore.Tx) error {
-	there := errors.New("there is one") // ends the walks
-	active := func(id string) error {
-		user, err := model.Optional(ctx, tx, s.Users, id)
-		if err == nil && user != nil && user.Value.Status == model.UserActive {
-			return there
-		}
-		return err
-	}
-	err := model.Each(ctx, tx, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByType, string(model.RoleSuperAdmin)), func(doc docstore.Doc[model.RoleAssignment]) error {
-		switch doc.Value.Kind {
-		case model.AssigneeUser:
-			return active(doc.Value.Assignee)
-		case model.AssigneeGroup:
-			return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, doc.Value.Assignee), func(m docstore.Doc[model.Membership]) error {
-				return active(m.Value.User)
-			})
-		default: // a client cannot sign in when everybody else is gone
-			return nil
-		}
-	})
-	switch {
-	case errors.Is(err, there):
-		return nil
-	case err != nil:
+	there, err := authz.ActiveSuperAdmin(ctx, tx, s.Deps, "")
+	if err != nil || there {
 		return err
 	}
 	return rest.Invalid("role", "The last active user with the role %s cannot lose it", model.RoleSuperAdmin)

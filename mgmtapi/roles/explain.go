@@ -58,7 +58,7 @@ func (r *explainRequest) Check(_ context.Context, causes *rest.Causes) {
 
 func (s *Slice) explainRoute() rest.Route {
 	return rest.Op[explainRequest, Explanation]{
-		ID: "explainAuthorization", Route: "GET /sandbox/v1/authz/explain", Tag: "Sandbox", Scopes: []string{"svc.sandbox.read"},
+		ID: "explainAuthorization", Route: "GET /sandbox/v1/authz/explain", Tag: "Sandbox", Scopes: []string{"svc.sandbox.manage"},
 		Summary: "Explains which role permits a request, or why none does", Do: s.explain,
 	}
 }

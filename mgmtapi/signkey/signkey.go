@@ -43,9 +43,11 @@ type Options struct {
 	Validity time.Duration
 	// Now is when the key is made. Defaults to the time of day.
 	Now time.Time
+	// ID of the key, for one that had a name before it was made. Defaults to the SHA-256 thumbprint of the public half (RFC 7638), 43 characters.
+	ID string
 }
 
-// New makes a key. Its id is 43 characters, the SHA-256 thumbprint of its public half (RFC 7638).
+// New makes a key.
 func New(secrets seal.Secrets, o Options) (Key, error) {
 	if o.Validity <= 0 {
 		o.Validity = DefaultValidity
@@ -57,11 +59,14 @@ func New(secrets seal.Secrets, o Options) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("signkey: %w", err)
 	}
-	thumb, err := (&jose.JSONWebKey{Key: &private.PublicKey}).Thumbprint(crypto.SHA256)
-	if err != nil {
-		return Key{}, fmt.Errorf("signkey: %w", err)
+	if o.ID == "" {
+		thumb, err := (&jose.JSONWebKey{Key: &private.PublicKey}).Thumbprint(crypto.SHA256)
+		if err != nil {
+			return Key{}, fmt.Errorf("signkey: %w", err)
+		}
+		o.ID = base64.RawURLEncoding.EncodeToString(thumb)
 	}
-	k := Key{ID: base64.RawURLEncoding.EncodeToString(thumb), Created: o.Now.UTC(), Expires: o.Now.Add(o.Validity).UTC()}
+	k := Key{ID: o.ID, Created: o.Now.UTC(), Expires: o.Now.Add(o.Validity).UTC()}
 	if k.Public, err = x509.MarshalPKIXPublicKey(&private.PublicKey); err != nil {
 		return Key{}, fmt.Errorf("signkey: %w", err)
 	}

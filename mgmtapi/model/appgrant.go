@@ -1,0 +1,41 @@
+package model
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// AppGrant is a scope of the management API that an application was granted: what its tokens of the org server may ask for. Its
+// document id is of the kind KindGrant.
+type AppGrant struct {
+	AppID   string `json:"appId"`
+	ScopeID string `json:"scopeId"` // the name of the scope, for example svc.users.read
+	Issuer  string `json:"issuer"`  // the address of the organisation, as it was sent
+	// CreatedBy is the id of the user who granted the scope.
+	CreatedBy string `json:"createdBy"`
+}
+
+// The indexes of the scope grants.
+const (
+	AppGrantByApp   = "app"   // the application
+	AppGrantByScope = "scope" // JoinID(application, scope), unique
+)
+
+func appGrantCollection() *docstore.Collection[AppGrant] {
+	return docstore.NewCollection("app_grants",
+		docstore.Index[AppGrant]{Name: AppGrantByApp, Values: func(g *AppGrant) []any { return []any{g.AppID} }},
+		docstore.Index[AppGrant]{Name: AppGrantByScope, Unique: true, Values: func(g *AppGrant) []any {
+			return []any{docstore.JoinID(g.AppID, g.ScopeID)}
+		}},
+	)
+}
+
+// GrantedScopes lists the scopes of the management API that an application was granted, in the order in which it was.
+func (d Deps) GrantedScopes(ctx context.Context, q docstore.Reader, app string) (scopes []string, err error) {
+	err = Each(ctx, q, d.AppGrants, docstore.Eq(AppGrantByApp, app), func(doc docstore.Doc[AppGrant]) error {
+		scopes = append(scopes, doc.Value.ScopeID)
+		return nil
+	})
+	return scopes, err
+}
