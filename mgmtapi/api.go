@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -44,7 +45,7 @@ type Options struct {
 	Clock sandboxapi.Clock
 	// Reset is what /sandbox/v1/reset does, with API.Reset and whatever else belongs to it. Defaults to none: the path is not served.
 	Reset func(ctx context.Context, seed bool) error
-	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
+	// Authorizer decides what callers may do. Defaults to one that decides by their roles, see authz.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
 	RateLimits auth.Limits
@@ -92,10 +93,10 @@ func New(o Options) (*API, error) {
 	}
 	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now}
 	if o.Authorizer == nil {
-		o.Authorizer = auth.SuperAdministrator{Deps: deps}
+		o.Authorizer = authz.New(deps)
 	}
 	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	for _, s := range slicesOf(deps, o, a.log) {
+	for _, s := range slicesOf(deps, o, a.log, a.infos) {
 		a.routes = append(a.routes, s.Routes()...)
 		if w, ok := s.(worker); ok {
 			a.workers = append(a.workers, w)
@@ -126,6 +127,15 @@ func (a *API) PurgeLog(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
 	}
 	return n, nil
+}
+
+// infos describes all operations.
+func (a *API) infos() []rest.Info {
+	out := make([]rest.Info, len(a.routes))
+	for i, route := range a.routes {
+		out[i] = route.Info()
+	}
+	return out
 }
 
 // Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
@@ -177,7 +187,7 @@ const DefaultLogin = "admin@example.com"
 // configuredToken is the name of the API token that Setup stores.
 const configuredToken = "configured"
 
-// Setup makes what an organisation cannot be without: its record, the administrator, the group Everyone, and the
+// Setup makes what an organisation cannot be without: its record, the administrator, a SUPER_ADMIN, the group Everyone, and the
 // configured API token. What is there already stays; the token's expiry is moved.
 func (a *API) Setup(ctx context.Context, s Setup) error {
 	if s.Token != "" {
@@ -237,6 +247,9 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 		return err
 	}
 	if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+		return err
+	}
+	if err := a.deps.SetUpRoles(ctx, tx, org); err != nil {
 		return err
 	}
 	if err := a.deps.CompleteAllMappings(ctx, tx); err != nil || s.Token == "" {

@@ -29,6 +29,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // ownOperations are served beside those of the specification, each with its reason.
 var ownOperations = map[string]string{
+	"explainAuthorization":     "who may do what follows from roles, targets, sets, conditions and groups, so that a refusal needs its reasons",
 	"listProvisioningAttempts": "what was sent to a target, and what came back, is the first thing to look at when provisioning fails",
 	"listProviders":            "the SCIM servers of the sandbox are seen and made where everything else of it is",
 	"getProvider":              "the SCIM servers of the sandbox are seen and made where everything else of it is",
@@ -123,7 +124,52 @@ var logged = map[string][]audit.Type{
 	"updateGroupSchema":              {audit.UserSchemaUpdate},
 	"updateApplicationUserProfile":   {audit.AppSchemaUpdate},
 	"updateProfileMapping":           {audit.MappingUpdate},
+
+	"assignRoleToUser":                                {audit.UserRoleGrant, audit.BindingAdd},
+	"unassignRoleFromUser":                            {audit.UserRoleRevoke, audit.BindingDelete},
+	"assignGroupTargetToUserRole":                     {audit.RoleTargetAdd},
+	"assignAppTargetToAdminRoleForUser":               {audit.RoleTargetAdd},
+	"assignAppInstanceTargetToAppAdminRoleForUser":    {audit.RoleTargetAdd},
+	"unassignGroupTargetFromUserAdminRole":            {audit.RoleTargetDelete},
+	"unassignAppTargetFromAppAdminRoleForUser":        {audit.RoleTargetDelete},
+	"unassignAppInstanceTargetFromAdminRoleForUser":   {audit.RoleTargetDelete},
+	"assignRoleToGroup":                               {audit.GroupRoleGrant, audit.BindingAdd},
+	"unassignRoleFromGroup":                           {audit.GroupRoleRevoke, audit.BindingDelete},
+	"assignGroupTargetToGroupAdminRole":               {audit.RoleTargetAdd},
+	"assignAppTargetToAdminRoleForGroup":              {audit.RoleTargetAdd},
+	"assignAppInstanceTargetToAppAdminRoleForGroup":   {audit.RoleTargetAdd},
+	"unassignGroupTargetFromGroupAdminRole":           {audit.RoleTargetDelete},
+	"unassignAppTargetToAdminRoleForGroup":            {audit.RoleTargetDelete},
+	"unassignAppInstanceTargetToAppAdminRoleForGroup": {audit.RoleTargetDelete},
+	"assignRoleToClient":                              {audit.ClientRoleGrant, audit.BindingAdd},
+	"deleteRoleFromClient":                            {audit.ClientRoleRevoke, audit.BindingDelete},
+	"assignGroupTargetRoleForClient":                  {audit.RoleTargetAdd},
+	"assignAppTargetRoleToClient":                     {audit.RoleTargetAdd},
+	"assignAppTargetInstanceRoleForClient":            {audit.RoleTargetAdd},
+	"removeGroupTargetRoleFromClient":                 {audit.RoleTargetDelete},
+	"removeAppTargetRoleFromClient":                   {audit.RoleTargetDelete},
+	"removeAppTargetInstanceRoleForClient":            {audit.RoleTargetDelete},
+	"assignAllAppsAsTargetToRoleForUser":              {audit.RoleTargetDelete},
+	"createRole":                                      {audit.CustomRoleCreate},
+	"replaceRole":                                     {audit.CustomRoleUpdate},
+	"deleteRole":                                      {audit.CustomRoleDelete},
+	"createRolePermission":                            {audit.PermissionAdd, audit.PermissionConditionAdd},
+	"replaceRolePermission":                           {audit.PermissionConditionAdd, audit.PermissionConditionDelete},
+	"deleteRolePermission":                            {audit.PermissionDelete},
+	"createResourceSet":                               {audit.ResourceSetCreate, audit.SetResourceAdd},
+	"replaceResourceSet":                              {audit.ResourceSetUpdate},
+	"deleteResourceSet":                               {audit.ResourceSetDelete, audit.BindingDelete},
+	"addResourceSetResources":                         {audit.SetResourceAdd},
+	"addResourceSetResource":                          {audit.SetResourceAdd},
+	"replaceResourceSetResource":                      {audit.ResourceSetUpdate},
+	"deleteResourceSetResource":                       {audit.SetResourceDelete},
+	"createResourceSetBinding":                        {audit.BindingAdd, audit.UserRoleGrant, audit.GroupRoleGrant},
+	"deleteBinding":                                   {audit.BindingDelete, audit.UserRoleRevoke},
+	"addMembersToBinding":                             {audit.BindingAdd},
+	"unassignMemberFromBinding":                       {audit.BindingDelete, audit.UserRoleRevoke},
 }
+
+const changesTargets = "who changes what a role is limited to changes what its administrators may do"
 
 const changesRules = "who changes a group rule changes the members of groups"
 
@@ -137,6 +183,9 @@ var ownEvents = map[string]string{
 	string(audit.RuleDelete):     changesRules,
 	string(audit.RuleActivate):   changesRules,
 	string(audit.RuleDeactivate): changesRules,
+
+	string(audit.RoleTargetAdd):    changesTargets,
+	string(audit.RoleTargetDelete): changesTargets,
 
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/iam"
 	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/policies"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/roles"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
 	"github.com/scimwright/scimwright/mgmtapi/sessions"
@@ -28,7 +30,11 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, logs *syslog.Slice, operations func() []rest.Info) []rest.Slice {
+	var explained func() []rest.Info // with the rest of /sandbox/v1
+	if o.Work != nil {
+		explained = operations
+	}
 	var people *users.Slice
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
 		return people.Show(ctx, q, id)
@@ -53,6 +59,8 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		policies.New(d),
 		usertypes.New(d),
 		schemas.New(d),
+		iam.New(d),
+		roles.New(d, roles.Options{Operations: explained}),
 		mappings.New(d),
 		tokens,
 		logs,

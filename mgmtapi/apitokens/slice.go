@@ -6,6 +6,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -79,7 +80,14 @@ type listRequest struct{}
 
 func (s *Slice) list(ctx context.Context, _ *listRequest) (rest.Page[APIToken], error) {
 	var out rest.Page[APIToken]
-	err := model.Each(ctx, s.Store.Reader(), s.APITokens, nil, func(doc docstore.Doc[model.APIToken]) error {
+	visible, err := authz.TokenOwners(ctx, s.Store.Reader(), s.Deps)
+	if err != nil {
+		return out, err
+	}
+	err = model.Each(ctx, s.Store.Reader(), s.APITokens, nil, func(doc docstore.Doc[model.APIToken]) error {
+		if visible != nil && !visible(doc.Value.UserID) {
+			return nil
+		}
 		out.Items = append(out.Items, render(ctx, doc))
 		return nil
 	})

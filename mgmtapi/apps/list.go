@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -32,12 +33,18 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 	}
 	q := s.Store.Reader()
 	query := docstore.Query[model.App]{After: req.After, Limit: req.Limit}
+	visible := authz.Apps(ctx)
 	switch {
 	case req.Q != "":
 		query.Where = docstore.Prefix(model.AppByPrefix, filter.Fold(req.Q))
 	case req.Filter != "":
 		if err := s.filtered(ctx, q, req.Filter, &query); err != nil {
 			return rest.Page[App]{}, err
+		}
+	}
+	if match := query.Match; visible != nil {
+		query.Match = func(doc *docstore.Doc[model.App]) bool {
+			return visible(doc.ID, &doc.Value) && (match == nil || match(doc))
 		}
 	}
 	found, err := s.Apps.Query(ctx, q, query)

@@ -2,8 +2,10 @@ package apps
 
 import (
 	"context"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -35,6 +37,9 @@ func (s *Slice) ofGroup(ctx context.Context, req *ofGroupRequest) (page rest.Pag
 		docs, err := s.Apps.GetMany(ctx, q, ids)
 		if err != nil {
 			return err
+		}
+		if visible := authz.Apps(ctx); visible != nil {
+			docs = slices.DeleteFunc(docs, func(doc docstore.Doc[model.App]) bool { return !visible(doc.ID, &doc.Value) })
 		}
 		connections, err := s.connections(ctx, q, docs)
 		if err != nil {

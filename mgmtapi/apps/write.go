@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -78,6 +79,9 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 	if req.known.err != nil {
 		return App{}, req.known.err
+	}
+	if err := authz.CreateApp(ctx, req.app.Name, req.app.SignOnMode == catalog.OpenIDConnect); err != nil {
+		return App{}, err
 	}
 	app, id := req.app, model.NewID(model.KindApp)
 	app.Status = model.AppInactive

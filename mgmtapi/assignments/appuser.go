@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -151,6 +152,11 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 		}
 		if err != nil {
 			return err
+		}
+		if assign {
+			if err := authz.AssignUser(ctx, tx, s.Deps, user.ID); err != nil {
+				return err
+			}
 		}
 		if user.Value.Status == model.UserDeprovisioned {
 			return rest.Fail(rest.CodeInactiveUser)

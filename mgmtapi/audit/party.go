@@ -22,6 +22,10 @@ const (
 	TypeToken       = "Token"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
+	TypeRole        = "ROLE"
+	TypePermission  = "PERMISSION"
+	TypeResourceSet = "RESOURCE_SET"
+	TypeResource    = "RESOURCE"
 )
 
 // User is a user as a party.
@@ -65,6 +69,26 @@ func PushMapping(id string, m *model.PushMapping) model.LogParty {
 // UserType is a user type as a party.
 func UserType(id string, t *model.UserType) model.LogParty {
 	return model.LogParty{ID: id, Type: TypeUserType, AlternateID: t.Name, DisplayName: t.DisplayName}
+}
+
+// Role is a role as a party: a standard one by its type, a custom one by its id.
+func Role(id, label string) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeRole, AlternateID: unknown, DisplayName: label}
+}
+
+// Permission is a permission of a role as a party.
+func Permission(name string) model.LogParty {
+	return model.LogParty{ID: name, Type: TypePermission, AlternateID: name, DisplayName: name}
+}
+
+// ResourceSet is a resource set as a party.
+func ResourceSet(id, label string) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeResourceSet, AlternateID: unknown, DisplayName: label}
+}
+
+// Resource is a resource of a set as a party.
+func Resource(id, orn string) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeResource, AlternateID: orn, DisplayName: orn}
 }
 
 // Mapping is a profile mapping as a party.

@@ -93,6 +93,30 @@ const (
 
 	PolicyUpdate Type = "policy.lifecycle.update"
 
+	UserRoleGrant             Type = "user.account.privilege.grant"
+	UserRoleRevoke            Type = "user.account.privilege.revoke"
+	GroupRoleGrant            Type = "group.privilege.grant"
+	GroupRoleRevoke           Type = "group.privilege.revoke"
+	ClientRoleGrant           Type = "app.oauth2.client.privilege.grant"
+	ClientRoleRevoke          Type = "app.oauth2.client.privilege.revoke"
+	CustomRoleCreate          Type = "iam.role.create"
+	CustomRoleUpdate          Type = "iam.role.update"
+	CustomRoleDelete          Type = "iam.role.delete"
+	PermissionAdd             Type = "iam.role.permissions.add"
+	PermissionDelete          Type = "iam.role.permissions.delete"
+	PermissionConditionAdd    Type = "iam.role.permission.conditions.add"
+	PermissionConditionDelete Type = "iam.role.permission.conditions.delete"
+	ResourceSetCreate         Type = "iam.resourceset.create"
+	ResourceSetUpdate         Type = "iam.resourceset.update"
+	ResourceSetDelete         Type = "iam.resourceset.delete"
+	SetResourceAdd            Type = "iam.resourceset.resources.add"
+	SetResourceDelete         Type = "iam.resourceset.resources.delete"
+	BindingAdd                Type = "iam.resourceset.bindings.add"
+	BindingDelete             Type = "iam.resourceset.bindings.delete"
+	// The names of targets are our own.
+	RoleTargetAdd    Type = "iam.role.target.add"
+	RoleTargetDelete Type = "iam.role.target.delete"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -102,6 +126,29 @@ const (
 
 // messages are the event types with what they tell people.
 var messages = map[Type]string{
+	UserRoleGrant:             "Give a role to a user",
+	UserRoleRevoke:            "Take a role from a user",
+	GroupRoleGrant:            "Give a role to a group",
+	GroupRoleRevoke:           "Take a role from a group",
+	ClientRoleGrant:           "Give a role to a client",
+	ClientRoleRevoke:          "Take a role from a client",
+	CustomRoleCreate:          "Create a custom role",
+	CustomRoleUpdate:          "Change a custom role",
+	CustomRoleDelete:          "Delete a custom role",
+	PermissionAdd:             "Add a permission to a custom role",
+	PermissionDelete:          "Take a permission from a custom role",
+	PermissionConditionAdd:    "Add conditions to a permission",
+	PermissionConditionDelete: "Take the conditions from a permission",
+	ResourceSetCreate:         "Create a resource set",
+	ResourceSetUpdate:         "Change a resource set",
+	ResourceSetDelete:         "Delete a resource set",
+	SetResourceAdd:            "Put a resource into a resource set",
+	SetResourceDelete:         "Take a resource out of a resource set",
+	BindingAdd:                "Bind a member to a custom role on a resource set",
+	BindingDelete:             "Take a member out of the binding of a custom role on a resource set",
+	RoleTargetAdd:             "Limit a role to a group or an application",
+	RoleTargetDelete:          "Take a group or an application out of the limits of a role",
+
 	UserCreate:          "Create a user",
 	UserActivate:        "Activate a user",
 	UserReactivate:      "Start the activation of a user over",

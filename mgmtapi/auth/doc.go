@@ -1,5 +1,5 @@
-// Package auth knows who calls the management API and what a caller may do: API tokens, the decision about permissions, and
-// the rate-limit buckets.
+// Package auth knows who calls the management API: API tokens, and the rate-limit buckets. What a caller may do is asked of an
+// Authorizer; that of mgmtapi/authz decides by roles.
 //
 // API tokens come as "Authorization: SSWS <token>"; each belongs to a user and acts with what that user may do at the time
 // of the call. There is no other credential yet: bearer tokens are refused.

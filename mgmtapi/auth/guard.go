@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Authorizer decides what a caller may do. It is the only place that decides it.
+// Authorizer decides what a caller may do. It is the only place that decides it; that of mgmtapi/authz does by roles.
 type Authorizer interface {
 	// Authorize returns nil when the caller may run the operation, and an error with rest.CodeForbidden when not.
 	Authorize(ctx context.Context, p rest.Principal, op rest.Info) error
@@ -122,20 +122,4 @@ func (g *Guard) touch(ctx context.Context, id string) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, docstore.ErrNotFound) && !errors.Is(err, docstore.ErrConflict) {
 		g.logger.WarnContext(ctx, "extending an API token failed", "token_id", id, "error", err)
 	}
-}
-
-// SuperAdministrator is the Authorizer of an organisation without administrator roles: the built-in administrator may do
-// everything, which includes every scope, and nobody else anything.
-type SuperAdministrator struct{ Deps model.Deps }
-
-// Authorize lets the built-in administrator pass.
-func (s SuperAdministrator) Authorize(ctx context.Context, p rest.Principal, _ rest.Info) error {
-	org, err := s.Deps.Org(ctx, s.Deps.Store.Reader())
-	if err != nil {
-		return err
-	}
-	if p.UserID == "" || p.UserID != org.Administrator {
-		return rest.Fail(rest.CodeForbidden)
-	}
-	return nil
 }

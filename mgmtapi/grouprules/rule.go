@@ -181,10 +181,26 @@ func (s *Slice) checkGroups(ctx context.Context, q docstore.Reader, ids []string
 		return nil
 	}
 	groups, err := s.assignable(ctx, q, ids)
+	if err != nil {
+		return err
+	}
 	for i, id := range ids {
 		if _, ok := groups[id]; !ok {
 			causes.Add(fmt.Sprintf("%s[%d]", member, i), "There is no group of the type %s with the id %q", model.GroupService, id)
+			continue
 		}
+		if err := s.checkRoles(ctx, q, id, fmt.Sprintf("%s[%d]", member, i), causes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRoles records that a group has roles: who changes what rules look at must not make administrators by that.
+func (s *Slice) checkRoles(ctx context.Context, q docstore.Reader, group, member string, causes *rest.Causes) error {
+	has, err := s.HasRoles(ctx, q, group)
+	if err == nil && has {
+		causes.Add(member, "The group %s has roles and cannot have members by a group rule", group)
 	}
 	return err
 }

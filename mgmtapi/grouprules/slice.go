@@ -117,6 +117,17 @@ func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest,
 		return false, rest.Fail(rest.CodeState, "status: The rule is INVALID")
 	}
 	rule := r.found.Value
+	if status == model.RuleActive { // roles may have come since the rule was made
+		var causes rest.Causes
+		for _, group := range rule.Groups {
+			if err := s.checkRoles(ctx, tx, group, "actions.assignUserToGroups.groupIds", &causes); err != nil {
+				return false, err
+			}
+		}
+		if err := causes.Err(); err != nil {
+			return false, err
+		}
+	}
 	rule.Status = status
 	doc, err := s.GroupRules.Update(ctx, tx, r.found.ID, r.found.Rev, rule)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/rest/search"
@@ -58,7 +59,8 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[Group],
 }
 
 func (s *Slice) query(ctx context.Context, q docstore.Reader, r *listRequest) (docstore.Page[model.Group], error) {
-	query := docstore.Query[model.Group]{After: r.After, Limit: r.Limit}
+	visible := authz.Groups(ctx)
+	query := docstore.Query[model.Group]{After: r.After, Limit: r.Limit, Match: both(nil, visible)}
 	if query.Limit == 0 {
 		query.Limit = pageSize
 	}
@@ -77,7 +79,7 @@ func (s *Slice) query(ctx context.Context, q docstore.Reader, r *listRequest) (d
 		if err != nil {
 			return docstore.Page[model.Group]{}, err
 		}
-		query.Where, query.Match = compiled.Where, compiled.Match
+		query.Where, query.Match = compiled.Where, both(compiled.Match, visible)
 	case r.Search != "":
 		language, err := s.searchLanguage(ctx, q)
 		if err != nil {
@@ -87,6 +89,7 @@ func (s *Slice) query(ctx context.Context, q docstore.Reader, r *listRequest) (d
 		if err != nil {
 			return docstore.Page[model.Group]{}, err
 		}
+		compiled.Match = both(compiled.Match, visible)
 		if r.SortBy != "" {
 			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
 			return language.Sorted(ctx, s.Groups, q, compiled, by, r.After, query.Limit)
@@ -94,6 +97,14 @@ func (s *Slice) query(ctx context.Context, q docstore.Reader, r *listRequest) (d
 		query.Where, query.Match = compiled.Where, compiled.Match
 	}
 	return s.Groups.Query(ctx, q, query)
+}
+
+// both matches what match does and the caller may see; either may be nil, which is everything.
+func both(match func(*doc) bool, visible func(id string) bool) func(*doc) bool {
+	if visible == nil {
+		return match
+	}
+	return func(d *doc) bool { return visible(d.ID) && (match == nil || match(d)) }
 }
 
 type doc = docstore.Doc[model.Group]

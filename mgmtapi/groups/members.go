@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -68,9 +69,13 @@ func (s *Slice) findUser(ctx context.Context, r *ofUserRequest) (err error) {
 
 func (s *Slice) ofUser(ctx context.Context, r *ofUserRequest) (out rest.Page[Group], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
+		query := docstore.Query[model.Membership]{
 			Where: docstore.Eq(model.MembershipByUser, r.found.ID), After: r.After, Limit: r.Limit,
-		})
+		}
+		if visible := authz.Groups(ctx); visible != nil {
+			query.Match = func(m *docstore.Doc[model.Membership]) bool { return visible(m.Value.Group) }
+		}
+		page, err := s.Memberships.Query(ctx, q, query)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,14 @@ const (
 	KindGrant       Kind = "oag"
 	KindSession     Kind = "102"
 	KindMapping     Kind = "prm"
+
+	KindUserRole    Kind = "ra1" // standard role of a user
+	KindGroupRole   Kind = "gra" // standard role of a group
+	KindClientRole  Kind = "rac" // standard role of a client
+	KindCustomRole  Kind = "cr0"
+	KindResourceSet Kind = "iam"
+	KindSetResource Kind = "ire"
+	KindRoleMember  Kind = "irb"
 )
 
 const (

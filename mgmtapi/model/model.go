@@ -39,6 +39,12 @@ type Model struct {
 	Mappings      *docstore.Collection[Mapping]
 	Followings    *docstore.Collection[Following]
 	Attempts      *docstore.Collection[Attempts]
+
+	RoleAssignments *docstore.Collection[RoleAssignment]
+	CustomRoles     *docstore.Collection[CustomRole]
+	ResourceSets    *docstore.Collection[ResourceSet]
+	SetResources    *docstore.Collection[SetResource]
+	RoleMembers     *docstore.Collection[RoleMember]
 }
 
 // New declares the collections.
@@ -73,6 +79,12 @@ func New() *Model {
 		Mappings:      mappingCollection(),
 		Followings:    followingCollection(),
 		Attempts:      attemptsCollection(),
+
+		RoleAssignments: roleAssignmentCollection(),
+		CustomRoles:     customRoleCollection(),
+		ResourceSets:    resourceSetCollection(),
+		SetResources:    setResourceCollection(),
+		RoleMembers:     roleMemberCollection(),
 	}
 }
 
@@ -82,7 +94,8 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens, m.Apps, m.AppUsers, m.AppGroups,
 		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
 		m.UserSchemas, m.Messages, m.OrgPolicies, m.SyncPasswords, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas,
-		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants,
+		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
+		m.SetResources, m.RoleMembers,
 	}
 }
 

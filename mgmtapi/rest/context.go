@@ -14,6 +14,9 @@ type Principal struct {
 	Login   string // of the owner
 	Name    string // of the owner, for people
 	TokenID string // id of the API token
+
+	// ClientID is the application whose client calls with an access token. There is no UserID then.
+	ClientID string
 }
 
 // Guard decides who calls and what a caller may do.
@@ -30,6 +33,8 @@ type call struct {
 	base      string
 	principal Principal
 	route     string // the template that matched, empty while none has
+	vars      map[string]string
+	admitted  any
 }
 
 type callKey struct{}
@@ -44,6 +49,15 @@ func callFrom(ctx context.Context) *call {
 
 // Caller returns who sent the request. It is zero outside of a request.
 func Caller(ctx context.Context) Principal { return callFrom(ctx).principal }
+
+// PathVar returns a variable of the path of the request, unescaped, for guards. Operations bind theirs.
+func PathVar(ctx context.Context, name string) string { return callFrom(ctx).vars[name] }
+
+// Admit keeps what a guard has found out about what the caller may do, for the operation that it lets pass.
+func Admit(ctx context.Context, admitted any) { callFrom(ctx).admitted = admitted }
+
+// Admitted returns what Admit has kept for the request, nil for nothing.
+func Admitted(ctx context.Context) any { return callFrom(ctx).admitted }
 
 // RequestID returns the id of the request, which is also in its answer and in log lines.
 func RequestID(ctx context.Context) string { return callFrom(ctx).request.ID }
@@ -67,6 +81,17 @@ func describe(r *http.Request, id string) Request {
 		ip = ""
 	}
 	return Request{ID: id, Path: r.URL.EscapedPath(), Query: r.URL.Query(), IP: ip, UserAgent: r.UserAgent()}
+}
+
+// NextURL is the URL of the request with another cursor in "after", for lists whose links stand in the body.
+func NextURL(ctx context.Context, after string) string {
+	c := callFrom(ctx)
+	query := url.Values{}
+	for name, values := range c.request.Query {
+		query[name] = values
+	}
+	query.Set("after", after)
+	return c.base + c.request.Path + "?" + query.Encode()
 }
 
 // URL makes an absolute URL below the public base of the API from path segments, which are escaped:

@@ -53,6 +53,8 @@ const (
 	CodeStateToken     Code = "E0000079" // state token used in the wrong state
 	CodeResetPolicy    Code = "E0000080" // new password of a recovery against the policy
 	CodeAnswer         Code = "E0000087" // recovery answer wrong
+	CodeRoleAssigned   Code = "E0000090" // role already assigned
+	CodeTargetKind     Code = "E0000091" // target kind does not fit the role
 	CodeTooMany        Code = "E0000093" // too many elements
 	CodeExpiredLink    Code = "E0000105" // recovery link expired
 	CodeState          Code = "E0000107" // entity in the wrong state for a transition
@@ -109,6 +111,8 @@ var codes = map[Code]struct {
 	CodeStateToken:     {http.StatusForbidden, "This operation is not allowed in the current authentication state."},
 	CodeResetPolicy:    {http.StatusForbidden, "The password does not meet the requirements of the password policy."},
 	CodeAnswer:         {http.StatusForbidden, "The recovery question was not answered correctly."},
+	CodeRoleAssigned:   {http.StatusConflict, "The role specified is already assigned."},
+	CodeTargetKind:     {http.StatusBadRequest, "The provided role type was not the same as required role type."},
 	CodeTooMany:        {http.StatusBadRequest, "Limit exceeded."},
 	CodeExpiredLink:    {http.StatusForbidden, "The recovery link has expired."},
 	CodeState:          {http.StatusForbidden, "Cannot perform the transition in the entity's current state."},

@@ -173,7 +173,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	if !found {
 		return Fail(CodeNoPath)
 	}
-	c.route = e.template
+	c.route, c.vars = e.template, vars
 	if op == nil {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
 	}
@@ -220,6 +220,9 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		if next != "" {
 			header.Add("Link", "<"+listURL(c.base, r, next)+`>; rel="next"`)
 		}
+	}
+	if l, ok := result.(Located); ok {
+		header.Add("Link", "<"+l.Location()+`>; rel="self"`)
 	}
 	if t, ok := result.(Tagged); ok {
 		header.Set("ETag", t.ETag())

@@ -45,6 +45,12 @@ type Tagged interface {
 	ETag() string
 }
 
+// Located is implemented by responses that tell in a Link header where they can be read again.
+type Located interface {
+	// Location returns the absolute URL.
+	Location() string
+}
+
 // WeakTag renders an entity tag from the time of the last change and, when it is not zero, a revision.
 func WeakTag(changed time.Time, rev int64) string {
 	tag := strconv.FormatInt(changed.UnixMilli(), 36)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -111,6 +112,9 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	id := model.NewID(model.KindUser)
 	var doc docstore.Doc[model.User]
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
+			return err
+		}
 		org, err := s.Org(ctx, tx)
 		if err != nil {
 			return err
@@ -142,7 +146,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return render(ctx, doc), nil
+	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
 }
 
 // passwordSet tells of a password that was given in clear, if one was.

@@ -64,7 +64,8 @@ func (s *Slice) expirePassword() rest.Route {
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
-			return ExpiredPassword{user: new(render(ctx, doc))}, nil
+			user, err := s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+			return ExpiredPassword{user: &user}, err
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -295,17 +296,21 @@ func (s *Slice) endSessions(ctx context.Context, tx *docstore.Tx, user docstore.
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}})
 }
 
-// keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate, and only while it is
-// ACTIVE.
+// keepAdministrator refuses to lock everybody out: the configured token belongs to the built-in administrator, and somebody has to
+// be left who can give roles. Both work only while their users are ACTIVE.
 func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
 	}
 	if id == org.Administrator {
-		return rest.Failf(rest.CodeValidation, "The last super administrator must stay ACTIVE.")
+		return rest.Failf(rest.CodeValidation, "The built-in administrator must stay ACTIVE.")
 	}
-	return nil
+	last, err := authz.LastSuperAdmin(ctx, tx, s.Deps, id)
+	if err == nil && last {
+		err = rest.Failf(rest.CodeValidation, "The last super administrator must stay ACTIVE.")
+	}
+	return err
 }
 
 type deleteRequest struct {

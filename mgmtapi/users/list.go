@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/rest/search"
@@ -41,7 +42,11 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[User], erro
 	}
 	out := rest.Page[User]{Next: page.Next}
 	for _, doc := range page.Docs {
-		out.Items = append(out.Items, trim(renderListed(ctx, doc), r.ContentType))
+		user, err := s.veil(ctx, s.Store.Reader(), renderListed(ctx, doc))
+		if err != nil {
+			return rest.Page[User]{}, err
+		}
+		out.Items = append(out.Items, trim(user, r.ContentType))
 	}
 	return out, nil
 }
@@ -53,6 +58,11 @@ func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.
 		query.Limit = pageSize
 	}
 	reader := s.Store.Reader()
+	visible, err := authz.Users(ctx, reader, s.Deps)
+	if err != nil {
+		return docstore.Page[model.User]{}, err
+	}
+	query.Match = both(query.Match, visible)
 	switch {
 	case r.Q != "":
 		query.Where, query.After = docstore.All(present, startsWith(r.Q)), ""
@@ -67,16 +77,18 @@ func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.
 		if err != nil {
 			return docstore.Page[model.User]{}, err
 		}
-		query.Where, query.Match = compiled.Where, compiled.Match
+		query.Where, query.Match = compiled.Where, both(compiled.Match, visible)
 	case r.Search != "":
 		language, err := s.searchLanguage(ctx, reader)
 		if err != nil {
 			return docstore.Page[model.User]{}, err
 		}
+		language = restricted(language, authz.Searchable(ctx))
 		compiled, err := language.Compile(r.Search)
 		if err != nil {
 			return docstore.Page[model.User]{}, err
 		}
+		compiled.Match = both(compiled.Match, visible)
 		if r.SortBy != "" {
 			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
 			var page docstore.Page[model.User]
@@ -89,6 +101,28 @@ func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.
 		query.Where, query.Match = compiled.Where, compiled.Match
 	}
 	return s.Users.Query(ctx, reader, query)
+}
+
+// both matches what match does and the caller may see; either may be nil, which is everything.
+func both(match func(*docstore.Doc[model.User]) bool, visible func(id string) bool) func(*docstore.Doc[model.User]) bool {
+	if visible == nil {
+		return match
+	}
+	return func(doc *docstore.Doc[model.User]) bool { return visible(doc.ID) && (match == nil || match(doc)) }
+}
+
+// restricted is the language without the attributes that the caller must not search by; allowed may be nil, which is all.
+func restricted(language search.Language[model.User], allowed func(attribute string) bool) search.Language[model.User] {
+	if allowed == nil {
+		return language
+	}
+	out := search.Language[model.User]{}
+	for name, attribute := range language {
+		if profile, ok := strings.CutPrefix(name, "profile."); !ok || allowed(profile) {
+			out[name] = attribute
+		}
+	}
+	return out
 }
 
 // startsWith holds for users that q finds.
@@ -188,11 +222,25 @@ func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[U
 			ids[i] = doc.Value.User
 		}
 		docs, err := s.Users.GetMany(ctx, q, ids)
+		if err != nil {
+			return err
+		}
+		visible, err := authz.Users(ctx, q, s.Deps)
+		if err != nil {
+			return err
+		}
 		out = rest.Page[User]{Next: page.Next}
 		for _, doc := range docs {
-			out.Items = append(out.Items, renderListed(ctx, doc))
+			if visible != nil && !visible(doc.ID) {
+				continue
+			}
+			user, err := s.veil(ctx, q, renderListed(ctx, doc))
+			if err != nil {
+				return err
+			}
+			out.Items = append(out.Items, user)
 		}
-		return err
+		return nil
 	})
 	return out, err
 }

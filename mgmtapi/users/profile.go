@@ -76,8 +76,13 @@ func merge(profile, sent map[string]any) map[string]any {
 }
 
 // kept is what a replacement leaves as it is when it does not name it: what callers cannot change or have not seen.
-func kept(schema *model.UserSchema, profile map[string]any) map[string]any {
+func kept(schema *model.UserSchema, profile map[string]any, changeable func(attribute string) bool) map[string]any {
 	out := map[string]any{}
+	for name, value := range profile {
+		if changeable != nil && !changeable(name) {
+			out[name] = value
+		}
+	}
 	for name, p := range schema.Custom {
 		if value, ok := profile[name]; ok && p.Mutability != model.ReadWrite {
 			out[name] = value

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -35,7 +36,10 @@ type change struct {
 
 type updateRequest struct{ change }
 
-type replaceRequest struct{ change }
+type replaceRequest struct {
+	change
+	changeable func(attribute string) bool // by this caller; nil for all
+}
 
 func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 	r.slice = s
@@ -44,7 +48,12 @@ func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 
 func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
 	r.slice = s
-	return s.find(ctx, &r.target)
+	if err := s.find(ctx, &r.target); err != nil {
+		return err
+	}
+	var err error
+	r.changeable, err = authz.Changeable(ctx, s.Store.Reader(), s.Deps, r.found.ID)
+	return err
 }
 
 // profileOf is what a partial update makes of a profile.
@@ -68,7 +77,7 @@ func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any)
 	if r.Body.Profile == nil {
 		return defined(schema, old)
 	}
-	return merge(kept(schema, old), *r.Body.Profile)
+	return merge(kept(schema, old, r.changeable), *r.Body.Profile)
 }
 
 // defined is a profile without what a schema does not know: the user comes from another type.
@@ -156,6 +165,9 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user); err != nil {
 			return err
 		}
+		if err := s.permit(ctx, tx, doc.ID, &before, &user, secrets); err != nil {
+			return err
+		}
 		now := s.Now()
 		secrets.set(&user, now)
 		if secrets.password != "" {
@@ -178,7 +190,22 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	if err != nil {
 		return User{}, err
 	}
-	return render(ctx, doc), nil
+	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+}
+
+// permit asks whether the caller may change what a body changes of a user: its profile, and its credentials.
+func (s *Slice) permit(ctx context.Context, tx *docstore.Tx, id string, before, after *model.User, given secrets) error {
+	changed := changedAttributes(before.Profile, after.Profile)
+	if after.Type != before.Type {
+		changed = append(changed, "type")
+	}
+	if err := authz.ChangeProfile(ctx, tx, s.Deps, id, changed); err != nil {
+		return err
+	}
+	if given.password == "" && given.imported == nil && given.recovery == nil {
+		return nil
+	}
+	return authz.SetCredentials(ctx, tx, s.Deps, id)
 }
 
 // updateEntries is what the log tells of a changed user: the names of the attributes that changed, never their values. What

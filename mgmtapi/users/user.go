@@ -2,11 +2,13 @@ package users
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -65,13 +67,20 @@ type Provider struct {
 	Name string `json:"name" doc:"Name of the provider."`
 }
 
-// Show is a user as a single read shows it.
+// Show is a user as a single read shows it, nil when the caller must not see it.
 func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, error) {
 	doc, err := s.Users.Get(ctx, q, id)
 	if err != nil {
 		return nil, rest.Missing(err, "User", id)
 	}
-	return render(ctx, doc), nil
+	if sees, err := authz.SeesUser(ctx, q, s.Deps, id); err != nil || !sees {
+		return nil, err
+	}
+	user, err := s.veil(ctx, q, render(ctx, doc))
+	if err != nil {
+		return nil, err
+	}
+	return user, nil
 }
 
 // render makes the wire form as a single read shows it.
@@ -174,6 +183,21 @@ var linksByStatus = map[model.UserStatus][]statusLink{
 	model.UserDeprovisioned:   {linkActivate, linkDelete},
 }
 
+// veil takes the attributes out of a user that the caller must not see.
+func (s *Slice) veil(ctx context.Context, q docstore.Reader, u User) (User, error) {
+	shown, err := authz.Shown(ctx, q, s.Deps, u.ID)
+	if err != nil || shown == nil {
+		return u, err
+	}
+	maps.DeleteFunc(u.Profile, func(name string, _ any) bool { return !shown(name) && !slices.Contains(alwaysShown, name) })
+	for _, name := range alwaysShown {
+		if !shown(name) {
+			u.Profile[name] = nil
+		}
+	}
+	return u, nil
+}
+
 type getRequest struct {
 	target
 	Expand string `query:"expand" doc:"With blocks, the answer has what blocks the user from signing in."`
@@ -184,7 +208,10 @@ type getRequest struct {
 func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
-	out := render(ctx, r.found)
+	out, err := s.veil(ctx, s.Store.Reader(), render(ctx, r.found))
+	if err != nil {
+		return User{}, err
+	}
 	if slices.Contains(strings.Split(r.Expand, ","), "blocks") {
 		out.Embedded = &Embedded{Blocks: blocksOf(&r.found.Value)}
 	}

@@ -1,0 +1,222 @@
+package authz
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Authorizer decides for every operation whether the caller may run it. It is an auth.Authorizer.
+type Authorizer struct {
+	*Loader
+	deps  model.Deps
+	needs sync.Map // ruling by method and path template
+}
+
+// ruling is what the table says of an operation.
+type ruling struct {
+	needs     []Need
+	known     bool
+	variables []string
+}
+
+func (a *Authorizer) ruling(op rest.Info) ruling {
+	key := op.Method + " " + op.Path
+	if kept, ok := a.needs.Load(key); ok {
+		return kept.(ruling)
+	}
+	out := ruling{variables: variablesOf(op.Path)}
+	out.needs, out.known = NeedsOf(op.Method, op.Path)
+	a.needs.Store(key, out)
+	return out
+}
+
+// New makes an authorizer.
+func New(d model.Deps) *Authorizer { return &Authorizer{Loader: NewLoader(d), deps: d} }
+
+// Authorize returns nil when the caller may run the operation on what the path of the request names, and an error with
+// rest.CodeForbidden when not. What the caller may do stays with the request, see From.
+func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
+	return a.deps.Store.View(ctx, func(q docstore.Reader) error {
+		access, err := a.of(ctx, q, p)
+		if err != nil {
+			return err
+		}
+		d, err := a.decide(ctx, q, access, op, func(name string) string { return rest.PathVar(ctx, name) }, false)
+		if err != nil {
+			return err
+		}
+		if !d.Allowed {
+			return rest.Fail(rest.CodeForbidden)
+		}
+		rest.Admit(ctx, access)
+		return nil
+	})
+}
+
+func (a *Authorizer) of(ctx context.Context, q docstore.Reader, p rest.Principal) (*Access, error) {
+	if p.ClientID != "" {
+		return a.Client(ctx, q, p.ClientID)
+	}
+	return a.User(ctx, q, p.UserID)
+}
+
+// Decision says whether an operation may run, and why.
+type Decision struct {
+	Allowed bool
+	// Known says that the table has a rule for the operation.
+	Known bool
+	// Checks are the needs of the operation, up to the first one that is not met.
+	Checks []Check
+}
+
+// Check is what became of a need.
+type Check struct {
+	Need Need
+	// Resource is what it is about; Missing says that it does not exist.
+	Resource Resource
+	Missing  bool
+	Met      bool
+	// Grants says for each grant of the caller how it stands to the need, in their order.
+	Grants []Why
+}
+
+// Explain is Authorize with its reasons, for a caller that may be somebody else. value gives the path variables by name.
+func (a *Authorizer) Explain(
+	ctx context.Context, q docstore.Reader, access *Access, op rest.Info, value func(name string) string,
+) (Decision, error) {
+	return a.decide(ctx, q, access, op, value, true)
+}
+
+// decide is the decision function: everything else asks it, or Access.Meets for what is only known later.
+func (a *Authorizer) decide(
+	ctx context.Context, q docstore.Reader, access *Access, op rest.Info, value func(name string) string, explain bool,
+) (d Decision, err error) {
+	table := a.ruling(op)
+	d = Decision{Allowed: true, Known: table.known}
+	if access.super && !explain {
+		return d, nil
+	}
+	for _, n := range table.needs {
+		check := Check{Need: n, Resource: Resource{Kind: n.Kind, Whole: true, OAuth: n.Kind == KindClient}}
+		if n.Var > 0 && n.Var <= len(table.variables) {
+			if !explain && !protects(&n) && access.meetsAny(&n) {
+				continue
+			}
+			var found bool
+			if check.Resource, found, err = a.resource(ctx, q, access, &n, value(table.variables[n.Var-1])); err != nil {
+				return d, err
+			}
+			if check.Missing = !found; check.Missing {
+				check.Need.Later = true // "not found" is the answer to whoever may do it elsewhere
+			}
+		}
+		check.Met = access.Meets(&check.Need, &check.Resource)
+		if explain {
+			for i := range access.Grants {
+				check.Grants = append(check.Grants, access.Grants[i].meets(&check.Need, &check.Resource))
+			}
+			d.Checks = append(d.Checks, check)
+		}
+		if !check.Met {
+			d.Allowed = false
+			return d, nil
+		}
+	}
+	return d, nil
+}
+
+// protects says whether the need may be refused because of what roles the resource has.
+func protects(n *Need) bool {
+	if !n.Write || n.Beside {
+		return false
+	}
+	switch n.Kind {
+	case KindUser, KindGroup, KindApp, KindClient, KindToken:
+		return true
+	default:
+		return false
+	}
+}
+
+// resource reads what a decision has to know of a resource, and whether it exists. Authorization servers are not looked up.
+func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Access, n *Need, ref string) (Resource, bool, error) {
+	r := Resource{Kind: n.Kind, ID: ref}
+	var err error
+	switch n.Kind {
+	case KindUser:
+		if ref == me {
+			ref = access.User
+		}
+		var user docstore.Doc[model.User]
+		if user, err = a.deps.FindUser(ctx, q, ref); err == nil {
+			r.ID = user.ID
+			err = a.describeUser(ctx, q, &r, protects(n))
+		}
+	case KindToken:
+		var token docstore.Doc[model.APIToken]
+		if token, err = a.deps.APITokens.Get(ctx, q, ref); err == nil {
+			r.ID = token.Value.UserID
+			err = a.describeUser(ctx, q, &r, protects(n))
+		}
+	case KindGroup:
+		r.Groups = []string{ref}
+		if _, err = a.deps.Groups.Get(ctx, q, ref); err == nil && protects(n) {
+			r.Protected, err = a.deps.HasRoles(ctx, q, ref)
+		}
+	case KindApp, KindClient:
+		var app docstore.Doc[model.App]
+		if n.Kind == KindApp {
+			app, err = a.deps.Apps.Get(ctx, q, ref)
+		} else {
+			app, err = a.deps.FindClient(ctx, q, ref)
+		}
+		if err == nil {
+			r.ID, r.Type, r.OAuth = app.ID, app.Value.Name, app.Value.OAuth()
+			if protects(n) {
+				r.Protected, err = a.deps.HasRoles(ctx, q, app.ID)
+			}
+		}
+	case KindServer, KindIAM, KindNone:
+	}
+	if errors.Is(err, docstore.ErrNotFound) {
+		return r, false, nil
+	}
+	return r, true, err
+}
+
+// me is how callers name themselves in paths.
+const me = "me"
+
+func (a *Authorizer) describeUser(ctx context.Context, q docstore.Reader, r *Resource, protect bool) (err error) {
+	if r.Groups, err = groupsOf(ctx, q, a.deps, r.ID); err != nil || !protect {
+		return err
+	}
+	r.Protected, err = superAdmin(ctx, q, a.deps, r.ID, r.Groups)
+	return err
+}
+
+// groupsOf lists the groups of a user.
+func groupsOf(ctx context.Context, q docstore.Reader, d model.Deps, user string) ([]string, error) {
+	var groups []string
+	err := model.Each(ctx, q, d.Memberships, docstore.Eq(model.MembershipByUser, user), func(m docstore.Doc[model.Membership]) error {
+		groups = append(groups, m.Value.Group)
+		return nil
+	})
+	return groups, err
+}
+
+// superAdmin says whether a user is a SUPER_ADMIN, itself or through one of its groups.
+func superAdmin(ctx context.Context, q docstore.Reader, d model.Deps, user string, groups []string) (bool, error) {
+	for _, assignee := range append([]string{user}, groups...) {
+		found, err := model.Optional(ctx, q, d.RoleAssignments, model.RoleAssignmentID(assignee, model.RoleSuperAdmin))
+		if err != nil || found != nil {
+			return found != nil, err
+		}
+	}
+	return false, nil
+}

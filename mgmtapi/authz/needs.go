@@ -1,0 +1,239 @@
+package authz
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Kind is what a resource is.
+type Kind int
+
+// The kinds of resources. What is KindNone is not limited by targets and is in no resource set.
+const (
+	KindNone Kind = iota
+	KindUser
+	KindGroup
+	KindApp
+	KindServer
+	KindIAM
+	// KindToken and KindClient are named by the id of an API token, whose owner counts, and by that of a client, which is an
+	// application.
+	KindToken
+	KindClient
+)
+
+// Need is one of the things that an operation needs.
+type Need struct {
+	// Column and Write say what a standard role must be able to do.
+	Column Column
+	Write  bool
+	// Help says that the operation is among those of a help desk.
+	Help bool
+	// Permissions are those of which a custom role must have one. None can do without.
+	Permissions []string
+	// Kind is what the need is about, and Var the path variable that names it, counted from 1; 0 for the whole collection.
+	Kind Kind
+	Var  int
+	// Later says that any resource will do for now: a list is filtered, and what a body names is checked when it is known.
+	Later bool
+	// Beside says that targets do not limit it: whoever may change who is in a group may put anybody there.
+	Beside bool
+}
+
+// rule gives operations their needs.
+type rule struct {
+	// do is methods and path, as "PUT,DELETE /api/v1/groups/*/users/*". * is a variable, ** at the end is anything or nothing.
+	do    string
+	needs []Need
+}
+
+func read(c Column, k Kind, variable int, permissions ...string) Need {
+	return Need{Column: c, Kind: k, Var: variable, Permissions: permissions}
+}
+
+func write(c Column, k Kind, variable int, permissions ...string) Need {
+	return Need{Column: c, Write: true, Kind: k, Var: variable, Permissions: permissions}
+}
+
+func later(n Need) Need  { n.Later = true; return n }
+func beside(n Need) Need { n.Beside = true; return n }
+func help(n Need) Need   { n.Help = true; return n }
+
+// lifecycle is a need of an operation on the lifecycle or the credentials of a user.
+func lifecycle(permission string) Need { return write(ColumnCredentials, KindUser, 1, permission) }
+
+const (
+	anyRead  = "GET "
+	anyWrite = "POST,PUT,PATCH,DELETE "
+)
+
+// rules is the table. The first rule whose path fits an operation counts.
+var rules = []rule{
+	// Users.
+	{"GET /api/v1/users", []Need{later(read(ColumnUsers, KindUser, 0, UsersRead))}},
+	{"POST /api/v1/users", []Need{later(write(ColumnUsers, KindUser, 0, UsersCreate, UsersManage))}},
+	{anyRead + "/api/v1/users/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
+	{anyWrite + "/api/v1/users/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
+	{anyRead + "/api/v1/users/*/factors**", []Need{help(read(ColumnCredentials, KindUser, 1, UsersRead))}},
+	{"DELETE /api/v1/users/*/factors/*", []Need{help(lifecycle(UsersResetFactors))}},
+	{anyWrite + "/api/v1/users/*/factors**", []Need{lifecycle(UsersCredentials)}},
+	{"DELETE /api/v1/users/*/sessions", []Need{help(lifecycle(UsersClearSessions))}},
+	{"POST /api/v1/users/*/lifecycle/activate", []Need{lifecycle(UsersActivate)}},
+	{"POST /api/v1/users/*/lifecycle/reactivate", []Need{lifecycle(UsersActivate)}},
+	{"POST /api/v1/users/*/lifecycle/deactivate", []Need{lifecycle(UsersDeactivate)}},
+	{"POST /api/v1/users/*/lifecycle/suspend", []Need{lifecycle(UsersSuspend)}},
+	{"POST /api/v1/users/*/lifecycle/unsuspend", []Need{lifecycle(UsersUnsuspend)}},
+	{"POST /api/v1/users/*/lifecycle/unlock", []Need{help(lifecycle(UsersUnlock))}},
+	{"POST /api/v1/users/*/lifecycle/reset_password", []Need{help(lifecycle(UsersResetPassword))}},
+	{"POST /api/v1/users/*/lifecycle/expire_password", []Need{help(lifecycle(UsersExpirePassword))}},
+	{"POST /api/v1/users/*/lifecycle/expire_password_with_temp_password", []Need{help(lifecycle(UsersExpirePassword))}},
+	{"POST /api/v1/users/*/lifecycle/reset_factors", []Need{help(lifecycle(UsersResetFactors))}},
+	{anyWrite + "/api/v1/users/*/lifecycle/**", []Need{lifecycle(UsersLifecycle)}},
+	{anyWrite + "/api/v1/users/*/credentials/**", []Need{lifecycle(UsersCredentials)}},
+	{"DELETE /api/v1/users/*", []Need{lifecycle(UsersDelete)}},
+	{"POST,PUT /api/v1/users/*", []Need{write(ColumnUsers, KindUser, 1, UsersProfile, UsersCredentials)}},
+	{anyRead + "/api/v1/users/**", []Need{read(ColumnUsers, KindUser, 1, UsersRead)}},
+	{anyWrite + "/api/v1/users/**", []Need{write(ColumnUsers, KindUser, 1, UsersManage)}},
+	{"POST /api/v1/sessions", []Need{write(ColumnCredentials, KindUser, 0)}},
+	{"GET /api/v1/sessions/*", []Need{read(ColumnCredentials, KindUser, 0)}},
+	{"DELETE /api/v1/sessions/*", []Need{write(ColumnCredentials, KindUser, 0)}},
+	{"POST /api/v1/sessions/*/lifecycle/refresh", []Need{write(ColumnCredentials, KindUser, 0)}},
+
+	// Groups. A rule moves users of the whole organisation.
+	{"GET /api/v1/groups", []Need{later(read(ColumnGroups, KindGroup, 0, GroupsRead))}},
+	{"POST /api/v1/groups", []Need{write(ColumnGroups, KindGroup, 0, GroupsCreate)}},
+	{anyRead + "/api/v1/groups/rules**", []Need{read(ColumnGroups, KindGroup, 0, GroupsRead)}},
+	{anyWrite + "/api/v1/groups/rules**", []Need{write(ColumnGroups, KindGroup, 0, GroupsManage)}},
+	{anyRead + "/api/v1/groups/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
+	{anyWrite + "/api/v1/groups/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
+	{"PUT,DELETE /api/v1/groups/*/users/*", []Need{
+		write(ColumnMembership, KindGroup, 1, GroupsMembers),
+		beside(write(ColumnMembership, KindUser, 2, UsersMembership)),
+	}},
+	{anyRead + "/api/v1/groups/**", []Need{read(ColumnGroups, KindGroup, 1, GroupsRead)}},
+	{anyWrite + "/api/v1/groups/**", []Need{write(ColumnGroups, KindGroup, 1, GroupsManage)}},
+
+	// Applications.
+	{"GET /api/v1/apps", []Need{later(read(ColumnApps, KindApp, 0, AppsRead))}},
+	{"POST /api/v1/apps", []Need{later(write(ColumnApps, KindApp, 0, AppsManage))}},
+	{"POST /api/v1/apps/*/users", []Need{
+		write(ColumnApps, KindApp, 1, AppsAssignment),
+		later(write(ColumnApps, KindUser, 0, UsersAppAssignment)),
+	}},
+	{"POST,PUT,DELETE /api/v1/apps/*/users/*", []Need{
+		write(ColumnApps, KindApp, 1, AppsAssignment),
+		beside(write(ColumnApps, KindUser, 2, UsersAppAssignment)),
+	}},
+	{"PUT,PATCH,DELETE /api/v1/apps/*/groups/*", []Need{
+		write(ColumnApps, KindApp, 1, AppsAssignment),
+		beside(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
+	}},
+	{anyRead + "/api/v1/apps/**", []Need{read(ColumnApps, KindApp, 1, AppsRead)}},
+	{anyWrite + "/api/v1/apps/**", []Need{write(ColumnApps, KindApp, 1, AppsManage)}},
+
+	// OAuth clients, which are applications.
+	{anyRead + "/oauth2/v1/clients/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
+	{anyWrite + "/oauth2/v1/clients/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
+	{"GET /oauth2/v1/clients", []Need{read(ColumnApps, KindClient, 0, AppsRead)}},
+	{"POST /oauth2/v1/clients", []Need{write(ColumnApps, KindClient, 0, AppsManage)}},
+	{anyRead + "/oauth2/v1/clients/**", []Need{read(ColumnApps, KindClient, 1, AppsRead)}},
+	{anyWrite + "/oauth2/v1/clients/**", []Need{write(ColumnApps, KindClient, 1, AppsManage)}},
+
+	// Authorization servers.
+	{"GET /api/v1/authorizationServers", []Need{read(ColumnServers, KindServer, 0, ServersRead)}},
+	{"POST /api/v1/authorizationServers", []Need{write(ColumnServers, KindServer, 0, ServersManage)}},
+	{anyRead + "/api/v1/authorizationServers/**", []Need{read(ColumnServers, KindServer, 1, ServersRead)}},
+	{anyWrite + "/api/v1/authorizationServers/**", []Need{write(ColumnServers, KindServer, 1, ServersManage)}},
+
+	// Roles and resource sets.
+	{anyRead + "/api/v1/iam/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
+	{anyWrite + "/api/v1/iam/**", []Need{write(ColumnRoles, KindIAM, 0)}},
+
+	// Hooks and their keys.
+	{anyRead + "/api/v1/inlineHooks**", []Need{read(ColumnHooks, KindNone, 0)}},
+	{anyWrite + "/api/v1/inlineHooks**", []Need{write(ColumnHooks, KindNone, 0)}},
+	{anyRead + "/api/v1/hook-keys**", []Need{read(ColumnHooks, KindNone, 0)}},
+	{anyWrite + "/api/v1/hook-keys**", []Need{write(ColumnHooks, KindNone, 0)}},
+
+	// Schemas, types, mappings, policies.
+	{anyRead + "/api/v1/meta/**", []Need{read(ColumnSchemas, KindNone, 0)}},
+	{anyWrite + "/api/v1/meta/**", []Need{write(ColumnSchemas, KindNone, 0)}},
+	{anyRead + "/api/v1/mappings**", []Need{read(ColumnSchemas, KindNone, 0)}},
+	{anyWrite + "/api/v1/mappings**", []Need{write(ColumnSchemas, KindNone, 0)}},
+	{anyRead + "/api/v1/policies**", []Need{read(ColumnSchemas, KindNone, 0)}},
+	{anyWrite + "/api/v1/policies**", []Need{write(ColumnSchemas, KindNone, 0)}},
+
+	// Factors of the organisation, with its hardware tokens.
+	{anyRead + "/api/v1/org/factors**", []Need{read(ColumnCredentials, KindUser, 0)}},
+	{anyWrite + "/api/v1/org/factors**", []Need{write(ColumnCredentials, KindUser, 0)}},
+
+	{"GET /api/v1/logs", []Need{read(ColumnLog, KindNone, 0)}},
+
+	// API tokens. Whoever has one may give it back.
+	{"DELETE /api/v1/api-tokens/current", []Need{write(ColumnAny, KindNone, 0)}},
+	{"GET /api/v1/api-tokens", []Need{later(read(ColumnSuper, KindUser, 0, UsersTokensRead))}},
+	{"GET /api/v1/api-tokens/*", []Need{read(ColumnSuper, KindToken, 1, UsersTokensRead)}},
+	{"DELETE /api/v1/api-tokens/*", []Need{write(ColumnSuper, KindToken, 1, UsersTokensManage)}},
+}
+
+// onlySuper are the needs of an operation without a rule.
+var onlySuper = []Need{{Column: ColumnSuper, Write: true}}
+
+var variable = regexp.MustCompile(`\{[^}]*\}`)
+
+// NeedsOf returns what an operation needs, and whether the table has a rule for it. Without one, only a SUPER_ADMIN may run it.
+func NeedsOf(method, path string) ([]Need, bool) {
+	path = variable.ReplaceAllString(path, "*")
+	for _, r := range rules {
+		methods, pattern, _ := strings.Cut(r.do, " ")
+		if hasMethod(methods, method) && fits(pattern, path) {
+			return r.needs, true
+		}
+	}
+	return onlySuper, false
+}
+
+func hasMethod(methods, method string) bool {
+	for m := range strings.SplitSeq(methods, ",") {
+		if m == method {
+			return true
+		}
+	}
+	return false
+}
+
+// fits says whether a path template is one of a pattern.
+func fits(pattern, path string) bool {
+	begins, open := strings.CutSuffix(pattern, "**")
+	switch {
+	case !open:
+		return pattern == path
+	case strings.HasSuffix(begins, "/"):
+		return strings.HasPrefix(path, begins)
+	default: // the resource itself, and what is below it
+		return path == begins || strings.HasPrefix(path, begins+"/")
+	}
+}
+
+// variablesOf lists the names of the variables of a path template, in order.
+func variablesOf(path string) []string {
+	var names []string
+	for _, v := range variable.FindAllString(path, -1) {
+		names = append(names, strings.Trim(v, "{}"))
+	}
+	return names
+}
+
+// String says what the need is, for people.
+func (n *Need) String() string {
+	verb := "read"
+	if n.Write {
+		verb = "change"
+	}
+	switch n.Column {
+	case ColumnSuper, ColumnAny:
+		return columnNames[n.Column]
+	default:
+		return verb + " " + columnNames[n.Column]
+	}
+}

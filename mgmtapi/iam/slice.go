@@ -1,0 +1,190 @@
+package iam
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Slice serves custom roles and resource sets.
+type Slice struct{ model.Deps }
+
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps) *Slice {
+	s := &Slice{Deps: d}
+	model.On(d.Feed, s.groupDeleted)
+	model.On(d.Feed, s.appChanged)
+	return s
+}
+
+const (
+	roleTag    = "Custom roles"
+	setTag     = "Resource sets"
+	bindingTag = "Role bindings"
+
+	rolesPath    = "/api/v1/iam/roles"
+	rolePath     = rolesPath + "/{roleIdOrLabel}"
+	permitsPath  = rolePath + "/permissions"
+	permitPath   = permitsPath + "/{permissionType}"
+	setsPath     = "/api/v1/iam/resource-sets"
+	setPath      = setsPath + "/{resourceSetIdOrLabel}"
+	thingsPath   = setPath + "/resources"
+	thingPath    = thingsPath + "/{resourceId}"
+	bindingsPath = setPath + "/bindings"
+	bindingPath  = bindingsPath + "/{roleIdOrLabel}"
+	membersPath  = bindingPath + "/members"
+	memberPath   = membersPath + "/{memberId}"
+)
+
+// pageSize is how many objects a page has.
+const pageSize = 100
+
+var (
+	readScope  = []string{"svc.roles.read"}
+	writeScope = []string{"svc.roles.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[createRoleRequest, LocatedRole]{
+			ID: "createRole", Route: "POST " + rolesPath, Tag: roleTag, Scopes: writeScope, Summary: "Makes a custom role", Do: s.createRole,
+		},
+		rest.Op[pageRequest, CustomRoles]{
+			ID: "listRoles", Route: "GET " + rolesPath, Tag: roleTag, Scopes: readScope, Summary: "Lists the custom roles", Do: s.listRoles,
+		},
+		rest.Op[roleRequest, CustomRole]{
+			ID: "getRole", Route: "GET " + rolePath, Tag: roleTag, Scopes: readScope, Summary: "Reads a custom role, or a governance role",
+			Find: s.findRoleForRead, Do: s.getRole,
+		},
+		rest.Op[replaceRoleRequest, LocatedRole]{
+			ID: "replaceRole", Route: "PUT " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Renames or describes a custom role",
+			Find: s.findForReplaceRole, Do: s.replaceRole,
+		},
+		rest.Op[roleRequest, rest.Nothing]{
+			ID: "deleteRole", Route: "DELETE " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Removes a custom role that is not bound",
+			Find: s.findRole, Do: s.deleteRole,
+		},
+		rest.Op[roleRequest, Permissions]{
+			ID: "listRolePermissions", Route: "GET " + permitsPath, Tag: roleTag, Scopes: readScope, Summary: "Lists the permissions of a role",
+			Find: s.findRoleForRead, Do: s.listPermissions,
+		},
+		rest.Op[setPermissionRequest, rest.Nothing]{
+			ID: "createRolePermission", Route: "POST " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Adds a permission to a role",
+			Find: s.findForSetPermission, Do: s.addPermission,
+		},
+		rest.Op[setPermissionRequest, Permission]{
+			ID: "replaceRolePermission", Route: "PUT " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Replaces the conditions of a permission",
+			Find: s.findForReplacePermission, Do: s.replacePermission,
+		},
+		rest.Op[permissionRequest, Permission]{
+			ID: "getRolePermission", Route: "GET " + permitPath, Tag: roleTag, Scopes: readScope, Summary: "Reads a permission of a role",
+			Find: s.findPermissionForRead, Do: s.getPermission,
+		},
+		rest.Op[permissionRequest, rest.Nothing]{
+			ID: "deleteRolePermission", Route: "DELETE " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Takes a permission from a role",
+			Find: s.findPermission, Do: s.deletePermission,
+		},
+		rest.Op[createSetRequest, ResourceSet]{
+			ID: "createResourceSet", Route: "POST " + setsPath, Tag: setTag, Scopes: writeScope, Summary: "Makes a resource set",
+			Find: s.prepareSet, Do: s.createSet,
+		},
+		rest.Op[pageRequest, ResourceSets]{
+			ID: "listResourceSets", Route: "GET " + setsPath, Tag: setTag, Scopes: readScope, Summary: "Lists the resource sets", Do: s.listSets,
+		},
+		rest.Op[setRequest, ResourceSet]{
+			ID: "getResourceSet", Route: "GET " + setPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource set", Find: s.findSetForRead, Do: s.getSet,
+		},
+		rest.Op[replaceSetRequest, ResourceSet]{
+			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Renames or describes a resource set",
+			Find: s.findForReplaceSet, Do: s.replaceSet,
+		},
+		rest.Op[setRequest, rest.Nothing]{
+			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Removes a resource set with its bindings",
+			Find: s.findSet, Do: s.deleteSet,
+		},
+		rest.Op[listResourcesRequest, SetResources]{
+			ID: "listResourceSetResources", Route: "GET " + thingsPath, Tag: setTag, Scopes: readScope, Summary: "Lists what is in a resource set",
+			Find: s.findForListResources, Do: s.listResources,
+		},
+		rest.Op[addResourcesRequest, ResourceSet]{
+			ID: "addResourceSetResources", Route: "PATCH " + thingsPath, Tag: setTag, Scopes: writeScope, Summary: "Puts resources into a set",
+			Find: s.findForAddResources, Do: s.addResources,
+		},
+		rest.Op[addResourceRequest, SetResource]{
+			ID: "addResourceSetResource", Route: "POST " + thingsPath, Tag: setTag, Scopes: writeScope, Summary: "Puts a resource, with conditions, into a set",
+			Find: s.findForAddResource, Do: s.addResource,
+		},
+		rest.Op[resourceRequest, SetResource]{
+			ID: "getResourceSetResource", Route: "GET " + thingPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource of a set",
+			Find: s.findResource, Do: s.getResource,
+		},
+		rest.Op[replaceResourceRequest, SetResource]{
+			ID: "replaceResourceSetResource", Route: "PUT " + thingPath, Tag: setTag, Scopes: writeScope, Summary: "Replaces the conditions of a resource",
+			Find: s.findForReplaceResource, Do: s.replaceResource,
+		},
+		rest.Op[resourceRequest, rest.Nothing]{
+			ID: "deleteResourceSetResource", Route: "DELETE " + thingPath, Tag: setTag, Scopes: writeScope, Summary: "Takes a resource out of a set",
+			Find: s.findResource, Do: s.deleteResource,
+		},
+		rest.Op[createBindingRequest, BindingLinks]{
+			ID: "createResourceSetBinding", Route: "POST " + bindingsPath, Tag: bindingTag, Scopes: writeScope,
+			Summary: "Binds a custom role to members on a set", Find: s.findForCreateBinding, Do: s.createBinding,
+		},
+		rest.Op[listBindingsRequest, Bindings]{
+			ID: "listBindings", Route: "GET " + bindingsPath, Tag: bindingTag, Scopes: readScope, Summary: "Lists the roles that are bound on a set",
+			Find: s.findForListBindings, Do: s.listBindings,
+		},
+		rest.Op[bindingRequest, Binding]{
+			ID: "getBinding", Route: "GET " + bindingPath, Tag: bindingTag, Scopes: readScope, Summary: "Reads the binding of a role",
+			Find: s.findBinding, Do: s.getBinding,
+		},
+		rest.Op[bindingRequest, rest.Nothing]{
+			ID: "deleteBinding", Route: "DELETE " + bindingPath, Tag: bindingTag, Scopes: writeScope, Summary: "Ends the binding of a role",
+			Find: s.findBinding, Do: s.deleteBinding,
+		},
+		rest.Op[listMembersRequest, Members]{
+			ID: "listMembersOfBinding", Route: "GET " + membersPath, Tag: bindingTag, Scopes: readScope, Summary: "Lists the members of a binding",
+			Find: s.findForListMembers, Do: s.listMembers,
+		},
+		rest.Op[addMembersRequest, BindingLinks]{
+			ID: "addMembersToBinding", Route: "PATCH " + membersPath, Tag: bindingTag, Scopes: writeScope, Summary: "Adds members to a binding",
+			Find: s.findForAddMembers, Do: s.addMembers,
+		},
+		rest.Op[memberRequest, Member]{
+			ID: "getMemberOfBinding", Route: "GET " + memberPath, Tag: bindingTag, Scopes: readScope, Summary: "Reads a member of a binding",
+			Find: s.findMember, Do: s.getMember,
+		},
+		rest.Op[memberRequest, rest.Nothing]{
+			ID: "unassignMemberFromBinding", Route: "DELETE " + memberPath, Tag: bindingTag, Scopes: writeScope, Summary: "Takes a member out of a binding",
+			Find: s.findMember, Do: s.deleteMember,
+		},
+	}
+}
+
+type pageRequest struct {
+	After string `query:"after" doc:"Cursor from the link to the next page."`
+}
+
+// nextLinks are the links of a list, with that to the next page if there is one.
+func nextLinks(ctx context.Context, next string, links rest.Links) rest.Links {
+	if next != "" {
+		if links == nil {
+			links = rest.Links{}
+		}
+		links["next"] = rest.To(rest.NextURL(ctx, next))
+	}
+	return links
+}
+
+func url(ctx context.Context, segments ...string) rest.Link {
+	return rest.To(rest.URL(ctx, append([]string{"api", "v1", "iam"}, segments...)...))
+}
+
+// log tells the system log of one thing that happened.
+func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, targets ...model.LogParty) error {
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
+}

@@ -1,0 +1,376 @@
+package model
+
+import (
+	"context"
+	"encoding/base32"
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// RoleType is a standard role, or RoleCustom.
+type RoleType string
+
+// The role types.
+const (
+	RoleSuperAdmin      RoleType = "SUPER_ADMIN"
+	RoleOrgAdmin        RoleType = "ORG_ADMIN"
+	RoleAppAdmin        RoleType = "APP_ADMIN"
+	RoleUserAdmin       RoleType = "USER_ADMIN"
+	RoleHelpDesk        RoleType = "HELP_DESK_ADMIN"
+	RoleMembershipAdmin RoleType = "GROUP_MEMBERSHIP_ADMIN"
+	RoleReadOnly        RoleType = "READ_ONLY_ADMIN"
+	RoleReport          RoleType = "REPORT_ADMIN"
+	RoleMobile          RoleType = "MOBILE_ADMIN"
+	RoleAPIAccess       RoleType = "API_ACCESS_MANAGEMENT_ADMIN"
+	RoleCertifications  RoleType = "ACCESS_CERTIFICATIONS_ADMIN"
+	RoleRequests        RoleType = "ACCESS_REQUESTS_ADMIN"
+	RoleCustom          RoleType = "CUSTOM"
+)
+
+// standardRole is a row of the standard roles.
+type standardRole struct {
+	label string
+	// groups and apps say which targets an assignment may have.
+	groups, apps bool
+	// policy is the fixed resource set of a governance role, permission the one that it has.
+	policy, permission string
+}
+
+var standardRoles = map[RoleType]standardRole{
+	RoleSuperAdmin:      {label: "Super Administrator"},
+	RoleOrgAdmin:        {label: "Organization Administrator"},
+	RoleAppAdmin:        {label: "Application Administrator", apps: true},
+	RoleUserAdmin:       {label: "Group Administrator", groups: true},
+	RoleHelpDesk:        {label: "Help Desk Administrator", groups: true},
+	RoleMembershipAdmin: {label: "Group Membership Administrator", groups: true},
+	RoleReadOnly:        {label: "Read-only Administrator"},
+	RoleReport:          {label: "Report Administrator"},
+	RoleMobile:          {label: "Mobile Administrator"},
+	RoleAPIAccess:       {label: "API Access Management Administrator"},
+	RoleCertifications: {
+		label: "Access Certifications Administrator", policy: "ACCESS_CERTIFICATIONS_IAM_POLICY",
+		permission: "svc.governance.accessCertifications.manage",
+	},
+	RoleRequests: {
+		label: "Access Requests Administrator", policy: "ACCESS_REQUESTS_IAM_POLICY",
+		permission: "svc.governance.accessRequests.manage",
+	},
+}
+
+// StandardRoles lists the standard roles.
+func StandardRoles() []RoleType {
+	return []RoleType{
+		RoleSuperAdmin, RoleOrgAdmin, RoleAppAdmin, RoleUserAdmin, RoleHelpDesk, RoleMembershipAdmin, RoleReadOnly, RoleReport,
+		RoleMobile, RoleAPIAccess, RoleCertifications, RoleRequests,
+	}
+}
+
+// Standard says whether the type is a standard role.
+func (t RoleType) Standard() bool {
+	_, ok := standardRoles[t]
+	return ok
+}
+
+// Label is the name of a standard role for people.
+func (t RoleType) Label() string { return standardRoles[t].label }
+
+// GroupTargets says whether assignments of the role can be limited to groups.
+func (t RoleType) GroupTargets() bool { return standardRoles[t].groups }
+
+// AppTargets says whether assignments of the role can be limited to applications.
+func (t RoleType) AppTargets() bool { return standardRoles[t].apps }
+
+// Policy is the fixed resource set of a governance role, empty for the others.
+func (t RoleType) Policy() string { return standardRoles[t].policy }
+
+// Permission is the one permission of a governance role, empty for the others.
+func (t RoleType) Permission() string { return standardRoles[t].permission }
+
+// AssigneeKind says what has a role.
+type AssigneeKind string
+
+// The kinds of assignees.
+const (
+	AssigneeUser   AssigneeKind = "USER"
+	AssigneeGroup  AssigneeKind = "GROUP"
+	AssigneeClient AssigneeKind = "CLIENT"
+)
+
+// RoleAssignment is the assignment of a standard role. Its document id is RoleAssignmentID(assignee, type).
+type RoleAssignment struct {
+	// ID is the id that callers know. Where the role accepts targets, it is the same for all assignees.
+	ID   string       `json:"id"`
+	Type RoleType     `json:"type"`
+	Kind AssigneeKind `json:"kind"`
+	// Assignee is the id of a user, a group, or the application of a client.
+	Assignee string `json:"assignee"`
+	// Targets limit the assignment, when there are any. Each has a number, the next one of LastTarget.
+	Targets    []RoleTarget `json:"targets,omitempty"`
+	LastTarget int          `json:"lastTarget,omitempty"`
+}
+
+// RoleTarget is a group, an application, or all applications of a catalog entry.
+type RoleTarget struct {
+	Number int    `json:"number"`
+	Group  string `json:"group,omitempty"`
+	// AppName is the name of an application, App its id; without an id, all applications of the name are meant.
+	AppName string `json:"appName,omitempty"`
+	App     string `json:"app,omitempty"`
+}
+
+// Same says whether both are about the same.
+func (t RoleTarget) Same(o RoleTarget) bool {
+	return t.Group == o.Group && t.AppName == o.AppName && t.App == o.App
+}
+
+// RoleAssignmentID is the document id of a standard role of an assignee.
+func RoleAssignmentID(assignee string, role RoleType) string {
+	return docstore.JoinID(assignee, string(role))
+}
+
+// NewRoleAssignmentID is the id that callers know of a new assignment.
+func NewRoleAssignmentID(kind AssigneeKind, role RoleType) string {
+	switch {
+	case role.GroupTargets() || role.AppTargets():
+		return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(role))
+	case kind == AssigneeGroup:
+		return NewID(KindGroupRole)
+	case kind == AssigneeClient:
+		return NewID(KindClientRole)
+	default:
+		return NewID(KindUserRole)
+	}
+}
+
+// The indexes of the role assignments.
+const (
+	RoleAssignmentByAssignee = "assignee"  // the assignee
+	RoleAssignmentByType     = "role"      // the role
+	RoleAssignmentByGroup    = "target"    // each target group
+	RoleAssignmentByApp      = "targetapp" // each target application
+)
+
+func roleAssignmentCollection() *docstore.Collection[RoleAssignment] {
+	return docstore.NewCollection("role_assignments",
+		docstore.Index[RoleAssignment]{Name: RoleAssignmentByAssignee, Values: func(a *RoleAssignment) []any { return []any{a.Assignee} }},
+		docstore.Index[RoleAssignment]{Name: RoleAssignmentByType, Values: func(a *RoleAssignment) []any { return []any{string(a.Type)} }},
+		docstore.Index[RoleAssignment]{Name: RoleAssignmentByGroup, Multi: true, Values: func(a *RoleAssignment) []any {
+			return a.targets(func(t RoleTarget) string { return t.Group })
+		}},
+		docstore.Index[RoleAssignment]{Name: RoleAssignmentByApp, Multi: true, Values: func(a *RoleAssignment) []any {
+			return a.targets(func(t RoleTarget) string { return t.App })
+		}},
+	)
+}
+
+func (a *RoleAssignment) targets(of func(RoleTarget) string) []any {
+	var values []any
+	for _, target := range a.Targets {
+		values = append(values, optional(of(target))...)
+	}
+	return values
+}
+
+// CustomRole is a collection of permissions.
+type CustomRole struct {
+	Label       string           `json:"label"`
+	Description string           `json:"description"`
+	Permissions []RolePermission `json:"permissions,omitempty"`
+}
+
+// RolePermission is a permission of a custom role.
+type RolePermission struct {
+	Name string `json:"name"`
+	// Conditions limit the profile attributes that it is about; nil when it is about all.
+	Conditions  *PermissionConditions `json:"conditions,omitempty"`
+	Created     time.Time             `json:"created"`
+	LastUpdated time.Time             `json:"lastUpdated"`
+}
+
+// PermissionConditions name profile attributes: those that a permission is about, or those that it is not about.
+type PermissionConditions struct {
+	Exclude    bool     `json:"exclude,omitempty"`
+	Attributes []string `json:"attributes"`
+}
+
+// Permission returns a permission of the role.
+func (r *CustomRole) Permission(name string) (*RolePermission, bool) {
+	for i := range r.Permissions {
+		if r.Permissions[i].Name == name {
+			return &r.Permissions[i], true
+		}
+	}
+	return nil, false
+}
+
+// LabelIndex is the index of the folded labels of custom roles and of resource sets, unique.
+const LabelIndex = "label"
+
+func customRoleCollection() *docstore.Collection[CustomRole] {
+	return docstore.NewCollection("custom_roles",
+		docstore.Index[CustomRole]{Name: LabelIndex, Version: filter.FoldVersion, Unique: true, Values: func(r *CustomRole) []any {
+			return []any{filter.Fold(r.Label)}
+		}},
+	)
+}
+
+// ResourceSet is a set of resources that custom roles are bound on. Its document changes whenever its resources do, so that its
+// revision stands for its content.
+type ResourceSet struct {
+	Label       string `json:"label"`
+	Description string `json:"description"`
+}
+
+func resourceSetCollection() *docstore.Collection[ResourceSet] {
+	return docstore.NewCollection("resource_sets",
+		docstore.Index[ResourceSet]{Name: LabelIndex, Version: filter.FoldVersion, Unique: true, Values: func(s *ResourceSet) []any {
+			return []any{filter.Fold(s.Label)}
+		}},
+	)
+}
+
+// SetResource is a resource of a resource set.
+type SetResource struct {
+	Set string `json:"set"`
+	ORN string `json:"orn"`
+	// Exclude are the names of resources that a collection is without.
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// The indexes of the resources of sets.
+const (
+	SetResourceBySet    = "set_id" // the resource set
+	SetResourceByMember = "member" // resource set and name, unique
+	SetResourceByORN    = "orn"    // the name
+)
+
+// SetResourceKey is the value of SetResourceByMember.
+func SetResourceKey(set, orn string) string { return set + "/" + orn }
+
+func setResourceCollection() *docstore.Collection[SetResource] {
+	return docstore.NewCollection("set_resources",
+		docstore.Index[SetResource]{Name: SetResourceBySet, Values: func(r *SetResource) []any { return []any{r.Set} }},
+		docstore.Index[SetResource]{Name: SetResourceByMember, Unique: true, Values: func(r *SetResource) []any { return []any{SetResourceKey(r.Set, r.ORN)} }},
+		docstore.Index[SetResource]{Name: SetResourceByORN, Values: func(r *SetResource) []any { return []any{r.ORN} }},
+	)
+}
+
+// RoleMember binds an assignee to a custom role on a resource set. Together, the members with the same role and set are a
+// binding. Its document id is also the id of the assignment.
+type RoleMember struct {
+	Role string       `json:"role"`
+	Set  string       `json:"set"`
+	Kind AssigneeKind `json:"kind"`
+	// Assignee is the id of a user, a group, or the application of a client.
+	Assignee string `json:"assignee"`
+}
+
+// The indexes of the members of bindings.
+const (
+	RoleMemberByRole     = "role_id"  // the custom role
+	RoleMemberBySet      = "set_id"   // the resource set
+	RoleMemberByBinding  = "binding"  // RoleBindingKey of set and role
+	RoleMemberByAssignee = "assignee" // the assignee
+	RoleMemberByMember   = "member"   // set, role and assignee, unique
+)
+
+// RoleBindingKey is what the members of a binding have in common.
+func RoleBindingKey(set, role string) string { return set + "/" + role }
+
+// RoleMemberKey is the value of RoleMemberByMember.
+func RoleMemberKey(set, role, assignee string) string {
+	return RoleBindingKey(set, role) + "/" + assignee
+}
+
+func roleMemberCollection() *docstore.Collection[RoleMember] {
+	return docstore.NewCollection("role_members",
+		docstore.Index[RoleMember]{Name: RoleMemberByRole, Values: func(m *RoleMember) []any { return []any{m.Role} }},
+		docstore.Index[RoleMember]{Name: RoleMemberBySet, Values: func(m *RoleMember) []any { return []any{m.Set} }},
+		docstore.Index[RoleMember]{Name: RoleMemberByBinding, Values: func(m *RoleMember) []any { return []any{RoleBindingKey(m.Set, m.Role)} }},
+		docstore.Index[RoleMember]{Name: RoleMemberByAssignee, Values: func(m *RoleMember) []any { return []any{m.Assignee} }},
+		docstore.Index[RoleMember]{Name: RoleMemberByMember, Unique: true, Values: func(m *RoleMember) []any {
+			return []any{RoleMemberKey(m.Set, m.Role, m.Assignee)}
+		}},
+	)
+}
+
+// LooksLike says whether a text has the form of an id of the kind.
+func (k Kind) LooksLike(text string) bool {
+	return len(text) == idLength && text[:len(k)] == string(k) && idPattern.MatchString(text)
+}
+
+var idPattern = regexp.MustCompile(`^[0-9A-Za-z]+$`)
+
+// FindClient returns the application whose client id this is. It returns docstore.ErrNotFound when there is none.
+func (d Deps) FindClient(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[App], error) {
+	page, err := d.Apps.Query(ctx, q, docstore.Query[App]{Where: docstore.Eq(AppByClientID, id), Limit: 1})
+	if err != nil {
+		return docstore.Doc[App]{}, err
+	}
+	if len(page.Docs) == 1 {
+		return page.Docs[0], nil
+	}
+	doc, err := d.Apps.Get(ctx, q, id)
+	if err == nil && !doc.Value.OAuth() {
+		return docstore.Doc[App]{}, docstore.ErrNotFound
+	}
+	return doc, err
+}
+
+// FindCustomRole returns the custom role with an id or a label. It returns docstore.ErrNotFound when there is none.
+func (d Deps) FindCustomRole(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[CustomRole], error) {
+	return byIDOrLabel(ctx, q, d.CustomRoles, ref)
+}
+
+// FindResourceSet returns the resource set with an id or a label. It returns docstore.ErrNotFound when there is none.
+func (d Deps) FindResourceSet(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[ResourceSet], error) {
+	return byIDOrLabel(ctx, q, d.ResourceSets, ref)
+}
+
+func byIDOrLabel[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], ref string) (docstore.Doc[T], error) {
+	doc, err := c.Get(ctx, q, ref)
+	if !errors.Is(err, docstore.ErrNotFound) {
+		return doc, err
+	}
+	page, queryErr := c.Query(ctx, q, docstore.Query[T]{Where: docstore.Eq(LabelIndex, filter.Fold(ref)), Limit: 1})
+	if queryErr != nil {
+		return doc, queryErr
+	}
+	if len(page.Docs) == 1 {
+		return page.Docs[0], nil
+	}
+	return doc, err
+}
+
+// HasRoles says whether a role is assigned to a user, a group, or the application of a client itself.
+func (d Deps) HasRoles(ctx context.Context, q docstore.Reader, assignee string) (bool, error) {
+	n, err := d.RoleAssignments.Count(ctx, q, docstore.Eq(RoleAssignmentByAssignee, assignee))
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	n, err = d.RoleMembers.Count(ctx, q, docstore.Eq(RoleMemberByAssignee, assignee))
+	return n > 0, err
+}
+
+// SetUpRoles makes the built-in administrator a SUPER_ADMIN when nobody is.
+func (d Deps) SetUpRoles(ctx context.Context, tx *docstore.Tx, org Org) error {
+	n, err := d.RoleAssignments.Count(ctx, tx, docstore.Eq(RoleAssignmentByType, string(RoleSuperAdmin)))
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = d.Users.Get(ctx, tx, org.Administrator)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = d.RoleAssignments.Insert(ctx, tx, RoleAssignmentID(org.Administrator, RoleSuperAdmin), RoleAssignment{
+		ID: NewRoleAssignmentID(AssigneeUser, RoleSuperAdmin), Type: RoleSuperAdmin, Kind: AssigneeUser, Assignee: org.Administrator,
+	})
+	return err
+}
