@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -85,12 +86,15 @@ func New(o Options) (*API, error) {
 		o.Authorizer = auth.SuperAdministrator{Deps: deps}
 	}
 	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	for _, s := range slicesOf(deps, o, a.log) {
+	keys := issue.NewKeys(deps, o.Secrets)
+	guard := auth.NewGuard(deps, o.Authorizer, o.Logger)
+	guard.AcceptAccessTokens(keys)
+	for _, s := range slicesOf(deps, o, keys, a.log) {
 		a.routes = append(a.routes, s.Routes()...)
 	}
 	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
-		Guard: auth.NewGuard(deps, o.Authorizer, o.Logger), Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
+		Guard: guard, Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
 		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
 	})
 	if err != nil {
@@ -99,7 +103,7 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP serves /api/v1, and /sandbox/v1 when there is work to show.
+// ServeHTTP serves /api/v1, /oauth2 and /.well-known, and /sandbox/v1 when there is work to show.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // Operations is the table of operations.
@@ -166,7 +170,10 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		if err != nil {
 			return err
 		}
-		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil || s.Token == "" {
+		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+			return err
+		}
+		if err := a.deps.SetUpDefaultServer(ctx, tx); err != nil || s.Token == "" {
 			return err
 		}
 		return a.configureToken(ctx, tx, org, s.Token)

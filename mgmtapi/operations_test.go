@@ -104,6 +104,46 @@ var logged = map[string][]audit.Type{
 	"replaceUserType":                {audit.UserSchemaUpdate},
 	"deleteUserType":                 {audit.UserSchemaUpdate},
 	"updateUserSchema":               {audit.UserSchemaUpdate},
+
+	"createAuthorizationServer":               {audit.AuthServerCreate},
+	"replaceAuthorizationServer":              {audit.AuthServerUpdate},
+	"deleteAuthorizationServer":               {audit.AuthServerDelete},
+	"activateAuthorizationServer":             {audit.AuthServerActivate},
+	"deactivateAuthorizationServer":           {audit.AuthServerDeactivate},
+	"createAuthorizationServerPolicy":         {audit.PolicyCreate},
+	"replaceAuthorizationServerPolicy":        {audit.PolicyUpdate},
+	"deleteAuthorizationServerPolicy":         {audit.PolicyDelete},
+	"activateAuthorizationServerPolicy":       {audit.PolicyActivate},
+	"deactivateAuthorizationServerPolicy":     {audit.PolicyDeactivate},
+	"createAuthorizationServerPolicyRule":     {audit.PolicyRuleAdd},
+	"replaceAuthorizationServerPolicyRule":    {audit.PolicyRuleUpdate},
+	"deleteAuthorizationServerPolicyRule":     {audit.PolicyRuleDelete},
+	"activateAuthorizationServerPolicyRule":   {audit.PolicyRuleActivate},
+	"deactivateAuthorizationServerPolicyRule": {audit.PolicyRuleDeactivate},
+	"createOAuth2Scope":                       {audit.ScopeCreate},
+	"replaceOAuth2Scope":                      {audit.ScopeUpdate},
+	"deleteOAuth2Scope":                       {audit.ScopeDelete},
+	"createOAuth2Claim":                       {audit.ClaimCreate},
+	"replaceOAuth2Claim":                      {audit.ClaimUpdate},
+	"deleteOAuth2Claim":                       {audit.ClaimDelete},
+	"rotateAuthorizationServerKeys":           {audit.KeyRollover},
+
+	"tokenCustomAS":  {audit.AccessGrant, audit.AccessIssue, audit.RefreshIssue},
+	"token":          {audit.OrgAccessGrant},
+	"revokeCustomAS": {audit.OAuthRevoke},
+	"createClient":   {audit.AppCreate},
+	"replaceClient":  {audit.AppUpdate},
+	"deleteClient":   {audit.AppDelete},
+
+	"revokeUserGrants":                                   {audit.ConsentRevoke, audit.OAuthRevoke},
+	"revokeUserGrant":                                    {audit.ConsentRevoke, audit.OAuthRevoke},
+	"revokeGrantsForUserAndClient":                       {audit.ConsentRevoke, audit.OAuthRevoke},
+	"revokeTokensForUserAndClient":                       {audit.OAuthRevoke},
+	"revokeTokenForUserAndClient":                        {audit.OAuthRevoke},
+	"revokeOAuth2TokensForApplication":                   {audit.OAuthRevoke},
+	"revokeOAuth2TokenForApplication":                    {audit.OAuthRevoke},
+	"revokeRefreshTokensForAuthorizationServerAndClient": {audit.OAuthRevoke},
+	"revokeRefreshTokenForAuthorizationServerAndClient":  {audit.OAuthRevoke},
 }
 
 const changesRules = "who changes a group rule changes the members of groups"
@@ -119,6 +159,8 @@ var ownEvents = map[string]string{
 	string(audit.RuleActivate):   changesRules,
 	string(audit.RuleDeactivate): changesRules,
 
+	string(audit.ConsentRevoke): "a consent that is withdrawn ends what a client may do",
+
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
 }
 
@@ -128,6 +170,7 @@ var unlogged = map[string]string{
 	"answerRecoveryQuestion": "goes on with what is told when it is complete",
 	"cancelSignIn":           "ends what is told when it is complete",
 	"drainJobs":              "waits, and changes nothing",
+	"introspectCustomAS":     "tells, and changes nothing",
 	"retryProvisioningTask":  "what the attempt sends is logged, as that of a job",
 	"provisionUsers":         "what the attempts send is logged, as that of jobs",
 	"createProvider":         "the SCIM servers of the sandbox are no part of the organisation",

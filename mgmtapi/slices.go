@@ -5,9 +5,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
 	"github.com/scimwright/scimwright/mgmtapi/authn"
+	"github.com/scimwright/scimwright/mgmtapi/authservers"
+	"github.com/scimwright/scimwright/mgmtapi/clienttokens"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/oauth"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -18,7 +22,7 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
 	list := []rest.Slice{
@@ -32,6 +36,9 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		usertypes.New(d),
 		schemas.New(d),
 		tokens,
+		authservers.New(d, authservers.Options{Keys: keys}),
+		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger}),
+		clienttokens.New(d),
 		logs,
 	}
 	if o.Work != nil {

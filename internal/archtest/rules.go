@@ -69,7 +69,7 @@ var Rules = []Rule{
 const slicesRoot = "mgmtapi/"
 
 // sharedBySlices are the packages under mgmtapi that every slice may import.
-var sharedBySlices = []string{"rest", "model", "auth", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey"}
+var sharedBySlices = []string{"rest", "model", "auth", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "issue"}
 
 // Confined lists imports that only the named packages may have outside test files.
 var Confined = []struct {

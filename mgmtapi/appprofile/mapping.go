@@ -63,3 +63,12 @@ func Overlay(base map[string]any, layers ...map[string]any) map[string]any {
 	}
 	return out
 }
+
+// Names lists the app attributes that are mapped.
+func Names() []string {
+	names := make([]string, len(mappings))
+	for i, m := range mappings {
+		names[i] = m.app
+	}
+	return names
+}

@@ -21,7 +21,15 @@ const (
 	KindSAMLKey     Kind = "exk"
 	KindAppLink     Kind = "aln"
 	KindGroupRule   Kind = "0pr"
-	KindGrant       Kind = "oag"
+
+	KindAuthServer   Kind = "aus"
+	KindPolicy       Kind = "00p"
+	KindPolicyRule   Kind = "0pr"
+	KindAuthScope    Kind = "scp"
+	KindAuthClaim    Kind = "ocl"
+	KindRefreshToken Kind = "oar"
+
+	KindGrant Kind = "oag"
 )
 
 const (

@@ -29,6 +29,13 @@ type Model struct {
 	UserSchemas  *docstore.Collection[UserSchema]
 	AppKeys      *docstore.Collection[AppKey]
 	AppGrants    *docstore.Collection[AppGrant]
+
+	AuthServers   *docstore.Collection[AuthServer]
+	KeyRings      *docstore.Collection[KeyRing]
+	AuthKeys      *docstore.Collection[AuthKey]
+	RefreshTokens *docstore.Collection[RefreshToken]
+	Consents      *docstore.Collection[Consent]
+	Spent         *docstore.Collection[Spent]
 }
 
 // New declares the collections.
@@ -53,6 +60,13 @@ func New() *Model {
 		UserSchemas:  userSchemaCollection(),
 		AppKeys:      appKeyCollection(),
 		AppGrants:    appGrantCollection(),
+
+		AuthServers:   authServerCollection(),
+		KeyRings:      keyRingCollection(),
+		AuthKeys:      authKeyCollection(),
+		RefreshTokens: refreshTokenCollection(),
+		Consents:      consentCollection(),
+		Spent:         spentCollection(),
 	}
 }
 
@@ -63,6 +77,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
 		m.AppKeys, m.AppGrants,
+		m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 	}
 }
 

@@ -49,13 +49,13 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	if s.body != nil && body != nil {
 		s.body.bindJSON(s.body.of(to), body, "", causes)
 	}
-	return nil
+	return s.bindForm(to, in, causes)
 }
 
 // readBody returns the JSON object or array of the body, nil when there is none. The media type of a body that is sent is checked
 // even when the operation takes none.
 func (s *requestShape) readBody(in *input) (any, error) {
-	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch {
+	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch || len(s.form) > 0 {
 		return nil, nil
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(nil, in.request.Body, in.limit))

@@ -14,6 +14,10 @@ type Principal struct {
 	Login   string // of the owner
 	Name    string // of the owner, for people
 	TokenID string // id of the API token
+	// ClientID is the client of the access token that a client calls with, in place of a user; empty for users.
+	ClientID string
+	// Scopes are what the access token may be used for, with spaces between.
+	Scopes string
 }
 
 // Guard decides who calls and what a caller may do.
@@ -29,7 +33,9 @@ type call struct {
 	request   Request
 	base      string
 	principal Principal
-	route     string // the template that matched, empty while none has
+	route     string      // the template that matched, empty while none has
+	oauth     bool        // the operation fails as OAuth endpoints do
+	header    http.Header // of a success
 }
 
 type callKey struct{}
@@ -79,4 +85,18 @@ func URL(ctx context.Context, segments ...string) string {
 		b.WriteString(escapeSegment(s))
 	}
 	return b.String()
+}
+
+// Outside is a context that is not of the request any more, but ends with it.
+func Outside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, &call{})
+}
+
+// SetHeader sets a header of the answer to the request, for when it succeeds.
+func SetHeader(ctx context.Context, name, value string) {
+	c := callFrom(ctx)
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	c.header.Set(name, value)
 }

@@ -211,13 +211,14 @@ var parameterKinds = map[string][]kind{
 	"path":   {kindText},
 	"header": {kindText},
 	"query":  {kindText, kindBool, kindInteger, kindNumber},
+	"form":   {kindText},
 }
 
 // requestShape is a compiled request type.
 type requestShape struct {
-	path, query, header []field
-	body                *field
-	bodyRequired        bool
+	path, query, header, form []field
+	body                      *field
+	bodyRequired              bool
 }
 
 func shapeOfRequest(t reflect.Type) (*requestShape, error) {
@@ -227,7 +228,7 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 	s := shaper{}
 	out := &requestShape{}
 	var err error
-	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "query": &out.query} {
+	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "query": &out.query, "form": &out.form} {
 		if *to, err = s.fieldsOf(t, tag, nil); err != nil {
 			return nil, err
 		}
@@ -240,6 +241,9 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 	bodies, err := s.fieldsOf(t, "body", nil)
 	if err != nil {
 		return nil, err
+	}
+	if len(bodies) > 0 && len(out.form) > 0 {
+		return nil, fmt.Errorf("request type %s has a body and a form", t)
 	}
 	if len(bodies) > 1 {
 		return nil, fmt.Errorf("request type %s has %d bodies", t, len(bodies))
