@@ -135,11 +135,11 @@ func (i *Issuer) claims(ctx context.Context, r *Request, claimType string, into 
 			continue
 		}
 		if values == nil {
-			org, err := i.Org(ctx, i.Store.Reader())
+			org, err := i.orgID(ctx)
 			if err != nil {
 				return err
 			}
-			values = new(r.values(org.ID))
+			values = new(r.values(org))
 		}
 		// What does not fit together for this user is no value.
 		if value, err := program.Eval(*values); err == nil && value != nil {
@@ -193,3 +193,15 @@ func Comparison(kind, value string) func(name string) bool {
 
 // ReservedIdentity says whether a claim of ID tokens is the server's own beside those of Reserved.
 func ReservedIdentity(claim string) bool { return slices.Contains(reservedIdentity, claim) }
+
+// orgID is the id of the organisation, which never changes.
+func (i *Issuer) orgID(ctx context.Context) (string, error) {
+	if id, ok := i.org.Load().(string); ok {
+		return id, nil
+	}
+	org, err := i.Org(ctx, i.Store.Reader())
+	if err == nil {
+		i.org.Store(org.ID)
+	}
+	return org.ID, err
+}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -28,6 +29,7 @@ type Issuer struct {
 	keys      *Keys
 	transform Transformer
 	programs  programs
+	org       atomic.Value // its id, a string, once it is known
 }
 
 // New makes an Issuer.
