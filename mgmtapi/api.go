@@ -65,6 +65,12 @@ type API struct {
 	routes  []rest.Route
 	handler *rest.Handler
 	log     *syslog.Slice
+	workers []worker
+}
+
+// worker is a slice that has work left to do after some requests.
+type worker interface {
+	Work(ctx context.Context) (more bool, err error)
 }
 
 // New puts an API together. It serves nobody before Setup has run on its store.
@@ -91,6 +97,9 @@ func New(o Options) (*API, error) {
 	guard.AcceptAccessTokens(keys)
 	for _, s := range slicesOf(deps, o, keys, a.log) {
 		a.routes = append(a.routes, s.Routes()...)
+		if w, ok := s.(worker); ok {
+			a.workers = append(a.workers, w)
+		}
 	}
 	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
@@ -117,6 +126,20 @@ func (a *API) PurgeLog(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
 	}
 	return n, nil
+}
+
+// Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
+// change of a mapping, and says whether there may be more. What is left survives a restart. Whoever serves the API calls it
+// after each commit that emitted events, and from time to time.
+func (a *API) Work(ctx context.Context) (more bool, err error) {
+	for _, w := range a.workers {
+		left, err := w.Work(ctx)
+		if err != nil {
+			return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+		}
+		more = more || left
+	}
+	return more, nil
 }
 
 // Version is the version of the management API.
@@ -171,6 +194,9 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 			return err
 		}
 		if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+			return err
+		}
+		if err := a.deps.CompleteAllMappings(ctx, tx); err != nil {
 			return err
 		}
 		if err := a.deps.SetUpDefaultServer(ctx, tx); err != nil || s.Token == "" {

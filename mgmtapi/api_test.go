@@ -44,8 +44,8 @@ func TestEveryOperationIsReachedByItsOwnPath(t *testing.T) {
 	for _, route := range e.API.Operations() {
 		info := route.Info()
 		for _, value := range []string{"00u1", "a%2Fb", "me", "default"} {
-			if value == "default" && info.Tag != "Users" {
-				continue // a literal of other resources
+			if value == "default" && info.Tag != "Users" || value == "me" && info.Tag == "Sessions" {
+				continue // a literal of the resource
 			}
 			path := variable.ReplaceAllString(info.Path, value)
 			r.reached = ""
@@ -54,8 +54,8 @@ func TestEveryOperationIsReachedByItsOwnPath(t *testing.T) {
 				require.NotEqual(t, "E0000008", a.Value("errorCode"), "%s %s", info.Method, path)
 				continue
 			}
-			if info.Public { // nobody is asked, but the body is missed
-				require.Equal(t, "E0000003", a.Value("errorCode"), "%s %s", info.Method, path)
+			if info.Public { // nobody is asked, but the body, or the session, is missed
+				require.Contains(t, []string{"E0000003", "E0000007"}, a.Value("errorCode"), "%s %s", info.Method, path)
 				continue
 			}
 			require.Equal(t, info.ID, r.reached, "%s %s", info.Method, path)

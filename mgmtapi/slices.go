@@ -1,6 +1,12 @@
 package mgmtapi
 
 import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
@@ -10,12 +16,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/oauth"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
+	"github.com/scimwright/scimwright/mgmtapi/sessions"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
 	"github.com/scimwright/scimwright/mgmtapi/usertypes"
@@ -23,18 +31,26 @@ import (
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
 func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice) []rest.Slice {
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
+	var people *users.Slice
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
+		return people.Show(ctx, q, id)
+	}})
+	people = users.New(d, users.Options{HashCost: o.HashCost})
 	tokens := apitokens.New(d)
-	list := []rest.Slice{
-		users.New(d, users.Options{HashCost: o.HashCost}),
+	var list []rest.Slice
+	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
+	list = []rest.Slice{
+		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
-		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
+		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
 		assigned,
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		usertypes.New(d),
 		schemas.New(d),
+		mappings.New(d),
 		tokens,
 		authservers.New(d, authservers.Options{Keys: keys}),
 		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger}),
@@ -45,4 +61,17 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice) []r
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens)}))
 	}
 	return list
+}
+
+// scopesOf lists the scopes of the management API that the operations of the slices need.
+func scopesOf(list []rest.Slice) []string {
+	var scopes []string
+	for _, s := range list {
+		for _, route := range s.Routes() {
+			scopes = append(scopes, route.Info().Scopes...)
+		}
+	}
+	slices.Sort(scopes)
+	scopes = slices.Compact(scopes)
+	return slices.DeleteFunc(scopes, func(scope string) bool { return !strings.HasPrefix(scope, "svc.") })
 }

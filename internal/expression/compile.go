@@ -36,8 +36,12 @@ const (
 )
 
 // Names are what an expression may refer to: the objects (user, source, app...) with their attributes. An attribute that is
-// not listed is an error when the expression is compiled.
+// not listed is an error when the expression is compiled, unless the object lists AnyAttribute.
 type Names map[string]map[string]Kind
+
+// AnyAttribute lets an object have attributes that are not listed, of any kind: null when there is no value. It serves to
+// evaluate what was checked earlier, when there may have been other attributes.
+const AnyAttribute = "*"
 
 // Program is a compiled expression. It may be used by several goroutines.
 type Program struct {
@@ -162,6 +166,9 @@ func environment(names Names) types.Map {
 	for object, attributes := range names {
 		fields := types.Map{}
 		for name, kind := range attributes {
+			if name == AnyAttribute {
+				name = types.Extra
+			}
 			fields[name] = typeOf(kind)
 		}
 		env[object] = fields

@@ -127,7 +127,8 @@ func (d *dialect) member(n *ast.MemberNode) {
 		return
 	}
 	if attributes, known := d.names[object.Value]; known {
-		if _, known := attributes[attribute.Value]; !known {
+		_, known := attributes[attribute.Value]
+		if _, open := attributes[AnyAttribute]; !known && !open {
 			d.miss(attribute.Location().From, "unknown field "+attribute.Value)
 		}
 	}

@@ -142,3 +142,20 @@ func FuzzExpression(f *testing.F) {
 		}
 	})
 }
+
+func TestAnObjectCanHaveAttributesThatAreNotListed(t *testing.T) {
+	open := expression.Names{"user": {expression.AnyAttribute: expression.Any}}
+	values := expression.Values{Objects: map[string]map[string]any{"user": {"shoe": 42.0, "tags": []any{"a"}, "ok": true}}}
+	for text, want := range map[string]any{
+		`user.gone`: nil, `user.gone == null`: true, `user.gone + "x"`: "x", `user.shoe > 40`: true, `user.shoe + 1`: 43.0, `user.ok AND Arrays.contains(user.tags, "a")`: true,
+		`user.gone > 3`: false, `String.toUpperCase(user.gone)`: nil, `fn:substringBefore("abc", "@")`: "abc", `fn:substringBefore("abc", user.gone)`: "abc", `fn:substringBefore("a@b", "@")`: "a",
+	} {
+		program, err := expression.Compile(text, open)
+		require.NoError(t, err, text)
+		got, err := program.Eval(values)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	_, err := expression.Compile("app.gone", open)
+	require.Error(t, err)
+}

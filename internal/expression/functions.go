@@ -68,7 +68,7 @@ var functions = []aFunction{
 	{name: "String.substringAfter", types: []any{new(s2)}, do: substringAfter},
 	{name: "String.substringBefore", types: []any{new(s2)}, do: substringBefore},
 	{name: "fn_substringAfter", types: []any{new(s2)}, do: substringAfter},
-	{name: "fn_substringBefore", types: []any{new(s2)}, do: substringBefore},
+	{name: "fn_substringBefore", types: []any{new(s2)}, nulls: true, do: wholeOrBefore},
 	{name: "String.toLowerCase", types: []any{new(s1)}, do: func(a []any) any { return strings.ToLower(str(a, 0)) }},
 	{name: "String.toUpperCase", types: []any{new(s1)}, do: func(a []any) any { return strings.ToUpper(str(a, 0)) }},
 
@@ -351,6 +351,16 @@ func substringAfter(a []any) any {
 		return after
 	}
 	return ""
+}
+
+// wholeOrBefore keeps a text without the separator whole: a short login is then still a user name.
+func wholeOrBefore(a []any) any {
+	whole, separator := str(a, 0), str(a, 1)
+	if separator == "" {
+		return whole
+	}
+	before, _, _ := strings.Cut(whole, separator)
+	return before
 }
 
 func substringBefore(a []any) any {

@@ -74,3 +74,12 @@ func (t *Template) Eval(v Values) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// CutTemplate splits the text behind a ${ into the expression and what follows its }. Without one, all is the expression.
+func CutTemplate(text string) (inner, after string) {
+	end := templateEnd(text, 0)
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], text[end+1:]
+}

@@ -117,6 +117,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	go p.logKeeper.run(keeping)
 	s.onClose(func(context.Context) error { stopKeeping(); <-p.logKeeper.done; return nil })
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	go p.worker.run(working)
+	s.onClose(func(context.Context) error { stopWorking(); <-p.worker.done; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
@@ -161,6 +164,7 @@ type parts struct {
 	relay     *relay
 	handler   http.Handler
 	logKeeper *logKeeper
+	worker    *worker
 }
 
 // assemble wires everything on one database. Nothing runs yet.
@@ -218,6 +222,8 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	p.logKeeper = newLogKeeper(api.PurgeLog, o.Logger)
+	p.worker = newWorker(api.Work, o.Logger)
+	p.store.OnEmit(p.worker.wakeUp)
 	doc, err := api.OpenAPI()
 	if err != nil {
 		return nil, err

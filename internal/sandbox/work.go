@@ -41,10 +41,19 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work.
+// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work, and so does what requests have left
+// to do. They are counted in the order in which one becomes the other, so that none is missed.
 func (w *work) Drain(ctx context.Context) (int, error) {
 	pending := 0
 	err := poll(ctx, func() (bool, error) {
+		transitions, err := w.model.Transitions.Count(ctx, w.store.Reader(), nil)
+		if err != nil {
+			return false, err
+		}
+		left, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
+		if err != nil {
+			return false, err
+		}
 		events, err := w.store.Waiting(ctx)
 		if err != nil {
 			return false, err
@@ -53,7 +62,7 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 		if err != nil {
 			return false, err
 		}
-		pending = events + due
+		pending = transitions + left + events + due
 		return pending == 0, nil
 	})
 	return pending, err

@@ -126,3 +126,13 @@ func (l *Log) String() string {
 	defer l.mu.Unlock()
 	return l.text.String()
 }
+
+// Work does all that requests have left to do.
+func (e *Env) Work(t testing.TB) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = e.API.Work(t.Context())
+		require.NoError(t, err)
+	}
+}

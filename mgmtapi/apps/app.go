@@ -2,7 +2,8 @@ package apps
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -25,6 +26,7 @@ type App struct {
 	SignOnMode    catalog.Mode           `json:"signOnMode" doc:"Sign-on mode."`
 	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
+	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
 	Links         rest.Links             `json:"_links" readOnly:"true" doc:"Links."`
 }
 
@@ -35,6 +37,7 @@ type Credentials struct {
 	UserName         string                  `json:"userName,omitempty" empty:"absent" max:"255" doc:"Shared user name."`
 	Password         *Password               `json:"password,omitempty" doc:"Shared password. An answer has the empty object when there is one."`
 	Signing          *Signing                `json:"signing,omitempty" doc:"Signing key of applications that sign what they send."`
+	OAuthClient      *OAuthClient            `json:"oauthClient,omitempty" doc:"How an OAuth client authenticates."`
 }
 
 // Password is a secret that goes in and never comes out.
@@ -45,19 +48,29 @@ type Password struct {
 // given says whether a password was sent.
 func (p *Password) given() bool { return p != nil && p.Value != "" }
 
-// Signing names the signing key. Keys of applications are not served yet, so
-// that it is always empty.
-type Signing struct{}
+// Signing names the signing key.
+type Signing struct {
+	KID string `json:"kid,omitempty" empty:"absent" max:"100" doc:"Id of the key that the application signs with: one of its keys."`
+}
+
+// given says whether a key was named.
+func (s *Signing) given() bool { return s != nil && s.KID != "" }
 
 // Settings are the settings of an application.
 type Settings struct {
-	App           map[string]any         `json:"app" doc:"Members that the catalog entry asks for. An optional one that was not given is null."`
-	Notifications model.AppNotifications `json:"notifications" doc:"Notices to users."`
-	Notes         model.AppNotes         `json:"notes" doc:"Remarks."`
-	SignOn        map[string]any         `json:"signOn,omitempty" doc:"Members of the sign-on mode."`
+	App           map[string]any          `json:"app" doc:"Members that the catalog entry asks for. An optional one that was not given is null."`
+	Notifications model.AppNotifications  `json:"notifications" doc:"Notices to users."`
+	Notes         model.AppNotes          `json:"notes" doc:"Remarks."`
+	SignOn        map[string]any          `json:"signOn,omitempty" doc:"Members of the sign-on mode."`
+	OAuthClient   *model.AppOAuthSettings `json:"oauthClient,omitempty" doc:"What an OAuth client may do."`
 }
 
-// render shows an application. The connection may be nil.
+// Embedded is what is read along with an application.
+type Embedded struct {
+	User any `json:"user" doc:"The assignment of the user that the list was asked for."`
+}
+
+// render shows an application, without the secret of an OAuth client. The connection may be nil.
 func render(ctx context.Context, doc docstore.Doc[model.App], conn *model.Connection) App {
 	a := doc.Value
 	out := App{
@@ -69,41 +82,74 @@ func render(ctx context.Context, doc docstore.Doc[model.App], conn *model.Connec
 			Scheme: a.Credentials.Scheme, UserNameTemplate: &a.Credentials.UserNameTemplate, UserName: a.Credentials.UserName,
 		},
 		Settings: Settings{
-			App: a.Settings.App, Notifications: a.Settings.Notifications, Notes: a.Settings.Notes, SignOn: a.Settings.SignOn,
+			App: a.Settings.App, Notifications: a.Settings.Notifications, Notes: a.Settings.Notes,
 		},
 	}
 	if a.Credentials.SealedPassword != "" {
 		out.Credentials.Password = &Password{}
 	}
 	if a.SignOnMode.Traits().Signing {
-		out.Credentials.Signing = &Signing{}
+		out.Credentials.Signing = &Signing{KID: a.Credentials.SigningKID}
 	}
-	url := func(more ...string) string {
-		return rest.URL(ctx, append([]string{"api", "v1", "apps", doc.ID}, more...)...)
+	if a.OAuth() {
+		out.Credentials.OAuthClient = renderClient(a.Credentials.OAuthClient)
+		out.Settings.OAuthClient = a.Settings.OAuthClient
 	}
-	out.Links = rest.Links{
-		"self":   rest.To(url()),
-		"users":  rest.To(url("users")),
-		"groups": rest.To(url("groups")),
-	}
-	if a.Status == model.AppActive {
-		out.Links["deactivate"] = rest.To(url("lifecycle", "deactivate"), "POST")
-	} else {
-		out.Links["activate"] = rest.To(url("lifecycle", "activate"), "POST")
-	}
+	out.Settings.SignOn = withHookLinks(ctx, a.Settings.SignOn)
+	out.Links = linksOf(ctx, doc)
 	return out
 }
 
-// show renders an application together with what its connection says.
+// linksOf lists where an application leads to. Those of logo, help and the published links are pages for people.
+func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
+	a := doc.Value
+	url := func(more ...string) string {
+		return rest.URL(ctx, append([]string{"api", "v1", "apps", doc.ID}, more...)...)
+	}
+	published := []rest.Link{}
+	for _, name := range slices.Sorted(maps.Keys(a.Visibility.AppLinks)) {
+		published = append(published, rest.Link{
+			Name: name, Href: rest.URL(ctx, "home", a.Name, doc.ID, model.AppLinkID(doc.ID, name)), Type: "text/html",
+		})
+	}
+	links := rest.Links{
+		"self":       rest.To(url()),
+		"users":      rest.To(url("users")),
+		"groups":     rest.To(url("groups")),
+		"uploadLogo": rest.To(url("logo"), "POST"),
+		"logo":       []rest.Link{{Name: "medium", Href: rest.URL(ctx, "assets", "logos", a.Name+".png"), Type: "image/png"}},
+		"appLinks":   published,
+	}
+	if a.Status == model.AppActive {
+		links["deactivate"] = rest.To(url("lifecycle", "deactivate"), "POST")
+	} else {
+		links["activate"] = rest.To(url("lifecycle", "activate"), "POST")
+	}
+	if a.SignOnMode == catalog.SAML {
+		links["metadata"] = rest.Link{Href: url("sso", "saml", "metadata"), Type: "application/xml"}
+		links["help"] = rest.Link{Href: rest.URL(ctx, "app", a.Name, doc.ID, "setup", "help"), Type: "text/html"}
+	}
+	if a.OAuth() {
+		links["clientCredentials"] = rest.To(rest.URL(ctx, "oauth2", "v1", "clients", a.Credentials.OAuthClient.ID), "GET", "PUT", "DELETE")
+	}
+	return links
+}
+
+// show renders an application together with what its connection says and with the secret of an OAuth client.
 func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.App]) (App, error) {
-	conn, err := s.Connections.Get(ctx, q, doc.ID)
-	switch {
-	case errors.Is(err, docstore.ErrNotFound):
-		return render(ctx, doc, nil), nil
-	case err != nil:
+	found, err := model.Optional(ctx, q, s.Connections, doc.ID)
+	if err != nil {
 		return App{}, err
 	}
-	return render(ctx, doc, &conn.Value), nil
+	var conn *model.Connection
+	if found != nil {
+		conn = &found.Value
+	}
+	out := render(ctx, doc, conn)
+	if client := doc.Value.Credentials.OAuthClient; client != nil && client.SealedSecret != "" {
+		out.Credentials.OAuthClient.Secret, err = s.Secrets.Open(client.SealedSecret, model.OAuthSecretBinding(doc.ID))
+	}
+	return out, err
 }
 
 type getRequest struct {

@@ -30,6 +30,10 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 		created.Into(&got)
 		id := created.Text("id")
 		require.True(t, strings.HasPrefix(id, "0oa") && len(id) == 20, id)
+		links := created.Value("_links", "appLinks").([]any)
+		require.Len(t, links, 1)
+		link := links[0].(map[string]any)["href"]
+		require.Regexp(t, `/home/bookmark/`+id+`/aln[0-9A-Za-z]{17}$`, link)
 		base := strings.TrimSuffix(created.Text("_links", "self", "href"), "/"+id)
 		for _, volatile := range []string{"id", "created", "lastUpdated"} {
 			require.NotEmpty(t, got[volatile])
@@ -50,9 +54,14 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 				"notes":         map[string]any{"admin": nil, "enduser": nil},
 			},
 			"_links": map[string]any{
-				"self":   map[string]any{"href": base + "/" + id},
-				"users":  map[string]any{"href": base + "/" + id + "/users"},
-				"groups": map[string]any{"href": base + "/" + id + "/groups"},
+				"self":     map[string]any{"href": base + "/" + id},
+				"users":    map[string]any{"href": base + "/" + id + "/users"},
+				"groups":   map[string]any{"href": base + "/" + id + "/groups"},
+				"appLinks": []any{map[string]any{"name": "login", "href": link, "type": "text/html"}},
+				"logo": []any{map[string]any{
+					"name": "medium", "href": strings.TrimSuffix(base, "/api/v1/apps") + "/assets/logos/bookmark.png", "type": "image/png",
+				}},
+				"uploadLogo": map[string]any{"href": base + "/" + id + "/logo", "hints": map[string]any{"allow": []any{"POST"}}},
 				"deactivate": map[string]any{
 					"href": base + "/" + id + "/lifecycle/deactivate", "hints": map[string]any{"allow": []any{"POST"}},
 				},
@@ -88,7 +97,7 @@ func TestWhatCanBeCreated(t *testing.T) {
 			[]string{"settings", "app", "optionalField1"}, "o",
 		},
 		"org to org":            {`{"name":"svc_org2org","label":"x"}`, []string{"signOnMode"}, "SAML_2_0"},
-		"a name of the catalog": {`{"name":"zendesk","label":"x"}`, []string{"credentials", "signing"}, map[string]any{}},
+		"a name of the catalog": {`{"name":"zendesk","label":"x"}`, []string{"credentials", "scheme"}, nil},
 		"a name in its second mode": {
 			`{"name":"zendesk","label":"x","signOnMode":"BROWSER_PLUGIN"}`, []string{"signOnMode"}, "BROWSER_PLUGIN",
 		},
@@ -150,7 +159,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"neither name nor mode":       {`{"label":"x"}`, "signOnMode: The field cannot be left blank"},
 		"an unknown name":             {`{"name":"nosuch","label":"x"}`, "name: There is no application"},
 		"an unknown mode":             {`{"label":"x","signOnMode":"WS_FEDERATION"}`, "signOnMode: The value must be one of BOOKMARK"},
-		"OpenID Connect":              {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`, "signOnMode: OpenID Connect applications are not served"},
+		"OpenID Connect alone":        {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`, "credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
+		"OpenID Connect without name": {`{"label":"x","signOnMode":"OPENID_CONNECT"}`, "name: The field cannot be left blank"},
 		"a mode the name has not":     {`{"name":"bookmark","label":"x","signOnMode":"SAML_2_0"}`, "signOnMode: The value for bookmark must be one of BOOKMARK"},
 		"a template without name":     {`{"label":"x","signOnMode":"BOOKMARK"}`, "name: The field cannot be left blank"},
 		"a missing setting":           {`{"name":"bookmark","label":"x"}`, "settings.app.url: The field cannot be left blank"},
@@ -160,14 +170,14 @@ func TestWhatIsRefused(t *testing.T) {
 		"a text as boolean":           {`{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example","requestIntegration":"yes"}}}`, "requestIntegration: The value must be true or false"},
 		"SAML without settings":       {`{"label":"x","signOnMode":"SAML_2_0"}`, "settings.signOn.digestAlgorithm: The field cannot be left blank"},
 		"two statements of one name":  {strings.Replace(customSAML, `"values": ["user.email"]}`, `"values": []}, {"type": "EXPRESSION", "name": "mail", "values": []}`, 1), "is used twice"},
-		"a statement without values":  {strings.Replace(customSAML, `, "values": ["user.email"]`, "", 1), "needs an array of values"},
+		"a statement without values":  {strings.Replace(customSAML, `, "values": ["user.email"]`, "", 1), "attributeStatements[0].values: The field cannot be left blank"},
 		"an unknown hook":             {strings.Replace(customSAML, `"unheardOf": 1`, `"inlineHooks": [{"id": "cal1"}]`, 1), "settings.signOn.inlineHooks"},
 		"a scheme without passwords":  {`{"name":"zendesk","label":"x","credentials":{"scheme":"ADMIN_SETS_CREDENTIALS"}}`, "credentials.scheme"},
 		"an unknown scheme":           {`{"name":"facebook","label":"x","credentials":{"scheme":"NONE"}}`, "credentials.scheme"},
 		"a shared scheme alone":       {`{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD"}}`, "credentials.userName: The field cannot be left blank"},
 		"a shared name alone":         {`{"name":"facebook","label":"x","credentials":{"userName":"all"}}`, "credentials: Only the scheme"},
 		"an expression with a typo":   {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${source.logim}"}}}`, "credentials.userNameTemplate.template"},
-		"a function that is not here": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.toLowerCase(source.login)}"}}}`, "is not supported"},
+		"a function that is not here": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.lower(source.login)}"}}}`, "no function String.lower"},
 		"a custom template of naught": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`, "credentials.userNameTemplate.template: The field cannot be left blank"},
 	}
 	for name, c := range cases {

@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 type listRequest struct {
 	Q      string `query:"q" doc:"Beginning of the name or the label, in any letter case."`
+	Expand string `query:"expand" doc:"user/{userId} embeds the assignment of the user; only together with the filter user.id eq of the same id."`
 	Filter string `query:"filter" doc:"One comparison with eq of status, name, user.id, group.id or credentials.signing.kid. The value may stand without quotes."`
 	Limit  int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page."`
 	After  string `query:"after" doc:"Cursor of the page."`
@@ -23,6 +25,10 @@ type listRequest struct {
 func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], error) {
 	if req.Q != "" && req.Filter != "" {
 		return rest.Page[App]{}, rest.Fail(rest.CodeQueryAndFilter)
+	}
+	user, expands := strings.CutPrefix(req.Expand, "user/")
+	if req.Expand != "" && (!expands || user == "" || !s.filtersBy(req.Filter, user)) {
+		return rest.Page[App]{}, rest.Fail(rest.CodeExclusive, "expand: user/{userId} goes together with the filter user.id eq of the same id, and nothing else can be embedded")
 	}
 	q := s.Store.Reader()
 	query := docstore.Query[model.App]{After: req.After, Limit: req.Limit}
@@ -44,9 +50,26 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 	}
 	page := rest.Page[App]{Next: found.Next}
 	for _, doc := range found.Docs {
-		page.Items = append(page.Items, render(ctx, doc, connections[doc.ID]))
+		app := render(ctx, doc, connections[doc.ID])
+		if expands {
+			assigned, err := s.AppUser(ctx, q, doc.ID, user)
+			if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
+				continue // the assignment has just ended
+			}
+			if err != nil {
+				return rest.Page[App]{}, err
+			}
+			app.Embedded = &Embedded{User: assigned}
+		}
+		page.Items = append(page.Items, app)
 	}
 	return page, nil
+}
+
+// filtersBy says whether the filter asks for the applications of the user.
+func (s *Slice) filtersBy(text, user string) bool {
+	attribute, value, err := comparisonOf(text)
+	return err == nil && attribute == "user.id" && value == user
 }
 
 // connections reads the connections of the applications that have one.
@@ -90,9 +113,8 @@ var comparisons = map[string]comparison{
 		return only(ctx, q, s.AppGroups, docstore.Eq(model.AppGroupByGroup, group),
 			func(g model.AppGroup) string { return g.AppID }, query)
 	},
-	// No application has a signing key, so that none has this one.
-	"credentials.signing.kid": func(_ context.Context, _ *Slice, _ docstore.Reader, _ string, query *docstore.Query[model.App]) error {
-		query.Where = docstore.Any()
+	"credentials.signing.kid": func(_ context.Context, _ *Slice, _ docstore.Reader, kid string, query *docstore.Query[model.App]) error {
+		query.Where = docstore.Eq(model.AppByKID, kid)
 		return nil
 	},
 }
@@ -115,24 +137,32 @@ func only[T any](
 
 // filtered puts the filter, one comparison with eq, into a query.
 func (s *Slice) filtered(ctx context.Context, q docstore.Reader, text string, query *docstore.Query[model.App]) error {
-	expr, err := filter.ParseWith(text, filter.Options{DeepPaths: true, BareValues: true})
+	attribute, value, err := comparisonOf(text)
 	if err != nil {
 		return err
 	}
-	c, ok := expr.(filter.Compare)
-	if !ok || c.Op != filter.Eq {
-		return badFilter("the filter must be one comparison with eq")
-	}
-	compare, ok := comparisons[c.Path.String()]
+	compare, ok := comparisons[attribute]
 	if !ok {
-		return badFilter("%q cannot be filtered by; what can is %s", c.Path.String(),
+		return badFilter("%q cannot be filtered by; what can is %s", attribute,
 			strings.Join(slices.Sorted(maps.Keys(comparisons)), ", "))
 	}
-	value, ok := c.Value.(string)
-	if !ok {
-		return badFilter("the value of %s must be a text", c.Path.String())
-	}
 	return compare(ctx, s, q, value, query)
+}
+
+// comparisonOf reads a filter: one comparison of an attribute with a text.
+func comparisonOf(text string) (attribute, value string, err error) {
+	expr, err := filter.ParseWith(text, filter.Options{DeepPaths: true, BareValues: true})
+	if err != nil {
+		return "", "", err
+	}
+	c, ok := expr.(filter.Compare)
+	if !ok || c.Op != filter.Eq {
+		return "", "", badFilter("the filter must be one comparison with eq")
+	}
+	if value, ok = c.Value.(string); !ok {
+		return "", "", badFilter("the value of %s must be a text", c.Path.String())
+	}
+	return c.Path.String(), value, nil
 }
 
 func badFilter(format string, args ...any) error {

@@ -3,6 +3,7 @@ package apps
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -16,11 +17,15 @@ const DefaultSubdomain = "sandbox"
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals shared passwords.
+	// Secrets seals shared passwords, the secrets of OAuth clients and the keys of applications.
 	Secrets seal.Secrets
 	// Subdomain begins the generated names of custom applications. Defaults to
 	// DefaultSubdomain.
 	Subdomain string
+	// AppUser shows the assignment of a user to an application.
+	AppUser func(ctx context.Context, q docstore.Reader, app, user string) (any, error)
+	// Scopes lists the scopes of the operation table: those that applications can be granted.
+	Scopes func() []string
 }
 
 // Slice serves the operations on applications.
@@ -32,22 +37,42 @@ type Slice struct {
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
 	o.Subdomain = cmp.Or(o.Subdomain, DefaultSubdomain)
-	return &Slice{Deps: d, Options: o}
+	s := &Slice{Deps: d, Options: o}
+	model.On(s.Feed, s.appChanged)
+	return s
+}
+
+// appChanged forgets the keys and the scope grants of a deleted application.
+func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
+	if !e.Deleted {
+		return nil
+	}
+	if _, err := s.AppKeys.DeleteWhere(ctx, tx, docstore.Eq(model.AppKeyByApp, e.App)); err != nil {
+		return err
+	}
+	_, err := s.AppGrants.DeleteWhere(ctx, tx, docstore.Eq(model.AppGrantByApp, e.App))
+	return err
 }
 
 const tag = "Applications"
 
 var (
-	readScope  = []string{"svc.apps.read"}
-	writeScope = []string{"svc.apps.manage"}
+	readScope        = []string{"svc.apps.read"}
+	writeScope       = []string{"svc.apps.manage"}
+	grantsReadScope  = []string{"svc.appGrants.read"}
+	grantsWriteScope = []string{"svc.appGrants.manage"}
 )
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
+	return slices.Concat(s.appRoutes(), s.keyRoutes(), s.grantRoutes(), s.unsupportedRoutes())
+}
+
+func (s *Slice) appRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, App]{
 			ID: "createApplication", Route: "POST /api/v1/apps", Tag: tag, Scopes: writeScope,
-			Summary: "Adds an application", Do: s.create,
+			Summary: "Adds an application", Find: s.prepareCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[App]]{
 			ID: "listApplications", Route: "GET /api/v1/apps", Tag: tag, Scopes: readScope,

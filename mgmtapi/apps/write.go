@@ -1,12 +1,15 @@
 package apps
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
@@ -20,42 +23,83 @@ type body struct {
 	Label         string                 `json:"label" required:"true" min:"1" max:"100" doc:"Display label."`
 	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Defaults to the catalog entry's own."`
 	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
-	Visibility    model.AppVisibility    `json:"visibility" doc:"Where the application is shown."`
+	Visibility    visibility             `json:"visibility" doc:"Where the application is shown."`
 	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
+}
+
+// visibility is where an application is to be shown. What hides it depends on the sign-on mode when it is not given.
+type visibility struct {
+	AutoLaunch        bool            `json:"autoLaunch" doc:"The application starts when the user signs in."`
+	AutoSubmitToolbar bool            `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
+	Hide              *model.AppHide  `json:"hide" doc:"Clients that do not show the application. OAuth clients are hidden everywhere by default."`
+	AppLinks          map[string]bool `json:"appLinks" max:"100" doc:"The published links by name, and whether each is shown."`
+}
+
+func (v visibility) model(mode catalog.Mode) model.AppVisibility {
+	out := model.AppVisibility{AutoLaunch: v.AutoLaunch, AutoSubmitToolbar: v.AutoSubmitToolbar, AppLinks: v.AppLinks}
+	switch {
+	case v.Hide != nil:
+		out.Hide = *v.Hide
+	case mode == catalog.OpenIDConnect:
+		out.Hide = model.AppHide{IOS: true, Web: true}
+	}
+	return out
 }
 
 type createRequest struct {
 	Activate bool `query:"activate" default:"true" doc:"Whether the application starts ACTIVE."`
 	Body     body `body:"required"`
 
-	app model.App
+	known references
+	app   model.App
+}
+
+func (s *Slice) prepareCreate(ctx context.Context, req *createRequest) (err error) {
+	req.known, err = s.references(ctx)
+	return err
 }
 
 // Check finds the catalog entry and checks the members against it.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
+func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	entry, mode := r.Body.entry(causes)
 	if entry == nil {
 		return
 	}
-	r.app = r.Body.app(entry, mode, causes)
+	r.app = r.Body.app(ctx, entry, mode, &r.known, causes)
 	if r.app.Credentials.Scheme == model.SharedUsernameAndPassword && !r.Body.Credentials.Password.given() {
 		causes.Blank("credentials.password.value")
+	}
+	if r.Body.Credentials.Signing.given() {
+		causes.Add("credentials.signing.kid", "A new application has a key of its own; another one can be set when it has it")
 	}
 }
 
 func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
+	if req.known.err != nil {
+		return App{}, req.known.err
+	}
 	app, id := req.app, model.NewID(model.KindApp)
 	app.Status = model.AppInactive
 	if req.Activate {
 		app.Status = model.AppActive
 	}
-	if err := s.sealPassword(id, req.Body.Credentials.Password, &app); err != nil {
+	if app.SignOnMode.Traits().Signing {
+		kid := model.NewSecret(model.KIDLength)
+		app.Credentials.SigningKID, app.Credentials.OwnKID = kid, kid
+	}
+	if app.SignOnMode == catalog.SAML {
+		app.IssuerID = model.NewID(model.KindSAMLKey)
+	}
+	if client := app.Credentials.OAuthClient; client != nil {
+		client.ID = cmp.Or(client.ID, id)
+	}
+	if err := s.sealSecrets(id, req.Body.Credentials, &app, model.App{}); err != nil {
 		return App{}, err
 	}
-	var created docstore.Doc[model.App]
+	var out App
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		link := "login"
+		app, link := app, model.DefaultLink // a second try begins anew
 		if app.Custom {
 			if app.Name, err = s.freeName(ctx, tx, app.Label); err != nil {
 				return err
@@ -65,18 +109,23 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 		if len(app.Visibility.AppLinks) == 0 {
 			app.Visibility.AppLinks = map[string]bool{link: true}
 		}
-		if created, err = s.Apps.Insert(ctx, tx, id, app); err != nil {
+		created, err := s.Apps.Insert(ctx, tx, id, app)
+		if err != nil {
 			return err
 		}
 		if err := s.log(ctx, tx, audit.AppCreate, created); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.AppChanged{App: id})
+		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: id}); err != nil {
+			return err
+		}
+		out, err = s.show(ctx, tx, created)
+		return err
 	})
-	if err != nil {
-		return App{}, err
+	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.AppByClientID {
+		err = rest.Taken(clientPath + "client_id")
 	}
-	return render(ctx, created, nil), nil
+	return out, err
 }
 
 // freeName generates the name of a custom application: the subdomain, the
@@ -104,17 +153,21 @@ type replaceRequest struct {
 	AppID string `path:"appId" doc:"Id of the application."`
 	Body  body   `body:"required"`
 
-	app docstore.Doc[model.App]
-	new model.App
+	known references
+	app   docstore.Doc[model.App]
+	new   model.App
 }
 
 func (s *Slice) findForReplace(ctx context.Context, req *replaceRequest) (err error) {
+	if req.known, err = s.references(ctx); err != nil {
+		return err
+	}
 	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
 	return err
 }
 
 // Check checks the members against the catalog entry of the application.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
 	old := r.app.Value
 	if r.Body.SignOnMode != "" && r.Body.SignOnMode != old.SignOnMode {
 		causes.Add("signOnMode", "The sign-on mode cannot be changed: it is %s", old.SignOnMode)
@@ -124,8 +177,18 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 	if !ok {
 		return // a name that left the catalogue; replace answers
 	}
-	r.new = r.Body.app(entry, old.SignOnMode, causes)
-	r.new.Name, r.new.Status = old.Name, old.Status
+	r.Body.Settings.App = keepAliased(entry.App, r.Body.Settings.App, old.Settings.App)
+	r.new = r.Body.app(ctx, entry, old.SignOnMode, &r.known, causes)
+	r.new.Name, r.new.Status, r.new.IssuerID = old.Name, old.Status, old.IssuerID
+	if r.Body.Credentials.Signing.given() && !old.SignOnMode.Traits().Signing {
+		causes.Add("credentials.signing.kid", "Applications with the sign-on mode %s sign nothing", old.SignOnMode)
+	}
+	if client := r.new.Credentials.OAuthClient; client != nil && old.OAuth() {
+		if client.ID != "" && client.ID != old.Credentials.OAuthClient.ID {
+			causes.Add(clientPath+"client_id", "The id of the client cannot be changed")
+		}
+		client.ID = old.Credentials.OAuthClient.ID
+	}
 	if len(r.new.Visibility.AppLinks) == 0 {
 		r.new.Visibility.AppLinks = old.Visibility.AppLinks
 	}
@@ -141,9 +204,8 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 	if req.new.Name == "" {
 		return App{}, fmt.Errorf("apps: application %s has the name %q, which the catalogue does not know", req.AppID, req.app.Value.Name)
 	}
-	app := req.new
-	if err := s.sealPassword(req.AppID, req.Body.Credentials.Password, &app); err != nil {
-		return App{}, err
+	if req.known.err != nil {
+		return App{}, req.known.err
 	}
 	var out App
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -151,7 +213,23 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 		if err != nil {
 			return err
 		}
+		app := req.new
 		app.Status = now.Value.Status // a lifecycle call may have come in between
+		app.Credentials.SigningKID, app.Credentials.OwnKID = now.Value.Credentials.SigningKID, now.Value.Credentials.OwnKID
+		signing := req.Body.Credentials.Signing
+		if signing.given() && signing.KID != app.Credentials.OwnKID {
+			if _, err := s.AppKeys.Get(ctx, tx, model.AppKeyID(req.AppID, signing.KID)); errors.Is(err, docstore.ErrNotFound) {
+				return rest.Invalid("credentials.signing.kid", "The application has no key with this id")
+			} else if err != nil {
+				return err
+			}
+		}
+		if signing.given() {
+			app.Credentials.SigningKID = signing.KID
+		}
+		if err := s.sealSecrets(req.AppID, req.Body.Credentials, &app, now.Value); err != nil {
+			return err
+		}
 		doc, err := s.Apps.Update(ctx, tx, req.AppID, now.Rev, app)
 		if err != nil {
 			return err
@@ -168,14 +246,21 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 	return out, err
 }
 
-// sealPassword keeps the shared password of an application, when one was sent.
-func (s *Slice) sealPassword(id string, password *Password, app *model.App) error {
-	if !password.given() {
-		return nil
+// sealSecrets keeps the shared password of an application and the secret of an OAuth client, those that were sent or those that the
+// application had.
+func (s *Slice) sealSecrets(id string, given Credentials, app *model.App, had model.App) error {
+	if given.Password.given() {
+		sealed, err := s.Secrets.Seal(given.Password.Value, model.AppPasswordBinding(id))
+		if err != nil {
+			return err
+		}
+		app.Credentials.SealedPassword = sealed
 	}
-	sealed, err := s.Secrets.Seal(password.Value, model.AppPasswordBinding(id))
-	app.Credentials.SealedPassword = sealed
-	return err
+	before := ""
+	if had.OAuth() {
+		before = had.Credentials.OAuthClient.SealedSecret
+	}
+	return s.sealSecret(id, given.OAuthClient, app, before)
 }
 
 // entryOf returns the catalog entry that an application was made from.
@@ -190,10 +275,6 @@ func entryOf(app model.App) (*catalog.Entry, bool) {
 // after it recorded why there is none.
 func (b *body) entry(causes *rest.Causes) (*catalog.Entry, catalog.Mode) {
 	mode := b.SignOnMode
-	if mode == catalog.OpenIDConnect {
-		causes.Add("signOnMode", "OpenID Connect applications are not served; accepted values are %s", modeNames(catalog.Modes()))
-		return nil, ""
-	}
 	if b.Name == "" {
 		entry, ok := catalog.CustomWith(mode)
 		switch {
@@ -234,26 +315,39 @@ func modeNames(modes []catalog.Mode) string {
 
 // app builds the application that the body describes, without status, links
 // and password.
-func (b *body) app(entry *catalog.Entry, mode catalog.Mode, causes *rest.Causes) model.App {
+func (b *body) app(ctx context.Context, entry *catalog.Entry, mode catalog.Mode, known *references, causes *rest.Causes) model.App {
 	app := model.App{
 		Name: entry.Name, Label: b.Label, SignOnMode: mode, Custom: entry.Custom(),
-		Accessibility: b.Accessibility, Visibility: b.Visibility,
-		Credentials: b.Credentials.model(mode, causes),
+		Accessibility: b.Accessibility, Visibility: b.Visibility.model(mode),
+		Credentials: b.Credentials.model(mode, known.user, causes),
 		Settings: model.AppSettings{
 			App:           appSettings(entry, b.Settings.App, causes),
 			Notifications: b.Settings.Notifications,
 			Notes:         b.Settings.Notes,
-			SignOn:        signOnSettings(entry, mode, b.Settings.SignOn, causes),
+			SignOn:        signOnSettings(ctx, entry, mode, b.Settings.SignOn, known, causes),
 		},
 	}
+	if mode == catalog.OpenIDConnect {
+		b.oauth(&app, causes)
+	}
+	pageAddress("accessibility.errorRedirectUrl", b.Accessibility.ErrorRedirectURL, causes)
+	pageAddress("accessibility.loginRedirectUrl", b.Accessibility.LoginRedirectURL, causes)
+	pageAddress("settings.notifications.vpn.helpUrl", b.Settings.Notifications.VPN.HelpURL, causes)
 	if app.Settings.Notifications.VPN.Network.Connection == "" {
 		app.Settings.Notifications.VPN.Network.Connection = "DISABLED"
 	}
 	return app
 }
 
+// pageAddress checks the address of a page that may be missing.
+func pageAddress(member string, text *string, causes *rest.Causes) {
+	if text != nil && !isURL(*text) {
+		causes.Add(member, "The value must be an absolute http or https URL")
+	}
+}
+
 // model checks the credential rules for a sign-on mode and fills in defaults.
-func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCredentials {
+func (c *Credentials) model(mode catalog.Mode, user map[string]expression.Kind, causes *rest.Causes) model.AppCredentials {
 	out := model.AppCredentials{Scheme: c.Scheme, UserName: c.UserName}
 	switch {
 	case !mode.Traits().UserCredentials && c.Scheme != "":
@@ -279,7 +373,7 @@ func (c *Credentials) model(mode catalog.Mode, causes *rest.Causes) model.AppCre
 	case template.Type == model.TemplateNone:
 		template.Template = ""
 	case template.Template != "":
-		if _, err := appprofile.CompileTemplate(template.Template, model.UserAttribute); err != nil {
+		if err := appprofile.CheckTemplate(template.Template, user); err != nil {
 			causes.Add("credentials.userNameTemplate.template", "%s", upperFirst(err))
 		}
 	case template.Type == model.TemplateBuiltIn:

@@ -2,9 +2,10 @@ package assignments
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -99,26 +100,34 @@ func (s *Slice) writeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRe
 	if err := s.Feed.Emit(ctx, tx, model.AppGroupChanged{App: req.AppID, Group: req.GroupID}); err != nil {
 		return written, err
 	}
-	return written, model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, req.GroupID), func(m docstore.Doc[model.Membership]) error {
-		return s.regroup(ctx, tx, t, m.Value.User)
-	})
+	return written, s.regroupMembers(ctx, tx, t, req.GroupID)
 }
 
-// checkGroupProfile refuses attributes that app users cannot have.
+// checkGroupProfile refuses values that app users cannot have.
 func (t *target) checkGroupProfile(profile map[string]any) error {
 	var causes rest.Causes
-	for name, value := range profile {
-		text, isText := value.(string)
-		switch {
-		case !t.scim() || !appprofile.Known(name):
-			causes.Add("profile."+name, "The attribute is not defined in the profile of the application")
-		case value != nil && !isText:
-			causes.Add("profile."+name, "The value must be a string")
-		case len(text) > maxAttribute:
-			causes.Add("profile."+name, "The value is longer than %d bytes", maxAttribute)
+	for _, name := range slices.Sorted(maps.Keys(profile)) {
+		if name == model.AppUserName {
+			causes.Add("profile."+name, "Members have user names of their own")
+			continue
 		}
+		t.checkValue(name, model.PlainValue(profile[name]), &causes)
 	}
 	return causes.Err()
+}
+
+// plainProfile is a profile as reading it again from the store gives it, without what has no value.
+func plainProfile(profile map[string]any) map[string]any {
+	var out map[string]any
+	for name, value := range profile {
+		if value = model.PlainValue(value); !model.NoValue(value) {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // storeGroup writes the assignment of a group and finds its place among the
@@ -129,7 +138,7 @@ func (s *Slice) storeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRe
 	if err != nil {
 		return docstore.Doc[model.AppGroup]{}, err
 	}
-	value := model.AppGroup{AppID: req.AppID, GroupID: req.GroupID, Priority: req.Body.Priority, Profile: req.Body.Profile}
+	value := model.AppGroup{AppID: req.AppID, GroupID: req.GroupID, Priority: req.Body.Priority, Profile: plainProfile(req.Body.Profile)}
 	switch {
 	case value.Priority != 0:
 		err = s.makeRoom(ctx, tx, value)

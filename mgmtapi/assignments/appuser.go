@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -26,7 +27,19 @@ type AppUser struct {
 	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"How the account in the target compares with the assignment."`
 	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
 	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
+	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it, and what failed."`
 	Links           rest.Links          `json:"_links" readOnly:"true" doc:"Links."`
+}
+
+// Embedded is what is read along with an assignment.
+type Embedded struct {
+	User any   `json:"user,omitempty" doc:"The user."`
+	Task *Task `json:"task,omitempty" doc:"The provisioning that failed."`
+}
+
+// Task is a provisioning that failed.
+type Task struct {
+	ErrorSummary string `json:"errorSummary" doc:"What went wrong."`
 }
 
 // UserCredentials are the credentials of a user in an application.
@@ -58,8 +71,17 @@ func renderUser(ctx context.Context, doc docstore.Doc[model.AppUser]) AppUser {
 	if u.ExternalID != "" {
 		out.ExternalID = &u.ExternalID
 	}
+	if u.SyncState == model.SyncError && u.ErrorSummary != "" {
+		out.Embedded = &Embedded{Task: &Task{ErrorSummary: u.ErrorSummary}}
+	}
 	if out.Profile == nil {
 		out.Profile = map[string]any{}
+	}
+	if len(u.Hidden) > 0 {
+		out.Profile = maps.Clone(out.Profile)
+		for _, name := range u.Hidden {
+			delete(out.Profile, name)
+		}
 	}
 	if u.UserName != "" || u.SealedPassword != "" {
 		out.Credentials = &UserCredentials{UserName: u.UserName}
@@ -183,14 +205,24 @@ func (s *Slice) apply(
 	if err != nil {
 		return none, err
 	}
-	if name != "" {
-		c.value.UserName, c.value.UserNameGiven = name, name != t.userName(&user.Value)
-	}
-	if c.value.Overrides, err = t.overrides(c.value.Overrides, given.Profile, t.derived(&user.Value, group)); err != nil {
+	p, err := s.person(ctx, tx, t, user)
+	if err != nil {
 		return none, err
 	}
-	t.derive(user, group, c.value.Blocked, &c.value)
-	c.value.Blocked = false
+	if name != "" {
+		c.value.UserName, c.value.UserNameGiven = name, name != t.userName(p)
+	}
+	if c.value.Overrides, err = t.overrides(&c.value, given.Profile, p, group); err != nil {
+		return none, err
+	}
+	problems := t.derive(p, group, c.value.Blocked, &c.value)
+	var causes rest.Causes
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		causes.Add("profile."+name, "%s", problems[name])
+	}
+	if err := causes.Err(); err != nil {
+		return none, err
+	}
 	if c.value.UserName == "" && t.app.Credentials.Scheme.AcceptsUserName() {
 		var causes rest.Causes
 		causes.Blank("userName")
@@ -208,9 +240,7 @@ func (s *Slice) apply(
 		}
 		c.value.PasswordChanged = s.Now()
 	}
-	if begun || differs(&before, &c.value) || c.value.SyncState == model.SyncError {
-		t.touch(&c.value)
-	}
+	t.judge(&c.value, "", begun || differs(&before, &c.value))
 	return s.store(ctx, tx, t, user, c)
 }
 
@@ -219,7 +249,7 @@ func (s *Slice) apply(
 // user name is an app attribute as well and may stand in the profile.
 func (t *target) checkCredentials(given supplied) (userName string, err error) {
 	userName = given.Credentials.UserName
-	if value, ok := given.Profile[userNameAttribute]; ok && value != nil && value != "" {
+	if value, ok := given.Profile[model.AppUserName]; ok && value != nil && value != "" {
 		text, isText := value.(string)
 		switch {
 		case !isText:
@@ -239,51 +269,86 @@ func (t *target) checkCredentials(given supplied) (userName string, err error) {
 	return userName, nil
 }
 
-// userNameAttribute is the app attribute that is kept with the credentials.
-const userNameAttribute = "userName"
-
 // overrides returns the supplied values that differ from the derived ones: the
 // ones known before, changed by what is given now. A value that the mapping
 // rules over cannot differ while profiles are pushed.
-func (t *target) overrides(known, given, derived map[string]any) (map[string]any, error) {
+func (t *target) overrides(u *model.AppUser, given map[string]any, p *person, group *model.AppGroup) (map[string]any, error) {
+	made := t.derived(p, group, u)
+	derived := appprofile.Overlay(made.Profile, made.group)
+	mapping := t.mapping(p.Value.Type)
 	var causes rest.Causes
-	out := map[string]any{}
-	maps.Copy(out, known)
+	var readOnly, immutable []string
+	out := maps.Clone(u.Overrides)
+	if out == nil {
+		out = map[string]any{}
+	}
 	differing := ""
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value := given[name]
-		text, isText := value.(string)
+		value := model.PlainValue(given[name])
+		if name == model.AppUserName || !t.checkValue(name, value, &causes) {
+			continue
+		}
+		property, _ := t.property(name)
 		switch {
-		case name == userNameAttribute:
-		case !t.scim() || !appprofile.Known(name):
-			causes.Add("profile."+name, "The attribute is not defined in the profile of the application")
-		case value != nil && !isText:
-			causes.Add("profile."+name, "The value must be a string")
-		case len(text) > maxAttribute:
-			causes.Add("profile."+name, "The value is longer than %d bytes", maxAttribute)
-		case value == nil || value == derived[name]:
+		case reflect.DeepEqual(value, u.Profile[name]) && u.Profile[name] != nil:
+			// as it was read
+		case property.Mutability == model.ReadOnly && !model.NoValue(value):
+			readOnly = append(readOnly, "profile."+name+": The attribute is read-only")
+		case property.Mutability == model.Immutable && u.Profile[name] != nil:
+			immutable = append(immutable, "profile."+name+": The attribute cannot change after it got a value")
+		}
+		if model.NoValue(value) || reflect.DeepEqual(value, derived[name]) {
 			delete(out, name)
-		default:
-			out[name] = text
-			if t.conn.PushesProfiles() && differing == "" {
-				differing = name
-			}
+			continue
+		}
+		out[name] = value
+		if t.conn.PushesProfiles() && mapping.Makes(name) && differing == "" {
+			differing = name
 		}
 	}
-	if err := causes.Err(); err != nil {
+	switch err := causes.Err(); {
+	case err != nil:
 		return nil, err
-	}
-	if differing != "" {
+	case len(readOnly) > 0:
+		return nil, rest.Fail(rest.CodeReadOnly, append(readOnly, immutable...)...)
+	case len(immutable) > 0:
+		return nil, rest.Fail(rest.CodeImmutable, immutable...)
+	case differing != "":
 		return nil, rest.Failf(rest.CodeMappedDiffers,
 			"Cannot modify the attribute %q because it has a field mapping and profile push is enabled.", differing)
-	}
-	if len(out) == 0 {
+	case len(out) == 0:
 		return nil, nil
 	}
 	return out, nil
 }
 
-// maxAttribute is the length of the longest attribute value, in bytes.
+// checkValue records why app users cannot have a value, and says whether they
+// can have it. The user name is looked at with the credentials.
+func (t *target) checkValue(name string, value any, causes *rest.Causes) bool {
+	path := "profile." + name
+	property, known := t.property(name)
+	text, isText := value.(string)
+	switch {
+	case name == model.AppUserName:
+		return true
+	case !known:
+		causes.Add(path, "The attribute is not defined in the profile of the application")
+	case property.NoValue(value):
+		return true
+	case isText && len(text) > maxAttribute && property.MaxLength == nil:
+		causes.Add(path, "The value is longer than %d bytes", maxAttribute)
+	default:
+		if problem := property.Problem(value); problem != "" {
+			causes.Add(path, "%s", problem)
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// maxAttribute is the length of the longest value of an attribute without a
+// bound of its own, in bytes.
 const maxAttribute = 1024
 
 type userRequest struct {
@@ -311,8 +376,43 @@ func (s *Slice) findUser(ctx context.Context, q docstore.Reader, app, user strin
 	return doc, err
 }
 
-func (s *Slice) getUser(ctx context.Context, req *userRequest) (AppUser, error) {
-	return renderUser(ctx, req.doc), nil
+// Show is the assignment of a user to an application as callers see it.
+func (s *Slice) Show(ctx context.Context, q docstore.Reader, app, user string) (any, error) {
+	doc, err := s.findUser(ctx, q, app, user)
+	if err != nil {
+		return nil, err
+	}
+	return renderUser(ctx, doc), nil
+}
+
+type getUserRequest struct {
+	userRequest
+	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
+}
+
+func (s *Slice) findForGetUser(ctx context.Context, req *getUserRequest) error {
+	return s.findForUser(ctx, &req.userRequest)
+}
+
+func (s *Slice) getUser(ctx context.Context, req *getUserRequest) (AppUser, error) {
+	return s.expanded(ctx, s.Store.Reader(), req.doc, req.Expand)
+}
+
+// expanded renders an assignment with what is to be read along with it.
+func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.AppUser], expand string) (AppUser, error) {
+	out := renderUser(ctx, doc)
+	if expand == "" {
+		return out, nil
+	}
+	user, err := s.User(ctx, q, doc.Value.UserID)
+	if err != nil {
+		return out, err
+	}
+	if out.Embedded == nil {
+		out.Embedded = &Embedded{}
+	}
+	out.Embedded.User = user
+	return out, nil
 }
 
 func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, error) {
@@ -351,10 +451,11 @@ func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, err
 }
 
 type listUsersRequest struct {
-	AppID string `path:"appId" doc:"Id of the application."`
-	Q     string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case."`
-	Limit int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
-	After string `query:"after" doc:"Cursor of the page."`
+	AppID  string `path:"appId" doc:"Id of the application."`
+	Q      string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case."`
+	Expand string `query:"expand" enum:"user" doc:"user embeds the users."`
+	Limit  int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
+	After  string `query:"after" doc:"Cursor of the page."`
 }
 
 func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) error {
@@ -373,7 +474,14 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 	}
 	page := rest.Page[AppUser]{Next: found.Next}
 	for _, doc := range found.Docs {
-		page.Items = append(page.Items, renderUser(ctx, doc))
+		user, err := s.expanded(ctx, s.Store.Reader(), doc, req.Expand)
+		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
+			continue // the user has just been deleted
+		}
+		if err != nil {
+			return rest.Page[AppUser]{}, err
+		}
+		page.Items = append(page.Items, user)
 	}
 	return page, nil
 }

@@ -2,7 +2,6 @@ package assignments
 
 import (
 	"context"
-	"maps"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -35,7 +34,7 @@ func (t *target) entries(user docstore.Doc[model.User], c change) []audit.Entry 
 		if before.SealedPassword != after.SealedPassword {
 			events = append(events, audit.AppUserPassword)
 		}
-		if before.Scope != after.Scope || before.Group != after.Group || !maps.Equal(before.Profile, after.Profile) {
+		if before.Scope != after.Scope || before.Group != after.Group || !sameProfile(before.Profile, after.Profile) {
 			events = append(events, audit.AppUserUpdate)
 		}
 	}

@@ -1,6 +1,7 @@
 package assignments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,6 +18,8 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.membershipChanged)
 	model.On(s.Feed, s.groupDeleted)
 	model.On(s.Feed, s.appChanged)
+	model.On(s.Feed, s.mappingChanged)
+	model.On(s.Feed, s.groupChanged)
 }
 
 // userChanged brings every assignment of the user up to date. A user that was
@@ -42,37 +45,47 @@ func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserCh
 // even when nothing is stored: that the user was suspended, for example,
 // changes what may be sent to the target.
 func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser]) error {
+	u, err := s.followed(ctx, tx, t, user, doc)
+	if err != nil || u == nil {
+		return err
+	}
+	_, err = s.store(ctx, tx, t, user, change{doc: &doc, value: *u})
+	return err
+}
+
+// followed is an assignment as it follows from its user now, nil when the group
+// that it came from is not assigned any more.
+func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser]) (*model.AppUser, error) {
 	u := doc.Value
 	var group *model.AppGroup
 	if u.Scope == model.ScopeGroup {
-		found, err := model.Optional(ctx, tx, s.AppGroups, model.AppGroupID(t.id, u.Group))
+		found, err := model.Optional(ctx, q, s.AppGroups, model.AppGroupID(t.id, u.Group))
 		if err != nil || found == nil {
-			return err
+			return nil, err
 		}
 		group = &found.Value
 	}
-	t.derive(user, group, t.renames() || u.Blocked, &u)
-	problem, err := s.nameProblem(ctx, tx, t, &u)
+	p, err := s.person(ctx, q, t, user)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	problems := t.derive(p, group, t.renames(user.Value.Type) || u.Blocked, &u)
+	problem, err := s.nameProblem(ctx, q, t, &u)
+	if err != nil {
+		return nil, err
 	}
 	if problem != "" && u.UserName != doc.Value.UserName && !u.Blocked {
 		u.UserName = doc.Value.UserName // better the old name than one that cannot be used
-		if problem, err = s.nameProblem(ctx, tx, t, &u); err != nil {
-			return err
+		if problem, err = s.nameProblem(ctx, q, t, &u); err != nil {
+			return nil, err
 		}
 	}
-	if u.Blocked = problem != ""; u.Blocked {
-		u.SyncState, u.ErrorSummary = model.SyncError, problem
-	}
-	if differs(&doc.Value, &u) || u.SyncState == model.SyncError && !u.Blocked {
-		t.touch(&u)
-	}
+	problem = cmp.Or(problem, inShort(problems))
+	t.judge(&u, problem, differs(&doc.Value, &u))
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
 		u.SyncState = model.SyncOutOfSync // the user was activated: what waited for that is due
 	}
-	_, err = s.store(ctx, tx, t, user, change{doc: &doc, value: u})
-	return err
+	return &u, nil
 }
 
 // userActivated derives the assignments that the user's groups give.
@@ -96,7 +109,10 @@ func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDe
 // membershipChanged derives the user's assignments to the applications of the
 // group.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
-	return s.regroupIn(ctx, tx, e.Group, e.User)
+	if err := s.regroupIn(ctx, tx, e.Group, e.User); err != nil {
+		return err
+	}
+	return s.followGroups(ctx, tx, e.User)
 }
 
 // regroupIn derives the assignments of a user to every application that the
@@ -113,9 +129,13 @@ func (s *Slice) regroupIn(ctx context.Context, tx *docstore.Tx, group, user stri
 
 // groupDeleted ends the assignments of the group.
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
-	return model.Each(ctx, tx, s.AppGroups, docstore.Eq(model.AppGroupByGroup, e.ID), func(g docstore.Doc[model.AppGroup]) error {
+	err := model.Each(ctx, tx, s.AppGroups, docstore.Eq(model.AppGroupByGroup, e.ID), func(g docstore.Doc[model.AppGroup]) error {
 		return s.endGroup(ctx, tx, g.Value.AppID, e.ID)
 	})
+	if err != nil {
+		return err
+	}
+	return s.followAllGroups(ctx, tx)
 }
 
 // endGroup ends the assignment of a group: the users that were assigned
@@ -151,6 +171,9 @@ func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChan
 		return nil
 	}
 	if _, err := s.AppUsers.DeleteWhere(ctx, tx, docstore.Eq(model.AppUserByApp, e.App)); err != nil {
+		return err
+	}
+	if err := s.Followings.Delete(ctx, tx, e.App); err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return err
 	}
 	_, err := s.AppGroups.DeleteWhere(ctx, tx, docstore.Eq(model.AppGroupByApp, e.App))

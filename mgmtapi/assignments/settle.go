@@ -1,23 +1,33 @@
 package assignments
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
-	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
 // target is what governs all assignments of one application.
 type target struct {
-	id   string
-	app  model.App
-	conn *model.Connection // nil when there never was one
-	// template is nil when every assignment brings its own user name.
-	template *appprofile.Template
+	id     string
+	app    model.App
+	conn   *model.Connection // nil when there never was one
+	org    string
+	schema model.AppSchema
+	// stored are the mappings to the application by user type, mappings what
+	// became of them so far.
+	stored   map[string]*model.Mapping
+	mappings map[string]*appprofile.Mapping
+	programs *appprofile.Programs
+	// removed are attributes whose values are on their way out.
+	removed []string
 }
 
 // target reads what governs the assignments of an application. It returns nil
@@ -27,7 +37,7 @@ func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*tar
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	t := &target{id: app, app: doc.Value}
+	t := &target{id: app, app: doc.Value, programs: &s.programs, stored: map[string]*model.Mapping{}, mappings: map[string]*appprofile.Mapping{}}
 	conn, err := model.Optional(ctx, q, s.Connections, app)
 	if err != nil {
 		return nil, err
@@ -35,52 +45,137 @@ func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*tar
 	if conn != nil {
 		t.conn = &conn.Value
 	}
-	if names := t.app.Credentials.UserNameTemplate; names.Type != model.TemplateNone {
-		t.template, err = appprofile.CompileTemplate(names.Template, model.UserAttribute)
+	org, err := s.Org(ctx, q)
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	t.org = org.ID
+	if t.schema, err = s.AppSchema(ctx, q, app); err != nil {
+		return nil, err
+	}
+	following, err := model.Optional(ctx, q, s.Followings, app)
+	if err != nil {
+		return nil, err
+	}
+	if following != nil {
+		t.removed = following.Value.Removed
+	}
+	return t, model.Each(ctx, q, s.Mappings, docstore.Eq(model.MappingByApp, app), func(m docstore.Doc[model.Mapping]) error {
+		if m.Value.Direction == model.ToApp {
+			t.stored[m.Value.UserType] = &m.Value
+		}
+		return nil
+	})
 }
 
-// scim says whether app users have a profile: the integration provisions users
-// by nature, or a connection was configured.
-func (t *target) scim() bool {
-	if t.conn != nil {
-		return true
+// provisions says whether app users have a profile.
+func (t *target) provisions() bool { return t.app.Provisions(t.conn) }
+
+// property is an attribute that app users can have, the user name left out.
+func (t *target) property(name string) (model.Property, bool) {
+	if name == model.AppUserName {
+		return model.Property{}, false
 	}
-	entry, ok := catalog.Named(t.app.Name)
-	return ok && entry.SCIM
+	return t.schema.Property(name, t.provisions())
 }
 
-// derived is the profile that follows from the user and, for scope GROUP, from
-// the assigned group.
-func (t *target) derived(user *model.User, group *model.AppGroup) map[string]any {
-	if !t.scim() {
-		return map[string]any{}
+// mapping is the mapping for users of a type.
+func (t *target) mapping(userType string) *appprofile.Mapping {
+	if t.mappings[userType] == nil {
+		rules := appprofile.Rules(&t.app, t.provisions(), t.stored[userType])
+		t.mappings[userType] = t.programs.Compile(rules, t.property)
 	}
-	profile := appprofile.Derive(user.Text)
-	if group != nil {
-		profile = appprofile.Overlay(profile, group.Profile)
-	}
-	return profile
+	return t.mappings[userType]
 }
 
-// userName is what the template gives for a user, "" without a template.
-func (t *target) userName(user *model.User) string {
-	if t.template == nil || !t.app.Credentials.Scheme.AcceptsUserName() {
+// person is a user as the mapping sees it.
+type person struct {
+	docstore.Doc[model.User]
+	values appprofile.Values
+}
+
+// person prepares a user for the mapping.
+func (s *Slice) person(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User]) (*person, error) {
+	p := &person{Doc: user, values: appprofile.Values{Source: user.Value.Profile, AppID: t.id, App: &t.app, Org: t.org}}
+	m := t.stored[user.Value.Type]
+	if (m == nil || !m.TestsGroups) && !appprofile.TestsGroups(t.app.Credentials.UserNameTemplate.Template) {
+		return p, nil
+	}
+	var ids []string
+	err := model.Each(ctx, q, s.Memberships, docstore.Eq(model.MembershipByUser, user.ID), func(m docstore.Doc[model.Membership]) error {
+		ids = append(ids, m.Value.Group)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.Groups.GetMany(ctx, q, ids)
+	for _, g := range groups {
+		p.values.Groups = append(p.values.Groups, g.Value.Named(g.ID))
+	}
+	return p, err
+}
+
+// layers are what the profile of an assignment is made of, the last one on top.
+type layers struct {
+	appprofile.Outcome
+	group map[string]any // what the assigned group gives
+}
+
+// derived is what follows from the user and, for scope GROUP, from the assigned group. u is the assignment so far.
+func (t *target) derived(p *person, group *model.AppGroup, u *model.AppUser) layers {
+	l := layers{Outcome: t.mapping(p.Value.Type).Apply(&p.values, u.Fresh, u.Profile, u.Kept)}
+	if group != nil && u.Scope == model.ScopeGroup {
+		l.group = t.there(group.Profile)
+	}
+	return l
+}
+
+// there leaves out the attributes that app users cannot have any more.
+func (t *target) there(profile map[string]any) map[string]any {
+	var out map[string]any
+	for name, value := range profile {
+		if _, ok := t.property(name); ok && !slices.Contains(t.removed, name) {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// userName is what the mapping gives for a user, by default that of the
+// template; "" for nothing.
+func (t *target) userName(p *person) string {
+	if !t.app.Credentials.Scheme.AcceptsUserName() {
 		return ""
 	}
-	name := t.template.Eval(user.Text)
-	if name == "" {
+	if m := t.stored[p.Value.Type]; m != nil {
+		if rule, changed := m.Rules[model.AppUserName]; changed {
+			if rule == nil {
+				return ""
+			}
+			return t.programs.Text(rule.Expression, &p.values)
+		}
+	}
+	names := t.app.Credentials.UserNameTemplate
+	if names.Type == model.TemplateNone {
 		return ""
 	}
-	return name + t.app.Credentials.UserNameTemplate.Suffix
+	return t.programs.UserName(names, &p.values)
+}
+
+// assignable says whether a user can have assignments that come from groups.
+func assignable(user *model.User) bool {
+	return user.Status != model.UserStaged && user.Status != model.UserDeprovisioned
 }
 
 // effectiveGroup returns the assigned group that an assignment of scope GROUP
 // comes from: of those that the user is in, the one with the lowest priority
 // number. It returns nil when there is none or the user cannot have one yet.
 func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app string, user docstore.Doc[model.User]) (*model.AppGroup, error) {
-	if user.Value.Status == model.UserStaged || user.Value.Status == model.UserDeprovisioned {
+	if !assignable(&user.Value) {
 		return nil, nil
 	}
 	var ids []string
@@ -114,15 +209,25 @@ type change struct {
 func (s *Slice) load(ctx context.Context, q docstore.Reader, app, user string) (change, error) {
 	doc, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil || doc == nil {
-		return change{value: model.AppUser{AppID: app, UserID: user, Status: model.AppUserDeprovisioned}}, err
+		return change{value: noAppUser(app, user)}, err
 	}
 	return change{doc: doc, value: doc.Value}, nil
+}
+
+// noAppUser is what stands for an assignment that is not there.
+func noAppUser(app, user string) model.AppUser {
+	return model.AppUser{AppID: app, UserID: user, Status: model.AppUserDeprovisioned}
 }
 
 // begin turns a tombstone, or nothing, into a new assignment. Only the id that
 // the account had in the target is kept.
 func (s *Slice) begin(t *target, user docstore.Doc[model.User], c *change) {
-	c.value = model.AppUser{AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status}
+	// What the account may still show is not forgotten: what there is no value
+	// for any more is to be cleared.
+	cleared := slices.Concat(c.value.Cleared, slices.Collect(maps.Keys(c.value.Profile)))
+	c.value = model.AppUser{
+		AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status, Cleared: cleared, Fresh: true,
+	}
 	if t.conn.Creates() {
 		c.value.Enter(model.AppUserStaged, s.Now())
 		c.value.SyncState = model.SyncOutOfSync
@@ -137,29 +242,64 @@ func (s *Slice) begin(t *target, user docstore.Doc[model.User], c *change) {
 
 // derive brings what follows from other documents up to date: profile, search
 // texts, and the user name when it follows the template. A user name that
-// exists is only replaced when rename is set.
-func (t *target) derive(user docstore.Doc[model.User], group *model.AppGroup, rename bool, u *model.AppUser) {
+// exists is only replaced when rename is set. It returns what is wrong with the
+// profile by attribute, nil for nothing.
+func (t *target) derive(p *person, group *model.AppGroup, rename bool, u *model.AppUser) map[string]string {
 	u.Group = ""
 	if u.Scope == model.ScopeGroup {
 		u.Group = group.GroupID
-	} else {
-		group = nil
 	}
-	u.Profile = appprofile.Overlay(t.derived(&user.Value, group), u.Overrides)
+	made := t.derived(p, group, u)
+	before := u.Profile
+	u.Overrides = t.there(u.Overrides)
+	u.Profile = appprofile.Overlay(made.Profile, made.group, u.Overrides)
+	u.Kept, u.Fresh = made.Kept, false
+	u.Cleared = cleared(u.Cleared, before, u.Profile)
 	if len(u.Profile) == 0 {
 		u.Profile = nil
 	}
-	u.Search = []string{user.Value.Text("firstName"), user.Value.Text("lastName"), user.Value.Text("email")}
-	if !u.UserNameGiven && (rename || u.UserName == "") {
-		u.UserName = t.userName(&user.Value)
+	u.Hidden = nil
+	problems := made.Problems
+	for name, property := range t.schema.All(t.provisions()) {
+		if _, has := u.Profile[name]; has {
+			delete(problems, name)
+			if property.Mutability == model.WriteOnly {
+				u.Hidden = append(u.Hidden, name)
+			}
+		} else if property.IsRequired() && name != model.AppUserName && problems[name] == "" {
+			if problems == nil {
+				problems = map[string]string{}
+			}
+			problems[name] = "The field cannot be left blank"
+		}
 	}
-	u.UniqueUserName = t.scim()
+	user := &p.Value
+	u.Search = []string{user.Text("firstName"), user.Text("lastName"), user.Text("email")}
+	if !u.UserNameGiven && (rename || u.UserName == "") {
+		u.UserName = t.userName(p)
+	}
+	u.UniqueUserName = t.provisions()
+	return problems
 }
 
-// renames says whether user names follow later changes of the user.
-func (t *target) renames() bool {
-	names := t.app.Credentials.UserNameTemplate
-	return names.Type == model.TemplateCustom && names.PushStatus == model.Push
+// cleared are the attributes that had a value once and have none now.
+func cleared(so []string, before, after map[string]any) []string {
+	names := slices.Concat(so, slices.Collect(maps.Keys(before)))
+	names = slices.DeleteFunc(names, func(name string) bool { _, has := after[name]; return has })
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return nil
+	}
+	return names
+}
+
+// renames says whether user names of users of a type follow later changes of
+// the user.
+func (t *target) renames(userType string) bool {
+	if m := t.stored[userType]; m != nil && m.Rules[model.AppUserName] != nil {
+		return m.Rules[model.AppUserName].PushStatus == model.Push
+	}
+	return t.app.RenamesUsers()
 }
 
 // nameTaken says whether another app user of the application has the user name
@@ -182,6 +322,27 @@ func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUs
 func (t *target) touch(u *model.AppUser) {
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.Status == model.AppUserProvisioned && t.conn.Updates() {
 		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
+	}
+}
+
+// judge moves the sync state of an app user after it was derived. problem says
+// why it must not be provisioned, "" that it may be.
+func (t *target) judge(u *model.AppUser, problem string, changed bool) {
+	if problem != "" {
+		u.Blocked, u.SyncState, u.ErrorSummary = true, model.SyncError, problem
+		return
+	}
+	if u.Blocked {
+		u.Blocked, u.ErrorSummary = false, ""
+		switch u.Status {
+		case model.AppUserActive:
+			u.SyncState = model.SyncDisabled
+		case model.AppUserProvisioned:
+			u.SyncState, changed = model.SyncSynchronized, true
+		}
+	}
+	if changed || u.SyncState == model.SyncError {
+		t.touch(u)
 	}
 }
 
@@ -261,6 +422,13 @@ func (s *Slice) regroup(ctx context.Context, tx *docstore.Tx, t *target, userID 
 	if err != nil {
 		return err
 	}
+	return s.settle(ctx, tx, t, user, group, c)
+}
+
+// settle makes the assignment of a user, which is not one made for the user, one that comes from the group; it ends without a group.
+func (s *Slice) settle(
+	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], group *model.AppGroup, c change,
+) error {
 	if group == nil {
 		if !c.value.Listed() {
 			return nil
@@ -280,21 +448,22 @@ func (s *Slice) followGroup(
 	}
 	c.value.Scope = model.ScopeGroup
 	before := c.value
-	t.derive(user, group, false, &c.value)
+	p, err := s.person(ctx, tx, t, user)
+	if err != nil {
+		return err
+	}
+	problems := t.derive(p, group, false, &c.value)
 	if !begun && !differs(&before, &c.value) && c.doc.Value.Scope == model.ScopeGroup {
 		return nil
 	}
 	// Nobody waits for an answer about this user: a user name that cannot be
 	// used becomes the error of the app user instead of refusing the change of
 	// a group.
-	t.touch(&c.value)
 	problem, err := s.nameProblem(ctx, tx, t, &c.value)
 	if err != nil {
 		return err
 	}
-	if c.value.Blocked = problem != ""; c.value.Blocked {
-		c.value.SyncState, c.value.ErrorSummary = model.SyncError, problem
-	}
+	t.judge(&c.value, cmp.Or(problem, inShort(problems)), true)
 	_, err = s.store(ctx, tx, t, user, c)
 	return err
 }
@@ -317,5 +486,19 @@ func (s *Slice) nameProblem(ctx context.Context, q docstore.Reader, t *target, u
 // differs says whether two versions of an app user look different to the
 // application or to callers.
 func differs(a, b *model.AppUser) bool {
-	return a.Group != b.Group || a.Scope != b.Scope || a.UserName != b.UserName || !maps.Equal(a.Profile, b.Profile)
+	return a.Group != b.Group || a.Scope != b.Scope || a.UserName != b.UserName || !sameProfile(a.Profile, b.Profile)
+}
+
+// sameProfile says whether two profiles have the same values.
+func sameProfile(a, b map[string]any) bool {
+	return maps.EqualFunc(a, b, func(x, y any) bool { return reflect.DeepEqual(x, y) })
+}
+
+// inShort tells what is wrong with a profile in one line, "" for nothing.
+func inShort(problems map[string]string) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		lines = append(lines, name+": "+problems[name])
+	}
+	return strings.Join(lines, "; ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
@@ -13,6 +14,8 @@ import (
 type Options struct {
 	// Secrets seals the passwords of app users.
 	Secrets seal.Secrets
+	// User shows a user, as a read of it does.
+	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
 }
 
 // Slice serves the operations on the users and groups of applications, and
@@ -20,6 +23,7 @@ type Options struct {
 type Slice struct {
 	model.Deps
 	Options
+	programs appprofile.Programs
 }
 
 // New returns the slice and adds its reactions to the feed.
@@ -50,9 +54,9 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listApplicationUsers", Route: "GET /api/v1/apps/{appId}/users", Tag: userTag, Scopes: readScope,
 			Summary: "Lists the users of an application", Find: s.findForUserList, Do: s.listUsers,
 		},
-		rest.Op[userRequest, AppUser]{
+		rest.Op[getUserRequest, AppUser]{
 			ID: "getApplicationUser", Route: "GET /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: readScope,
-			Summary: "Reads the assignment of a user", Find: s.findForUser, Do: s.getUser,
+			Summary: "Reads the assignment of a user", Find: s.findForGetUser, Do: s.getUser,
 		},
 		rest.Op[updateRequest, AppUser]{
 			ID: "updateApplicationUser", Route: "POST /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,

@@ -68,7 +68,7 @@ func origin(ctx context.Context) (*model.LogRequest, string) {
 		return nil, "job" + model.NewSecret(jobLength)
 	}
 	return &model.LogRequest{
-		Path: short(r.Path), Query: short(harmless(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent), TokenID: rest.Caller(ctx).TokenID,
+		Path: short(harmlessPath(r.Path)), Query: short(harmless(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent), TokenID: rest.Caller(ctx).TokenID,
 	}, r.ID
 }
 
@@ -76,10 +76,16 @@ func origin(ctx context.Context) (*model.LogRequest, string) {
 const jobLength = 22
 
 func actor(ctx context.Context, e Entry) model.LogParty {
+	if e.Actor != nil {
+		return *e.Actor
+	}
+	return Caller(ctx)
+}
+
+// Caller is who sent the request, as a party; outside of requests it is the service itself.
+func Caller(ctx context.Context) model.LogParty {
 	caller := rest.Caller(ctx)
 	switch {
-	case e.Actor != nil:
-		return *e.Actor
 	case caller.UserID != "":
 		return model.LogParty{ID: caller.UserID, Type: TypeUser, AlternateID: caller.Login, DisplayName: caller.Name}
 	case caller.ClientID != "":
@@ -98,6 +104,22 @@ const (
 
 // secretive are parts of the names of parameters whose values are nobody's business.
 var secretive = []string{"token", "secret", "password", "passcode", "assertion", "answer", "code", "key"}
+
+// sessions is where the paths of sessions begin, whose ids are secrets.
+const sessions = "/api/v1/sessions/"
+
+// harmlessPath is a path without the id of a session.
+func harmlessPath(path string) string {
+	id, found := strings.CutPrefix(path, sessions)
+	if !found {
+		return path
+	}
+	id, rest, _ := strings.Cut(id, "/")
+	if id == "me" {
+		return path
+	}
+	return strings.TrimSuffix(sessions+"redacted/"+rest, "/")
+}
 
 // harmless is a query without the values of parameters that may be secret.
 func harmless(query url.Values) string {

@@ -16,6 +16,8 @@ const (
 	TypePushMapping = "GroupPushMapping"
 	TypeGroupRule   = "GroupRule"
 	TypeUserType    = "UserType"
+	TypeMapping     = "ProfileMapping"
+	TypeSchema      = "Schema"
 	TypeToken       = "Token"
 	TypeAuthServer  = "AuthorizationServer"
 	TypePolicy      = "Policy"
@@ -71,6 +73,16 @@ func PushMapping(id string, m *model.PushMapping) model.LogParty {
 // UserType is a user type as a party.
 func UserType(id string, t *model.UserType) model.LogParty {
 	return model.LogParty{ID: id, Type: TypeUserType, AlternateID: t.Name, DisplayName: t.DisplayName}
+}
+
+// Mapping is a profile mapping as a party.
+func Mapping(id string) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeMapping, AlternateID: unknown}
+}
+
+// GroupSchema is the profile schema of groups as a party.
+func GroupSchema() model.LogParty {
+	return model.LogParty{ID: model.GroupSchemaDocument, Type: TypeSchema, AlternateID: unknown, DisplayName: "Group"}
 }
 
 // Token is an API token as a party.

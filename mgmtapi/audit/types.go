@@ -21,6 +21,8 @@ const (
 	UserExpirePassword  Type = "user.account.expire_password" //nolint:gosec // a name
 	UserImportPassword  Type = "user.import.password"         //nolint:gosec // a name
 	UserSessionStart    Type = "user.session.start"
+	UserSessionEnd      Type = "user.session.end"
+	UserSessionClear    Type = "user.session.clear"
 	UserLock            Type = "user.account.lock"
 	UserUnlock          Type = "user.account.unlock_by_admin"
 	UserUpdateType      Type = "user.account.update_user_type"
@@ -84,6 +86,8 @@ const (
 	RuleDeactivate   Type = "group.user_membership.rule.deactivate"
 	UserSchemaUpdate Type = "directory.user_profile.update"
 	UserTypeCreate   Type = "directory.non_default_user_profile.create"
+	AppSchemaUpdate  Type = "directory.app_user_profile.update"
+	MappingUpdate    Type = "application.provision.field_mapping_rule.change"
 
 	AuthServerCreate     Type = "oauth2.as.created"
 	AuthServerUpdate     Type = "oauth2.as.updated"
@@ -193,7 +197,7 @@ var messages = map[Type]string{
 	PushRenamed:          "A pushed group has a new name",
 	PushFailed:           "Pushing a group failed",
 	UserUpdateType:       "Change the type of a user",
-	UserSchemaUpdate:     "Change a user type or its profile schema",
+	UserSchemaUpdate:     "Change a user type, its profile schema or that of groups",
 	UserTypeCreate:       "Create a user type",
 	AuthServerCreate:     "Create an authorization server",
 	AuthServerUpdate:     "Change an authorization server",
@@ -227,6 +231,10 @@ var messages = map[Type]string{
 	TokenRevoke:          "Revoke an API token",
 	TokenRefuse:          "An API token was refused",
 	RateLimit:            "A rate limit was hit",
+	UserSessionEnd:       "End a session",
+	UserSessionClear:     "End all sessions of a user",
+	AppSchemaUpdate:      "Change the profile schema of the users of an application",
+	MappingUpdate:        "Change a profile mapping",
 }
 
 // Types lists the event types that can be in the log.

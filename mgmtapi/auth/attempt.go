@@ -9,38 +9,68 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// MaxAttempts is how many failed attempts in a row lock an ACTIVE user out.
+// MaxAttempts is how many failed attempts in a row lock a user out.
 const MaxAttempts = 10
 
 // FailedAttempt counts that somebody who claimed to be the user knew neither password nor recovery answer, and locks the user
 // out when there were too many in a row. The built-in administrator is never locked out, because nobody else could unlock it.
 // The failure itself is told by entry. The transaction has to commit although the caller is refused.
-func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) error {
-	org, err := d.Org(ctx, tx)
-	if err != nil {
-		return err
-	}
+//
+// It returns false, and counts and tells nothing, when the user is locked out already: the caller must answer as if nothing had
+// been compared, so that attempts that run at the same time learn no more than as many in a row.
+func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) (counted bool, err error) {
 	user := doc.Value
-	user.FailedAttempts++
-	locked := user.Status == model.UserActive && user.FailedAttempts >= MaxAttempts && doc.ID != org.Administrator
-	if locked {
-		user.Enter(model.UserLockedOut, d.Now())
+	if user.Status == model.UserLockedOut {
+		return false, nil
 	}
-	if doc, err = d.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
-		return err
+	count, err := countAttempt(ctx, tx, d, doc)
+	if err != nil {
+		return false, err
 	}
 	party := audit.User(doc)
 	entry.Targets = []model.LogParty{party}
 	if rest.Caller(ctx).UserID == "" {
 		entry.Actor = &party
 	}
-	entries := []audit.Entry{entry}
-	if locked {
-		entries = append(entries, audit.Entry{
-			Type: audit.UserLock, Actor: entry.Actor, Targets: entry.Targets, Failure: "Too many failed attempts in a row",
-		})
+	if err := audit.Write(ctx, tx, d, entry); err != nil {
+		return false, err
 	}
-	if err := audit.Write(ctx, tx, d, entries...); err != nil {
+	if count < MaxAttempts || user.Status != model.UserActive && user.Status != model.UserPasswordExpired {
+		return true, nil
+	}
+	return true, lockOut(ctx, tx, d, doc, entry.Actor)
+}
+
+// countAttempt counts one more attempt and returns how many that are.
+func countAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User]) (int, error) {
+	before, err := model.Optional(ctx, tx, d.Attempts, doc.ID)
+	if err != nil {
+		return 0, err
+	}
+	next := model.Attempts{Series: doc.Value.Attempts, Count: 1}
+	if before == nil {
+		_, err = d.Attempts.Insert(ctx, tx, doc.ID, next)
+		return next.Count, err
+	}
+	if before.Value.Series == next.Series {
+		next.Count += before.Value.Count
+	}
+	_, err = d.Attempts.Update(ctx, tx, doc.ID, before.Rev, next)
+	return next.Count, err
+}
+
+func lockOut(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], by *model.LogParty) error {
+	org, err := d.Org(ctx, tx)
+	if err != nil || doc.ID == org.Administrator {
+		return err
+	}
+	user := doc.Value
+	user.LockOut(d.Now())
+	if doc, err = d.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+		return err
+	}
+	entry := audit.Entry{Type: audit.UserLock, Actor: by, Targets: []model.LogParty{audit.User(doc)}, Failure: "Too many failed attempts in a row"}
+	if err := audit.Write(ctx, tx, d, entry); err != nil {
 		return err
 	}
 	return d.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})

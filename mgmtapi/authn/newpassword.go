@@ -39,10 +39,7 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 		return Transaction{}, err
 	}
 	if !password.Verify(&known.Value, r.Body.OldPassword) {
-		if err := s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword}); err != nil {
-			return Transaction{}, err
-		}
-		return Transaction{}, rest.Fail(rest.CodeCredentials, "password: The old password is not correct")
+		return Transaction{}, s.wrong(ctx, known.ID, wrongPassword, rest.Fail(rest.CodeCredentials, "password: The old password is not correct"))
 	}
 	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordExpired, rest.CodeCredentials, known, r.Body.NewPassword)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -114,10 +113,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	if !password.Matches(recovery.AnswerHash, password.NormalAnswer(r.Body.Answer)) {
-		if err := s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: "The recovery answer is wrong"}); err != nil {
-			return Transaction{}, err
-		}
-		return Transaction{}, rest.Fail(rest.CodeAnswer)
+		return Transaction{}, s.wrong(ctx, known.ID, "The recovery answer is wrong", rest.Fail(rest.CodeAnswer))
 	}
 	var out Transaction
 	err = s.Update(ctx, func(tx *docstore.Tx) error {

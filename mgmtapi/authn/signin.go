@@ -52,10 +52,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	}
 	found := err == nil
 	if found && known.Value.Status == model.UserLockedOut {
-		if err := s.refuse(ctx, &known, lockedOut); err != nil {
-			return Transaction{}, err
-		}
-		return Transaction{Status: string(model.SignInLockedOut)}, nil
+		return s.locked(ctx, known)
 	}
 	if !found || !known.Value.HasPassword() {
 		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // as long as a comparison takes
@@ -72,7 +69,10 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	case !signsIn || !known.Value.HasPassword():
 		err = s.refuse(ctx, &known, wrongStatus)
 	case !right:
-		err = s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword})
+		var counted bool
+		if counted, err = s.failed(ctx, known.ID, wrongPassword); err == nil && !counted {
+			return s.locked(ctx, known)
+		}
 	default:
 		return s.accept(ctx, known, r.Body.Password, r.Body.RelayState)
 	}
@@ -80,6 +80,14 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return Transaction{}, err
 	}
 	return Transaction{}, rest.Fail(rest.CodeSignIn)
+}
+
+// locked answers somebody who is locked out, whatever the password is.
+func (s *Slice) locked(ctx context.Context, user docstore.Doc[model.User]) (Transaction, error) {
+	if err := s.refuse(ctx, &user, lockedOut); err != nil {
+		return Transaction{}, err
+	}
+	return Transaction{Status: string(model.SignInLockedOut)}, nil
 }
 
 // refuse tells the log of a sign-in that is refused whatever the password is.
@@ -92,25 +100,40 @@ func (s *Slice) refuse(ctx context.Context, user *docstore.Doc[model.User], why 
 	return s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, entry) })
 }
 
-// failed counts a failed attempt.
-func (s *Slice) failed(ctx context.Context, user string, entry audit.Entry) error {
-	err := s.Update(ctx, func(tx *docstore.Tx) error {
+// failed counts a failed attempt. It says whether it counted: not when the user is locked out.
+func (s *Slice) failed(ctx context.Context, user, why string) (counted bool, err error) {
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, user)
 		if err != nil {
 			return err
 		}
-		return auth.FailedAttempt(ctx, tx, s.Deps, doc, entry)
+		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserSessionStart, Failure: why})
+		return err
 	})
 	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
-		return nil
+		return true, nil
 	}
-	return err
+	return counted, err
+}
+
+// wrong counts a failed attempt in the middle of a sign-in and answers it with the refusal. The sign-in is void when the user is
+// locked out.
+func (s *Slice) wrong(ctx context.Context, user, why string, refusal *rest.Error) error {
+	counted, err := s.failed(ctx, user, why)
+	switch {
+	case err != nil:
+		return err
+	case !counted:
+		return rest.Fail(rest.CodeToken)
+	}
+	return refusal
 }
 
 // accept goes on with somebody who knew the password. One that another system has hashed is taken over.
 func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
 	var hash string
 	var told []audit.Type
+	var locked bool
 	if known.Value.Imported != nil {
 		if hash, err = s.hasher.Hash(value); err != nil {
 			return Transaction{}, err
@@ -121,6 +144,9 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 		doc, err := s.Users.Get(ctx, tx, known.ID)
 		if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 			return err
+		}
+		if locked = err == nil && doc.Value.Status == model.UserLockedOut; locked {
+			return nil // by attempts that ran at the same time
 		}
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
 			return rest.Fail(rest.CodeSignIn) // it has changed since the password was compared
@@ -138,6 +164,9 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 		out, err = s.complete(ctx, tx, doc, user, relay, told...)
 		return err
 	})
+	if err == nil && locked {
+		return s.locked(ctx, known)
+	}
 	return out, err
 }
 
@@ -145,7 +174,8 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], valu
 func (s *Slice) complete(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, relay string, told ...audit.Type,
 ) (Transaction, error) {
-	user.LastLogin, user.FailedAttempts = s.Now(), 0
+	user.LastLogin = s.Now()
+	user.Attempts++
 	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
 	if err != nil {
 		return Transaction{}, err

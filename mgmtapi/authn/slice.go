@@ -1,12 +1,10 @@
 package authn
 
 import (
-	"context"
 	"time"
 
 	"golang.org/x/time/rate"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -30,18 +28,7 @@ const maxRefusals = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	s := &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
-	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
-		return s.forget(ctx, tx, e.ID)
-	})
-	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
-	return s
-}
-
-// forget ends the sign-ins of a user.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, user string) error {
-	_, err := s.SignIns.DeleteWhere(ctx, tx, docstore.Eq(model.SignInByUser, user))
-	return err
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 }
 
 const (

@@ -16,11 +16,8 @@ const (
 	BrowserPlugin       Mode = "BROWSER_PLUGIN"
 	SecurePasswordStore Mode = "SECURE_PASSWORD_STORE"
 	AutoLogin           Mode = "AUTO_LOGIN"
+	OpenIDConnect       Mode = "OPENID_CONNECT"
 )
-
-// OpenIDConnect is a sign-on mode that is recognised and refused: no entry
-// has it.
-const OpenIDConnect Mode = "OPENID_CONNECT"
 
 // Traits are the consequences of a sign-on mode.
 type Traits struct {
@@ -30,7 +27,7 @@ type Traits struct {
 	// Provisioning says that the application can have a provisioning connection.
 	Provisioning bool
 	// Signing says that the application signs what it sends, so that it has a
-	// place for a key id.
+	// key from the start.
 	Signing bool
 }
 
@@ -45,6 +42,7 @@ var traits = []struct {
 	{BrowserPlugin, Traits{UserCredentials: true, Provisioning: true}},
 	{SecurePasswordStore, Traits{UserCredentials: true, Provisioning: true}},
 	{AutoLogin, Traits{UserCredentials: true, Provisioning: true}},
+	{OpenIDConnect, Traits{Signing: true}},
 }
 
 // Modes returns the modes that can be created, in the order of the
@@ -81,6 +79,7 @@ const (
 	Bool               // a boolean
 	Object             // an object, kept as it is
 	List               // an array, kept as it is
+	Any                // a value of any kind, kept as it is
 )
 
 // Setting is one member of settings.app or settings.signOn.
@@ -197,6 +196,8 @@ var entries = []Entry{
 		App:    []Setting{link("acsUrl"), link("audRestriction"), link("baseUrl")},
 		SignOn: samlOptions,
 	},
+
+	{Name: "oidc_client", Modes: []Mode{OpenIDConnect}},
 
 	provisioned(named("scim2_test_app", SAML, BrowserPlugin)),
 	named("zendesk", SAML, BrowserPlugin),

@@ -129,9 +129,14 @@ func (s *State) User(ctx context.Context, app, user string) (User, error) {
 	if out.Want, err = s.wanted(ctx, q, u); err != nil {
 		return User{}, err
 	}
-	if out.Want != Keep {
-		out.Resource = resource(u)
+	if out.Want == Keep {
+		return out, nil
 	}
+	schema, err := s.AppSchema(ctx, q, app)
+	if err != nil {
+		return User{}, err
+	}
+	out.Resource = resource(u, &schema)
 	return out, nil
 }
 

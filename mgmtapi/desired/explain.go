@@ -3,6 +3,7 @@ package desired
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
@@ -44,7 +45,35 @@ func (s *State) ExplainUser(ctx context.Context, app, user string) (reasons []st
 	if err != nil || a == nil {
 		return reasons, nil, err
 	}
-	return reasons, valuesOf(&a.Value, u), nil
+	schema, err := s.AppSchema(ctx, q, app)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := s.rules(ctx, q, &a.Value, u)
+	return reasons, valuesOf(&a.Value, u, &schema, rules), err
+}
+
+// rules are those of the mapping that an assignment follows.
+func (s *State) rules(ctx context.Context, q docstore.Reader, app *model.App, u *model.AppUser) (map[string]model.MappingRule, error) {
+	user, err := model.Optional(ctx, q, s.Users, u.UserID)
+	if err != nil || user == nil {
+		return nil, err
+	}
+	found, err := s.Mappings.Query(ctx, q, docstore.Query[model.Mapping]{
+		Where: docstore.Eq(model.MappingByPair, docstore.JoinID(u.AppID, user.Value.Type, string(model.ToApp))), Limit: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mapping *model.Mapping
+	if len(found.Docs) > 0 {
+		mapping = &found.Docs[0].Value
+	}
+	conn, err := model.Optional(ctx, q, s.Connections, u.AppID)
+	if err != nil {
+		return nil, err
+	}
+	return appprofile.Rules(app, conn != nil || app.Provisions(nil), mapping), nil
 }
 
 // cameBy says how a user came to an application.
@@ -102,7 +131,7 @@ func (s *State) heldBack(ctx context.Context, q docstore.Reader, u *model.AppUse
 // valuesOf says where the values of an assignment come from: what was supplied
 // for it counts before the profile of its group, and that before the mapping.
 // A profile of a group that says what the mapping says is not told apart.
-func valuesOf(app *model.App, u *model.AppUser) []Value {
+func valuesOf(app *model.App, u *model.AppUser, schema *model.AppSchema, rules map[string]model.MappingRule) []Value {
 	template := app.Credentials.UserNameTemplate
 	if template.Template == "" {
 		template.Template = appprofile.DefaultTemplate
@@ -112,14 +141,20 @@ func valuesOf(app *model.App, u *model.AppUser) []Value {
 		name.Source, name.Rule = "the assignment", "supplied"
 	}
 	values := []Value{{Path: "externalId", Source: "the id of the user", Rule: "id", Value: u.UserID}, name}
-	for _, a := range attributes {
-		text, ok := u.Profile[a.app].(string)
-		if !ok || text == "" {
+	for _, a := range attributesOf(schema) {
+		value := u.Profile[a.app]
+		if model.NoValue(value) {
 			continue
 		}
-		v := Value{Path: a.path, Source: "the profile of the user", Rule: "user." + appprofile.Source(a.app), Value: text}
+		rule, mapped := rules[a.app]
+		v := Value{Path: a.path, Source: "the profile of the user", Rule: rule.Expression, Value: value}
 		if _, supplied := u.Overrides[a.app]; supplied {
 			v.Source, v.Rule = "the assignment", "supplied"
+		} else if !mapped {
+			v.Source, v.Rule = "the group of the assignment", "supplied"
+		}
+		if slices.Contains(u.Hidden, a.app) {
+			v.Value = "is not shown"
 		}
 		values = append(values, v)
 	}

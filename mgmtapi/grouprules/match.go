@@ -7,23 +7,24 @@ import (
 	"sync"
 
 	"github.com/scimwright/scimwright/internal/expression"
-	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// compile checks and compiles the expression of a rule. Its error may be shown to an administrator.
-func compile(text string) (*expression.Program, error) {
-	attributes := map[string]expression.Kind{}
-	for _, name := range model.UserAttributes() {
-		attributes[name] = expression.String
-	}
+// check says what is wrong with the expression of a rule over users with the attributes. The error may be shown to an
+// administrator.
+func check(text string, attributes map[string]expression.Kind) error {
 	program, err := expression.Compile(text, expression.Names{"user": attributes})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if kind := program.Kind(); kind != expression.Boolean && kind != expression.Any {
-		return nil, &expression.Error{Text: text, Problem: "the expression is a " + string(kind) + ", and a rule needs true or false"}
+		return &expression.Error{Text: text, Problem: "the expression is a " + string(kind) + ", and a rule needs true or false"}
 	}
-	return program, nil
+	return nil
+}
+
+// compile compiles an expression that was checked when it was written. An attribute that there is not any more is null.
+func compile(text string) (*expression.Program, error) {
+	return expression.Compile(text, expression.Names{"user": {expression.AnyAttribute: expression.Any}})
 }
 
 // maxPrograms is how many compiled expressions are kept.

@@ -143,8 +143,14 @@ func (s *Slice) check(ctx context.Context, q docstore.Reader, in *RuleInput, cau
 	}
 	if in.Conditions.Expression.Value == "" {
 		causes.Blank("conditions.expression")
-	} else if _, err := compile(in.Conditions.Expression.Value); err != nil {
-		causes.Add("conditions.expression", "%s", err)
+	} else {
+		attributes, err := s.UserKinds(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := check(in.Conditions.Expression.Value, attributes); err != nil {
+			causes.Add("conditions.expression", "%s", err)
+		}
 	}
 	return s.checkExcluded(ctx, q, in.Conditions.People.Users.Exclude, causes)
 }

@@ -60,7 +60,7 @@ func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.Group
 	})
 }
 
-// groupDeleted ends the rules that assign to the group, and looks at everybody again when rules test groups.
+// groupDeleted ends the rules that assign to the group, and looks at those who were in it again when rules test groups.
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
 	if _, err := s.RuleMembers.DeleteWhere(ctx, tx, docstore.Eq(model.RuleMemberByGroup, e.ID)); err != nil {
 		return err
@@ -75,7 +75,12 @@ func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.Group
 	if err != nil || !slices.ContainsFunc(rules, (*rule).testsGroups) {
 		return err
 	}
-	return s.settleAll(ctx, tx, "")
+	for _, user := range e.Members {
+		if err := s.settleUser(ctx, tx, user); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // invalidate ends a rule that cannot work.
@@ -132,31 +137,30 @@ func (s *Slice) settleUser(ctx context.Context, tx *docstore.Tx, id string) erro
 	}
 }
 
-// settleAll is settleUser for everybody. With the id of a rule, it is that rule that has begun to work: others are only looked
-// at where it makes a difference, and it is refused when it contradicts others.
+// settleAll brings the memberships of everybody in line with a rule that has begun to work. Others are only looked at where it
+// makes a difference, and it is refused when it contradicts others.
 func (s *Slice) settleAll(ctx context.Context, tx *docstore.Tx, begun string) error {
 	rules, err := s.active(ctx, tx)
 	if err != nil {
 		return err
 	}
+	i := slices.IndexFunc(rules, func(r *rule) bool { return r.id == begun })
+	if i < 0 {
+		return nil
+	}
+	first := rules[i]
 	given := map[string]bool{} // users to whom the rule gave something when it last worked
-	var first *rule
-	if i := slices.IndexFunc(rules, func(r *rule) bool { return r.id == begun }); i >= 0 {
-		first = rules[i]
-		err := model.Each(ctx, tx, s.RuleMembers, docstore.Eq(model.RuleMemberByRule, begun), func(m docstore.Doc[model.RuleMember]) error {
-			given[m.Value.User] = true
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	err = model.Each(ctx, tx, s.RuleMembers, docstore.Eq(model.RuleMemberByRule, begun), func(m docstore.Doc[model.RuleMember]) error {
+		given[m.Value.User] = true
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return model.Each(ctx, tx, s.Users, nil, func(user docstore.Doc[model.User]) error {
 		switch {
 		case !evaluated(user.Value.Status):
 			return nil
-		case first == nil:
-			return s.settleUser(ctx, tx, user.ID)
 		case !first.testsGroups() && !given[user.ID] && !first.matches(&person{id: user.ID, profile: user.Value.Profile}, nil):
 			return nil
 		}
@@ -256,17 +260,10 @@ func (s *Slice) known(ctx context.Context, tx *docstore.Tx, rules []*rule, have 
 	docs, err := s.Groups.GetMany(ctx, tx, ids)
 	out := make(map[string]expression.Group, len(docs))
 	for _, doc := range docs {
-		origin := ownGroups
-		if doc.Value.App != "" {
-			origin = doc.Value.App
-		}
-		out[doc.ID] = expression.Group{ID: doc.ID, Name: doc.Value.Name(), App: origin}
+		out[doc.ID] = doc.Value.Named(doc.ID)
 	}
 	return out, err
 }
-
-// ownGroups is where groups come from that belong to no application.
-const ownGroups = "SVC"
 
 // apply makes and ends memberships and notes which rule gives what. It returns the rules that changed anything for the user.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string, have memberships) (changed []string, err error) {

@@ -3,10 +3,10 @@ package groups
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -52,66 +52,100 @@ type Stats struct {
 	Links                  rest.Links `json:"_links" readOnly:"true" doc:"Links to what was counted."`
 }
 
-// Profile holds the attributes of a group, by name: name and description.
+// Profile holds the attributes of a group, by name.
 type Profile map[string]any
 
-// Bounds of the attributes, in characters.
-const (
-	maxName        = 255
-	maxDescription = 1024
-)
-
-// OpenAPISchema describes the profile.
+// OpenAPISchema describes the base attributes. Custom ones are whatever the schema of groups says.
 func (Profile) OpenAPISchema() *openapi3.Schema {
-	name := openapi3.NewStringSchema().WithMinLength(1)
-	name.MaxLength = new(uint64(maxName))
-	description := openapi3.NewStringSchema().WithNullable()
-	description.MaxLength = new(uint64(maxDescription))
-	schema := openapi3.NewObjectSchema().WithProperty("name", name).WithProperty("description", description)
-	schema.Required = []string{"name"}
-	return schema.WithoutAdditionalProperties()
+	schema := openapi3.NewObjectSchema()
+	base := model.GroupSchema{}
+	for name, p := range base.All() {
+		described := openapi3.NewStringSchema()
+		described.MaxLength = new(uint64(*p.MaxLength))
+		if p.IsRequired() {
+			described.MinLength = 1
+			schema.Required = append(schema.Required, name)
+		} else {
+			described.Nullable = true
+		}
+		schema.WithProperty(name, described)
+	}
+	schema.AdditionalProperties.Schema = openapi3.NewSchema().WithNullable().NewRef()
+	return schema
 }
 
-// attributes are the attributes of the profile with their longest values, in characters.
-var attributes = []struct {
-	name     string
-	most     int
-	required bool
-}{{"name", maxName, true}, {"description", maxDescription, false}}
-
-// checkProfile records what is wrong with a profile and returns it without what has no value.
-func checkProfile(profile map[string]any, causes *rest.Causes) map[string]any {
-	out := map[string]any{}
-	for _, a := range attributes {
-		value := profile[a.name]
-		if value == nil || value == "" {
-			if a.required {
-				causes.Blank(a.name)
+// checkProfile records what is wrong with a profile under a schema and returns it without what has no value.
+func checkProfile(schema *model.GroupSchema, profile map[string]any, causes *rest.Causes) map[string]any {
+	out, known := map[string]any{}, map[string]bool{}
+	for name, p := range schema.All() {
+		known[name] = true
+		value := model.PlainValue(profile[name])
+		switch {
+		case p.NoValue(value) && p.IsRequired():
+			causes.Blank(name)
+		case p.NoValue(value):
+		default:
+			if problem := p.Problem(value); problem != "" {
+				causes.Add(name, "%s", problem)
 			}
-			continue
+			out[name] = value
 		}
-		switch text, ok := value.(string); {
-		case !ok:
-			causes.Add(a.name, "The value must be a string")
-		case utf8.RuneCountInString(text) > a.most:
-			causes.Add(a.name, "The field must have at most %d characters", a.most)
-		}
-		out[a.name] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(profile)) {
-		if name != "name" && name != "description" {
+		if !known[name] {
 			causes.Add(name, "The attribute is not defined in the profile of the group")
 		}
 	}
 	return out
 }
 
+// checkMutability refuses changes of attributes that callers cannot change, and returns the profile with those that a
+// replacement leaves as they are when it does not name them.
+func checkMutability(schema *model.GroupSchema, before, after map[string]any) (map[string]any, error) {
+	out := maps.Clone(after)
+	var readOnly, immutable []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Custom)) {
+		p, value := schema.Custom[name], before[name]
+		now, given := after[name]
+		switch {
+		case p.Mutability == model.ReadWrite:
+		case !given && value != nil:
+			out[name] = value
+		case reflect.DeepEqual(value, now):
+		case p.Mutability == model.ReadOnly:
+			readOnly = append(readOnly, name+": The attribute is read-only")
+		case p.Mutability == model.Immutable && value != nil:
+			immutable = append(immutable, name+": The attribute cannot change after it got a value")
+		}
+	}
+	switch {
+	case len(readOnly) > 0:
+		return nil, rest.Fail(rest.CodeReadOnly, append(readOnly, immutable...)...)
+	case len(immutable) > 0:
+		return nil, rest.Fail(rest.CodeImmutable, immutable...)
+	}
+	return out, nil
+}
+
+// enforce holds a profile against the schema as the transaction finds it. before is the profile so far.
+func (s *Slice) enforce(ctx context.Context, tx *docstore.Tx, before map[string]any, given Profile) (map[string]any, error) {
+	schema, err := s.GroupSchema(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var causes rest.Causes
+	profile := checkProfile(&schema, given, &causes)
+	if err := causes.Err(); err != nil {
+		return nil, err
+	}
+	profile, err = checkMutability(&schema, before, profile)
+	return profile, err
+}
+
 func render(ctx context.Context, doc docstore.Doc[model.Group]) Group {
 	g := doc.Value
-	profile := Profile{"name": g.Name(), "description": nil}
-	if description := g.Text("description"); description != "" {
-		profile["description"] = description
-	}
+	profile := Profile{"description": nil}
+	maps.Copy(profile, g.Profile)
 	out := Group{
 		ID: doc.ID, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(g.LastUpdated),
 		LastMembershipUpdated: rest.TimeOf(g.LastMembershipUpdated), ObjectClass: []string{"svc:user_group"},
@@ -130,30 +164,39 @@ func render(ctx context.Context, doc docstore.Doc[model.Group]) Group {
 	return out
 }
 
-type createRequest struct {
+type createRequest struct{ groupInput }
+
+// groupInput is a request that makes or replaces a group.
+type groupInput struct {
 	Body GroupInput `body:"required"`
+
+	schema model.GroupSchema
 }
 
 // GroupInput is the body of a new or replaced group.
 type GroupInput struct {
 	Profile Profile `json:"profile" doc:"Attributes of the group. The name is unique without regard to case."`
-
-	checked map[string]any
 }
 
-func (g *GroupInput) check(causes *rest.Causes) { g.checked = checkProfile(g.Profile, causes) }
-
 // Check checks the profile.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+func (r *groupInput) Check(_ context.Context, causes *rest.Causes) {
+	checkProfile(&r.schema, r.Body.Profile, causes)
+}
+
+func (s *Slice) findForCreate(ctx context.Context, r *createRequest) (err error) {
+	r.schema, err = s.GroupSchema(ctx, s.Store.Reader())
+	return err
+}
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (Group, error) {
 	now := s.Now()
-	group := model.Group{
-		Type: model.GroupService, Profile: r.Body.checked, LastUpdated: now, LastMembershipUpdated: now.Truncate(time.Second),
-	}
 	id := model.NewID(model.KindGroup)
 	var doc docstore.Doc[model.Group]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
+		group := model.Group{Type: model.GroupService, LastUpdated: now, LastMembershipUpdated: now.Truncate(time.Second)}
+		if group.Profile, err = s.enforce(ctx, tx, nil, r.Body.Profile); err != nil {
+			return err
+		}
 		if doc, err = s.Groups.Insert(ctx, tx, id, group); err != nil {
 			return err
 		}
@@ -215,16 +258,17 @@ func (s *Slice) expand(ctx context.Context, q docstore.Reader, g Group, expand s
 
 type replaceRequest struct {
 	target
-	IfMatch string     `header:"If-Match" doc:"Entity tag of the group as it was read."`
-	Body    GroupInput `body:"required"`
+	groupInput
+	IfMatch string `header:"If-Match" doc:"Entity tag of the group as it was read."`
 }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
+func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) (err error) {
+	if err := s.find(ctx, s.Store.Reader(), &r.target); err != nil {
+		return err
+	}
+	r.schema, err = s.GroupSchema(ctx, s.Store.Reader())
+	return err
 }
-
-// Check checks the profile.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {
 	var doc docstore.Doc[model.Group]
@@ -236,7 +280,10 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {
 		if err := rest.CheckMatch(r.IfMatch, rest.WeakTag(group.LastUpdated, 0)); err != nil {
 			return err
 		}
-		group.Profile, group.LastUpdated = r.Body.checked, s.Now()
+		if group.Profile, err = s.enforce(ctx, tx, group.Profile, r.Body.Profile); err != nil {
+			return err
+		}
+		group.LastUpdated = s.Now()
 		if doc, err = s.Groups.Update(ctx, tx, r.found.ID, r.found.Rev, group); err != nil {
 			return err
 		}
@@ -262,7 +309,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if _, err := s.Memberships.DeleteWhere(ctx, tx, docstore.Eq(model.MembershipByGroup, r.found.ID)); err != nil {
+		members, err := s.Disband(ctx, tx, r.found.ID)
+		if err != nil {
 			return err
 		}
 		if err := s.Groups.Delete(ctx, tx, r.found.ID); err != nil {
@@ -271,6 +319,6 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		if err := s.log(ctx, tx, audit.GroupDelete, r.found); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID})
+		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID, Members: members})
 	})
 }

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -78,13 +79,17 @@ func (s *Slice) query(ctx context.Context, q docstore.Reader, r *listRequest) (d
 		}
 		query.Where, query.Match = compiled.Where, compiled.Match
 	case r.Search != "":
-		compiled, err := searchLanguage.Compile(r.Search)
+		language, err := s.searchLanguage(ctx, q)
+		if err != nil {
+			return docstore.Page[model.Group]{}, err
+		}
+		compiled, err := language.Compile(r.Search)
 		if err != nil {
 			return docstore.Page[model.Group]{}, err
 		}
 		if r.SortBy != "" {
 			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
-			return searchLanguage.Sorted(ctx, s.Groups, q, compiled, by, r.After, query.Limit)
+			return language.Sorted(ctx, s.Groups, q, compiled, by, r.After, query.Limit)
 		}
 		query.Where, query.Match = compiled.Where, compiled.Match
 	}
@@ -110,8 +115,9 @@ var filterLanguage = search.Language[model.Group]{
 	"lastMembershipUpdated": {Operators: search.Ordering, Time: true, Values: lastMembershipUpdated},
 }
 
-// searchLanguage is the language of the parameter search, where case does not count. Only groups of applications have a source.
-var searchLanguage = search.Language[model.Group]{
+// baseLanguage is the language of the parameter search, where case does not count, without custom attributes. Only groups of
+// applications have a source.
+var baseLanguage = search.Language[model.Group]{
 	"id":                    {Operators: search.Searches, Index: docstore.ID, Values: id},
 	"type":                  {Operators: search.Searches, Normal: strings.ToUpper, Index: model.GroupByType, Values: groupType},
 	"created":               {Operators: search.Moments, Time: true, Index: docstore.Created, Values: created},
@@ -120,4 +126,14 @@ var searchLanguage = search.Language[model.Group]{
 	"source.id":             {Operators: search.Searches, Values: source},
 	"profile.name":          {Operators: search.Contains, Normal: filter.Fold, Index: model.GroupByName, Values: name},
 	"profile.description":   {Operators: search.Contains, Normal: filter.Fold, Values: description},
+}
+
+// searchLanguage is baseLanguage with the custom attributes.
+func (s *Slice) searchLanguage(ctx context.Context, q docstore.Reader) (search.Language[model.Group], error) {
+	schema, err := s.GroupSchema(ctx, q)
+	language := maps.Clone(baseLanguage)
+	for name, p := range schema.Custom {
+		language["profile."+name] = search.Of(p.ElementKind(), func(d *doc) any { return d.Value.Profile[name] })
+	}
+	return language, err
 }

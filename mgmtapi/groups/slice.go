@@ -33,7 +33,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, Group]{
 			ID: "createGroup", Route: "POST /api/v1/groups", Tag: tag, Scopes: writeScope,
-			Summary: "Creates a group", Do: s.create,
+			Summary: "Creates a group", Find: s.findForCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[Group]]{
 			ID: "listGroups", Route: "GET /api/v1/groups", Tag: tag, Scopes: readScope,

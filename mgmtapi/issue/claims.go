@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
-	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -34,10 +33,20 @@ func Names(ctx context.Context, d model.Deps, q docstore.Reader) (expression.Nam
 		}
 		return nil
 	})
-	appuser := map[string]expression.Kind{"userName": expression.String}
-	for _, name := range appprofile.Names() {
+	if err != nil {
+		return nil, err
+	}
+	appuser := map[string]expression.Kind{}
+	for name := range new(model.AppSchema).All(true) {
 		appuser[name] = expression.Any
 	}
+	appuser[model.AppUserName] = expression.String
+	err = model.Each(ctx, q, d.AppSchemas, nil, func(doc docstore.Doc[model.AppSchema]) error {
+		for name := range doc.Value.Custom {
+			appuser[name] = expression.Any
+		}
+		return nil
+	})
 	return expression.Names{
 		"user": user, "appuser": appuser,
 		"app": {"id": expression.String, "name": expression.String, "label": expression.String, "clientId": expression.String, "profile": expression.Object},

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"crypto/sha256"
-
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -35,14 +33,31 @@ type App struct {
 	Settings      AppSettings      `json:"settings"`
 }
 
+// Provisions says whether the users of the application have a profile of their
+// own: the integration provisions users by nature, or a connection was
+// configured. The connection is nil when there never was one.
+func (a *App) Provisions(conn *Connection) bool {
+	if conn != nil {
+		return true
+	}
+	entry, ok := catalog.Named(a.Name)
+	return ok && entry.SCIM
+}
+
+// RenamesUsers says whether user names follow later changes of the user.
+func (a *App) RenamesUsers() bool {
+	names := a.Credentials.UserNameTemplate
+	return names.Type == TemplateCustom && names.PushStatus == Push
+}
+
 // The members of an application below are stored in the shape they have on
 // the wire; their tags are those of mgmtapi/rest.
 
 // AppAccessibility says how users reach an application.
 type AppAccessibility struct {
 	SelfService      bool    `json:"selfService" doc:"Users may add the application themselves."`
-	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" doc:"Where users are sent on an error."`
-	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" doc:"Where users are sent to sign in."`
+	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent on an error."`
+	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent to sign in."`
 }
 
 // AppVisibility says where an application is shown.
@@ -55,16 +70,6 @@ type AppVisibility struct {
 
 // DefaultLink is the published link of an application whose name was not generated.
 const DefaultLink = "login"
-
-// AppLinkID is the id of a published link of an application. It follows from both, so that it needs no place of its own.
-func AppLinkID(app, link string) string {
-	sum := sha256.Sum256([]byte(docstore.JoinID(app, link)))
-	id := []byte(KindAppLink)
-	for _, b := range sum[:idLength-len(KindAppLink)] {
-		id = append(id, idAlphabet[int(b)%len(idAlphabet)])
-	}
-	return string(id)
-}
 
 // AppHide hides an application from clients.
 type AppHide struct {
@@ -110,6 +115,8 @@ type AppCredentials struct {
 	SealedPassword string `json:"sealedPassword,omitempty"`
 	// SigningKID is the id of the key that the application signs with, empty for sign-on modes that sign nothing.
 	SigningKID string `json:"signingKid,omitempty"`
+	// OwnKID is the id of the key that the application began with. The key itself is made when it is first looked at.
+	OwnKID string `json:"ownKid,omitempty"`
 	// OAuthClient is there for OAuth clients, together with AppSettings.OAuthClient.
 	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
@@ -167,13 +174,13 @@ type AppNotifications struct {
 // AppVPN tells users when an application needs a private network.
 type AppVPN struct {
 	Network AppNetwork `json:"network" doc:"When the notice is shown."`
-	Message *string    `json:"message" empty:"absent" doc:"Text of the notice."`
-	HelpURL *string    `json:"helpUrl" empty:"absent" doc:"Page that helps to connect."`
+	Message *string    `json:"message" empty:"absent" max:"4000" doc:"Text of the notice."`
+	HelpURL *string    `json:"helpUrl" empty:"absent" max:"1024" doc:"Page that helps to connect."`
 }
 
 // AppNetwork says from where the private network is needed.
 type AppNetwork struct {
-	Connection string `json:"connection" default:"DISABLED" max:"100" doc:"When the notice is shown; DISABLED for never."`
+	Connection string `json:"connection" default:"DISABLED" empty:"absent" enum:"DISABLED,ANYWHERE,ON_NETWORK,OFF_NETWORK,ZONE" doc:"When the notice is shown; DISABLED for never."`
 }
 
 // AppNotes are remarks shown to administrators and to users.

@@ -8,7 +8,8 @@ import (
 // AppKey is a key that an application can sign with. Its document id is AppKeyID(app, kid): a key that is shared by applications
 // has one document for each.
 //
-// The key that an application starts with is made when it is first looked at; until then the application only knows its kid.
+// The key that an application begins with is made when it is first looked at (see AppCredentials.OwnKID): to make an RSA key takes
+// longer than everything else about an application, and most keys are never used.
 type AppKey struct {
 	AppID string      `json:"appId"`
 	Key   signkey.Key `json:"key"`

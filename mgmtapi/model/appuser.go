@@ -69,9 +69,10 @@ type AppUser struct {
 	// UniqueUserName says that no other app user of the application may have
 	// the same user name. It holds for applications that provision.
 	UniqueUserName bool `json:"uniqueUserName,omitempty"`
-	// Blocked says that the user name cannot be used, so that the assignment
-	// must not be provisioned; ErrorSummary says why. It happens only to
-	// assignments that come from groups: others are refused.
+	// Blocked says that the user name cannot be used, or that the mapping gives
+	// what the schema does not accept, so that the assignment must not be
+	// provisioned; ErrorSummary says why. It happens only to what follows from
+	// other changes: what callers write is refused.
 	Blocked bool `json:"blocked,omitempty"`
 	// SealedPassword is the password in the application; its binding is
 	// AppUserPasswordBinding(app, user).
@@ -82,6 +83,16 @@ type AppUser struct {
 	Profile map[string]any `json:"profile,omitempty"`
 	// Overrides are the supplied values that differ from what is derived.
 	Overrides map[string]any `json:"overrides,omitempty"`
+	// Kept are the values of attributes that the mapping gives once and not
+	// again, nil for those that it gave none.
+	Kept map[string]any `json:"kept,omitempty"`
+	// Fresh says that nothing was derived yet. It is not stored.
+	Fresh bool `json:"-"`
+	// Cleared are the attributes that had a value and have none any more, by
+	// name: the target is told so.
+	Cleared []string `json:"cleared,omitempty"`
+	// Hidden are the attributes that are not shown.
+	Hidden []string `json:"hidden,omitempty"`
 
 	// Search holds what prefix search compares, beside the user name: first
 	// name, last name and e-mail address of the user.

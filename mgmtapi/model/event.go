@@ -58,6 +58,8 @@ type GroupChanged struct {
 // GroupDeleted tells that a group was removed, with all its memberships. No MembershipChanged is emitted for these.
 type GroupDeleted struct {
 	ID string `json:"id"`
+	// Members are the ids of those who were in the group, for reactions only.
+	Members []string `json:"-"`
 }
 
 // MembershipChanged tells that a user has joined or left a group.

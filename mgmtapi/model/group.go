@@ -1,9 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
@@ -37,6 +39,14 @@ type Group struct {
 func (g *Group) Text(attribute string) string {
 	text, _ := g.Profile[attribute].(string)
 	return text
+}
+
+// ownGroups is where expressions see groups come from that belong to no application.
+const ownGroups = "SVC"
+
+// Named is the group as expressions see it.
+func (g *Group) Named(id string) expression.Group {
+	return expression.Group{ID: id, Name: g.Name(), App: cmp.Or(g.App, ownGroups)}
 }
 
 // Name returns the name of the group.

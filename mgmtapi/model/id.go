@@ -2,6 +2,7 @@ package model
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 )
 
@@ -29,7 +30,9 @@ const (
 	KindAuthClaim    Kind = "ocl"
 	KindRefreshToken Kind = "oar"
 
-	KindGrant Kind = "oag"
+	KindGrant   Kind = "oag"
+	KindSession Kind = "102"
+	KindMapping Kind = "prm"
 )
 
 const (
@@ -39,11 +42,25 @@ const (
 
 // NewID makes an id: the prefix of the kind and 17 random characters of [0-9A-Za-z], about 100 bits.
 func NewID(kind Kind) string {
+	return spell(kind, func(random *[sha256.Size]byte) { _, _ = rand.Read(random[:]) }) // never fails
+}
+
+// derivedID makes the id of something that has no document: always the same for the same text.
+func derivedID(kind Kind, text string) string {
+	next := []byte(text)
+	return spell(kind, func(random *[sha256.Size]byte) {
+		*random = sha256.Sum256(next)
+		next = random[:]
+	})
+}
+
+// spell makes an id of the bytes that draw gives.
+func spell(kind Kind, draw func(*[sha256.Size]byte)) string {
 	id := make([]byte, 0, idLength)
 	id = append(id, kind...)
-	var random [32]byte
+	var random [sha256.Size]byte
 	for len(id) < idLength {
-		_, _ = rand.Read(random[:]) // never fails
+		draw(&random)
 		for _, b := range random {
 			// 248 is the largest multiple of 62 in a byte: taking more would favour some characters.
 			if b < 248 && len(id) < idLength {

@@ -84,6 +84,20 @@ func (d Deps) LeaveAll(ctx context.Context, tx *docstore.Tx, user string) error 
 	}
 }
 
+// Disband ends all memberships in a group that is about to be removed, without an event for each, and returns who was in it.
+func (d Deps) Disband(ctx context.Context, tx *docstore.Tx, group string) (members []string, err error) {
+	where := docstore.Eq(MembershipByGroup, group)
+	err = Each(ctx, tx, d.Memberships, where, func(m docstore.Doc[Membership]) error {
+		members = append(members, m.Value.User)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.Memberships.DeleteWhere(ctx, tx, where)
+	return members, err
+}
+
 // membershipChanged keeps the group's time of the last change and emits the event.
 func (d Deps) membershipChanged(ctx context.Context, tx *docstore.Tx, e MembershipChanged) error {
 	group, err := d.Groups.Get(ctx, tx, e.Group)

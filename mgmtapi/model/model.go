@@ -36,6 +36,13 @@ type Model struct {
 	RefreshTokens *docstore.Collection[RefreshToken]
 	Consents      *docstore.Collection[Consent]
 	Spent         *docstore.Collection[Spent]
+	Sessions      *docstore.Collection[Session]
+	Transitions   *docstore.Collection[Transition]
+	AppSchemas    *docstore.Collection[AppSchema]
+	GroupSchemas  *docstore.Collection[GroupSchema]
+	Mappings      *docstore.Collection[Mapping]
+	Followings    *docstore.Collection[Following]
+	Attempts      *docstore.Collection[Attempts]
 }
 
 // New declares the collections.
@@ -67,17 +74,23 @@ func New() *Model {
 		RefreshTokens: refreshTokenCollection(),
 		Consents:      consentCollection(),
 		Spent:         spentCollection(),
+		Sessions:      sessionCollection(),
+		Transitions:   transitionCollection(),
+		AppSchemas:    appSchemaCollection(),
+		GroupSchemas:  groupSchemaCollection(),
+		Mappings:      mappingCollection(),
+		Followings:    followingCollection(),
+		Attempts:      attemptsCollection(),
 	}
 }
 
 // Tables lists the collections for docstore.Open.
 func (m *Model) Tables() []docstore.Table {
 	return []docstore.Table{
-		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
-		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
-		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
-		m.AppKeys, m.AppGrants,
-		m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
+		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens, m.Apps, m.AppUsers, m.AppGroups,
+		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
+		m.UserSchemas, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings, m.Attempts,
+		m.AppKeys, m.AppGrants, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 	}
 }
 

@@ -276,12 +276,13 @@ const OIDCName = "oidc_client"
 
 // NewOIDCApp is an active OAuth client with the defaults of everything that is not about OAuth.
 func NewOIDCApp(label string, client AppOAuthClient, settings AppOAuthSettings) App {
+	kid := NewSecret(KIDLength)
 	return App{
 		Name: OIDCName, Label: label, Status: AppActive, SignOnMode: catalog.OpenIDConnect,
 		Visibility: AppVisibility{Hide: AppHide{IOS: true, Web: true}, AppLinks: map[string]bool{DefaultLink: true}},
 		Credentials: AppCredentials{
 			UserNameTemplate: UserNameTemplate{Type: TemplateBuiltIn, Template: "${source.login}"},
-			SigningKID:       NewSecret(KIDLength), OAuthClient: &client,
+			SigningKID:       kid, OwnKID: kid, OAuthClient: &client,
 		},
 		Settings: AppSettings{
 			App:           map[string]any{},

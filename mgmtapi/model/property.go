@@ -63,6 +63,9 @@ type Property struct {
 	Unique      string       `json:"unique,omitempty" empty:"absent" enum:"UNIQUE_VALIDATED,NOT_UNIQUE" doc:"Whether no two users of the type may have the same value."`
 	Permissions []Permission `json:"permissions,omitempty" doc:"What users may do to their own value."`
 	Master      *Master      `json:"master,omitempty" doc:"Where values come from."`
+	// What an attribute of an application is called in its target. Without a name it stays here.
+	ExternalName      string `json:"externalName,omitempty" empty:"absent" max:"255" doc:"Path of the attribute in the target of the application, as in name.honorificPrefix. An attribute without one is not sent."`
+	ExternalNamespace string `json:"externalNamespace,omitempty" empty:"absent" max:"255" doc:"URN of the schema that has the attribute in the target. Defaults to that of users."`
 }
 
 // Items describes the elements of an array.
@@ -94,6 +97,12 @@ func (p *Property) IsRequired() bool { return p.Required != nil && *p.Required }
 
 // IsUnique says whether no two users of a type may have the same value.
 func (p *Property) IsUnique() bool { return p.Unique == Unique }
+
+// NoValue says that the value is none for the attribute: an empty array is one only where there are no arrays, and wrong there.
+func (p *Property) NoValue(value any) bool {
+	_, list := value.([]any)
+	return NoValue(value) && (!list || p.Type == PropertyArray)
+}
 
 // Problem says what is wrong with a value, "" for nothing. Values are as PlainValue makes them.
 func (p *Property) Problem(value any) string {
@@ -231,6 +240,8 @@ func PlainValue(value any) any {
 		if n, err := v.Float64(); err == nil {
 			return n
 		}
+	case int:
+		return float64(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, element := range v {

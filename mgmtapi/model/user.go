@@ -51,6 +51,8 @@ func (p ProviderType) External() bool { return p == ProviderFederation || p == P
 // User is a person of the organisation.
 type User struct {
 	Status UserStatus `json:"status"`
+	// Transition is the status that the user is on the way to, while that waits to be done; see the type Transition.
+	Transition UserStatus `json:"transition,omitempty"`
 	// Activated, StatusChanged, LastLogin and PasswordChanged are zero as long as nothing of the kind happened.
 	Activated       time.Time `json:"activated,omitzero"`
 	StatusChanged   time.Time `json:"statusChanged,omitzero"`
@@ -76,8 +78,11 @@ type User struct {
 	Activation *OneTimeToken `json:"activation,omitempty"`
 	// Reset is the pending one-time token of a user who may choose a new password.
 	Reset *ResetToken `json:"reset,omitempty"`
-	// FailedAttempts counts wrong passwords and recovery answers since the last right one.
-	FailedAttempts int `json:"failedAttempts,omitempty"`
+	// Attempts numbers the series of failed attempts to sign in: whatever has them counted anew raises it. The count is in the
+	// type Attempts.
+	Attempts int `json:"attempts,omitempty"`
+	// LockedFrom is the status that a LOCKED_OUT user comes back to.
+	LockedFrom UserStatus `json:"lockedFrom,omitempty"`
 }
 
 // Recovery is a recovery question with the hash of its answer.
@@ -131,7 +136,24 @@ func (u *User) Login() string { return u.Text("login") }
 // Enter sets the status and keeps the time of the change.
 func (u *User) Enter(status UserStatus, now time.Time) {
 	if u.Status != status {
-		u.Status, u.StatusChanged = status, now
+		u.Status, u.StatusChanged, u.LockedFrom = status, now, ""
+	}
+}
+
+// LockOut locks the user out.
+func (u *User) LockOut(now time.Time) {
+	from := u.Status
+	u.Enter(UserLockedOut, now)
+	u.LockedFrom = from
+}
+
+// NewPassword notes that there is a password that nobody has tried yet: attempts are counted anew, and a password that had
+// expired before a lock-out is no reason to change this one.
+func (u *User) NewPassword(now time.Time) {
+	u.PasswordChanged, u.Activation, u.Reset = now, nil, nil
+	u.Attempts++
+	if u.LockedFrom != "" {
+		u.LockedFrom = UserActive
 	}
 }
 

@@ -34,10 +34,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 		return nil, errCredentials
 	}
 	if !password.Verify(&known.Value, r.Password) {
-		if err := s.failed(ctx, known.ID, r, client); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: %w", errCredentials, errLogged)
+		return nil, s.wrong(ctx, known.ID, r, client)
 	}
 	if known, err = s.accept(ctx, known, r.Password); err != nil {
 		return nil, err
@@ -45,28 +42,37 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	return issue.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, known)
 }
 
-// failed counts a wrong password, and logs it.
-func (s *Slice) failed(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
+// wrong counts a wrong password, logs it, and returns the refusal. For who is locked out it is the same as if nothing had been compared.
+func (s *Slice) wrong(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
 	party := audit.Client(client)
+	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, user)
 		if err != nil {
 			return err
 		}
-		return auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{
+		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{
 			Type: audit.AccessGrant, Failure: "The password is wrong", Debug: map[string]string{"clientId": party.ID, "authorizationServerId": r.found.ID},
 		})
+		return err
 	})
-	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
-		return nil
+	switch {
+	case err != nil && !errors.Is(err, docstore.ErrNotFound): // gone meanwhile
+		return err
+	case err == nil && counted:
+		return fmt.Errorf("%w: %w", errCredentials, errLogged)
 	}
-	return err
+	return errCredentials
 }
 
-// accept goes on with a user whose password was right: one that another system has hashed is taken over, and failed attempts are
-// forgotten.
+// accept goes on with a user whose password was right: one that another system has is taken over, and failed attempts are forgotten.
 func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text string) (out docstore.Doc[model.User], err error) {
-	if known.Value.Imported == nil && known.Value.FailedAttempts == 0 {
+	attempts, err := model.Optional(ctx, s.Store.Reader(), s.Attempts, known.ID)
+	if err != nil {
+		return out, err
+	}
+	failed := attempts != nil && attempts.Value.Series >= known.Value.Attempts
+	if known.Value.Imported == nil && !failed {
 		return known, nil
 	}
 	var hash string
@@ -84,7 +90,7 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text
 			return err
 		}
 		user := doc.Value
-		user.FailedAttempts = 0
+		user.Attempts++
 		if hash != "" {
 			password.TakeOver(&user, hash)
 		}

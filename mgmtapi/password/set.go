@@ -13,8 +13,7 @@ func Set(u *model.User, hash string, now time.Time) {
 		u.PasswordHistory = past[:min(len(past), History-1)]
 	}
 	TakeOver(u, hash)
-	u.PasswordChanged, u.Activation, u.Reset = now, nil, nil
-	u.FailedAttempts = 0
+	u.NewPassword(now)
 }
 
 // TakeOver stores our own hash of the password that the user has.
@@ -28,6 +27,5 @@ func TakeOver(u *model.User, hash string) {
 // Import gives the user a password that another system has hashed.
 func Import(u *model.User, imported *model.ImportedHash, now time.Time) {
 	u.PasswordHash, u.Imported, u.Provider = "", imported, model.ProviderImport
-	u.PasswordChanged, u.Activation, u.Reset = now, nil, nil
-	u.FailedAttempts = 0
+	u.NewPassword(now)
 }

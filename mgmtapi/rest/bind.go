@@ -30,7 +30,7 @@ func (s *requestShape) bindPath(to reflect.Value, vars map[string]string) {
 	}
 }
 
-// bind fills the request from headers, query and body. It returns an error when the body cannot be read at all, and
+// bind fills the request from headers, cookies, query and body. It returns an error when the body cannot be read at all, and
 // records in causes what is wrong otherwise.
 func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	body, err := s.readBody(in)
@@ -40,6 +40,11 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	for _, f := range s.header {
 		if value := in.request.Header.Get(f.name); value != "" {
 			f.of(to).SetString(value)
+		}
+	}
+	for _, f := range s.cookie {
+		if cookie, err := in.request.Cookie(f.name); err == nil {
+			f.of(to).SetString(cookie.Value)
 		}
 	}
 	query := in.request.URL.Query()
@@ -66,14 +71,16 @@ func (s *requestShape) readBody(in *input) (any, error) {
 		return nil, &Error{Code: CodeBody, Summary: "The request body could not be read.", Err: err}
 	}
 	data = bytes.TrimSpace(data)
-	if len(data) == 0 {
+	if len(data) > 0 {
+		if media, _, err := mime.ParseMediaType(in.request.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			return nil, Fail(CodeMediaType)
+		}
+	}
+	if len(data) == 0 || string(data) == "null" { // what generated clients send for a body that was not given
 		if s.bodyRequired {
 			return nil, Failf(CodeBody, textNoBody)
 		}
 		return nil, nil
-	}
-	if media, _, err := mime.ParseMediaType(in.request.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, Fail(CodeMediaType)
 	}
 	if s.body == nil {
 		return nil, nil

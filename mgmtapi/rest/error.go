@@ -56,6 +56,7 @@ const (
 	CodeTooMany        Code = "E0000093" // too many elements
 	CodeExpiredLink    Code = "E0000105" // recovery link expired
 	CodeState          Code = "E0000107" // entity in the wrong state for a transition
+	CodeTransitioning  Code = "E0000112" // the user is still being activated or deactivated
 	CodeInactiveUser   Code = "E0000117" // app assignment for an inactive user
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
@@ -111,6 +112,7 @@ var codes = map[Code]struct {
 	CodeTooMany:        {http.StatusBadRequest, "Limit exceeded."},
 	CodeExpiredLink:    {http.StatusForbidden, "The recovery link has expired."},
 	CodeState:          {http.StatusForbidden, "Cannot perform the transition in the entity's current state."},
+	CodeTransitioning:  {http.StatusConflict, "Unable to update the user until its activation or deactivation is complete."},
 	CodeInactiveUser:   {http.StatusForbidden, "Cannot assign an application to an inactive user."},
 	CodeNotAcceptable:  {http.StatusNotAcceptable, "The requested media types are not available. Only application/json is."},
 	CodeNoPassword:     {http.StatusBadRequest, "A password is required to have the user change it at the next login."},

@@ -180,7 +180,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	if op == nil {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
 	}
-	if !acceptsJSON(r.Header.Values("Accept")) {
+	if !accepts(r.Header.Values("Accept"), op.media()) {
 		return Fail(CodeNotAcceptable)
 	}
 	if !public {
@@ -232,11 +232,13 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		w.WriteHeader(op.info.Status)
 		return nil
 	}
-	body, err := encode(result)
-	if err != nil {
+	body, err := []byte(nil), error(nil)
+	if document, ok := result.(XML); ok {
+		body = document.Document
+	} else if body, err = encode(result); err != nil {
 		return err
 	}
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", op.media())
 	w.WriteHeader(op.info.Status)
 	_, _ = w.Write(body) // a caller who has left is no error of ours
 	return nil
@@ -310,8 +312,9 @@ func (h *Handler) base(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// acceptsJSON says whether the Accept headers leave room for application/json. No header accepts everything.
-func acceptsJSON(accept []string) bool {
+// accepts says whether the Accept headers leave room for a media type below application, or for application/json, in which errors
+// are told. No header accepts everything.
+func accepts(accept []string, wanted string) bool {
 	if len(accept) == 0 {
 		return true
 	}
@@ -324,7 +327,7 @@ func acceptsJSON(accept []string) bool {
 			continue
 		}
 		switch media {
-		case "*/*", "application/*", "application/json":
+		case "*/*", "application/*", mediaJSON, wanted:
 			return true
 		}
 	}

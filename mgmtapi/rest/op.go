@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Route is an operation whose request and response types have been erased, so that operations form one table. Only Op
-// implements it.
+// Route is an operation whose request and response types have been erased, so that operations form one table. Only Op and
+// Unsupported implement it.
 type Route interface {
 	// Info describes the operation.
 	Info() Info
@@ -35,6 +35,7 @@ type Info struct {
 	Public      bool     // needs no credentials
 	OAuth       bool     // fails as OAuth endpoints do
 	Status      int      // of a success
+	Unsupported bool     // answers with CodeUnsupported, see Unsupported
 }
 
 // Op is one operation: a row of the table. Req is a struct with binding tags (see the package comment), Resp a type that
@@ -80,6 +81,20 @@ func (o Op[Req, Resp]) Info() Info {
 		ID: o.ID, Method: method, Path: path, Tag: o.Tag, Summary: o.Summary, Description: o.Description,
 		Scopes: slices.Clone(o.Scopes), Public: o.Public, OAuth: o.OAuth, Status: status,
 	}
+}
+
+// The media types of successes.
+const (
+	mediaJSON = "application/json"
+	mediaXML  = "application/xml"
+)
+
+// media is the media type of a success.
+func (o *operation) media() string {
+	if o.response == reflect.TypeFor[XML]() {
+		return mediaXML
+	}
+	return mediaJSON
 }
 
 // operation is a compiled Op.

@@ -40,6 +40,9 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 	}
 	tags := map[string]bool{}
 	for _, op := range h.operations {
+		if op.info.Unsupported {
+			continue
+		}
 		if err := d.add(op); err != nil {
 			return nil, fmt.Errorf("rest: operation %s: %w", op.info.ID, err)
 		}
@@ -82,7 +85,7 @@ func (d *document) add(op *operation) error {
 	for _, place := range []struct {
 		in     string
 		fields []field
-	}{{"path", op.request.path}, {"query", op.request.query}, {"header", op.request.header}} {
+	}{{"path", op.request.path}, {"query", op.request.query}, {"header", op.request.header}, {"cookie", op.request.cookie}} {
 		for _, f := range place.fields {
 			if place.in == "header" && (f.name == "Content-Type" || f.name == "Authorization") {
 				continue // OpenAPI does not allow them as parameters
@@ -147,6 +150,9 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 	t := op.response
 	switch reflect.New(t).Elem().Interface().(type) {
 	case Nothing:
+		return response, nil
+	case XML:
+		response.Content = openapi3.Content{mediaXML: openapi3.NewMediaType()}
 		return response, nil
 	case pager:
 		items, _ := t.FieldByName("Items")

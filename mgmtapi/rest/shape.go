@@ -210,15 +210,16 @@ func (f *field) scalar(text string) (any, error) {
 var parameterKinds = map[string][]kind{
 	"path":   {kindText},
 	"header": {kindText},
+	"cookie": {kindText},
 	"query":  {kindText, kindBool, kindInteger, kindNumber},
 	"form":   {kindText},
 }
 
 // requestShape is a compiled request type.
 type requestShape struct {
-	path, query, header, form []field
-	body                      *field
-	bodyRequired              bool
+	path, query, header, cookie, form []field
+	body                              *field
+	bodyRequired                      bool
 }
 
 func shapeOfRequest(t reflect.Type) (*requestShape, error) {
@@ -228,7 +229,7 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 	s := shaper{}
 	out := &requestShape{}
 	var err error
-	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "query": &out.query, "form": &out.form} {
+	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query, "form": &out.form} {
 		if *to, err = s.fieldsOf(t, tag, nil); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,11 @@ type Nothing struct{}
 // Empty is the response of an operation that answers with the empty object.
 type Empty struct{}
 
+// XML is the response of an operation that answers with a document in XML instead of JSON. Its errors are JSON.
+type XML struct {
+	Document []byte
+}
+
 // Page is the response of a list: one array, and where it goes on.
 type Page[T any] struct {
 	// Items are the elements of the page. Nil is written as an empty array.

@@ -2,9 +2,11 @@ package schemas
 
 import (
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 
+	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -32,11 +34,34 @@ type given struct {
 	Required   []string                   `json:"required" doc:"Properties that need a value, beside those that say so themselves."`
 }
 
-// customPath is where custom properties stand in a request.
-const customPath = "definitions.custom.properties"
+// customPath and basePath are where properties stand in a request.
+const (
+	customPath = "definitions.custom.properties"
+	basePath   = "definitions.base.properties"
+)
 
-// apply returns the custom properties with what is given, and records what is wrong with it. base says which names the base has.
-func (g *given) apply(old map[string]model.Property, base func(name string) bool, causes *rest.Causes) map[string]model.Property {
+const unchangeable = "This cannot be changed of a base property"
+
+// kind is what the schemas of users, groups and applications differ in.
+type kind struct {
+	// base says which names the base has.
+	base func(name string) bool
+	// unique says that values can be.
+	unique bool
+	// places says that properties have a place in a target.
+	places bool
+	// shown says that all values are.
+	shown bool
+}
+
+var (
+	userKind  = kind{base: model.UserAttribute, unique: true}
+	groupKind = kind{base: model.GroupAttribute, shown: true}
+	appKind   = kind{base: model.AppAttribute, places: true}
+)
+
+// apply returns the custom properties with what is given, and records what is wrong with it.
+func (g *given) apply(old map[string]model.Property, k kind, causes *rest.Causes) map[string]model.Property {
 	out := maps.Clone(old)
 	if out == nil {
 		out = map[string]model.Property{}
@@ -44,7 +69,7 @@ func (g *given) apply(old map[string]model.Property, base func(name string) bool
 	for _, name := range slices.Sorted(maps.Keys(g.Properties)) {
 		p, path := g.Properties[name], at(customPath, name)
 		switch {
-		case base(name):
+		case k.base(name):
 			causes.Add(path, "The base schema has a property with this name")
 		case !namePattern.MatchString(name) || len(name) > maxNameLength:
 			causes.Add(path, "The name must be a letter, followed by letters, digits and underscores, at most %d characters", maxNameLength)
@@ -62,7 +87,16 @@ func (g *given) apply(old map[string]model.Property, base func(name string) bool
 				p.Required = new(true)
 			}
 			out[name] = complete(*p, path, causes)
+			if p.IsUnique() && !k.unique {
+				causes.Add(at(path, "unique"), "Only values of users can be unique")
+			}
+			if p.Mutability == model.WriteOnly && k.shown {
+				causes.Add(at(path, "mutability"), "All values of groups are shown")
+			}
 		}
+	}
+	if k.places {
+		g.checkPlaces(out, causes)
 	}
 	if len(out) > MaxCustom {
 		causes.Add(customPath, "A schema can have at most %d custom properties", MaxCustom)
@@ -77,6 +111,57 @@ func (g *given) apply(old map[string]model.Property, base func(name string) bool
 		causes.Add(customPath, "A schema can have at most %d custom properties that are unique", MaxUnique)
 	}
 	return out
+}
+
+// checkPlaces records which of the given properties cannot be where they say in the target, or are where another one is.
+func (g *given) checkPlaces(all map[string]model.Property, causes *rest.Causes) {
+	base := model.AppSchema{Custom: all}
+	places := map[string]appprofile.Place{}
+	for name, p := range base.All(true) {
+		if p.ExternalName == "" || name == model.AppUserName {
+			continue
+		}
+		place, err := appprofile.ParsePlace(p.ExternalNamespace, p.ExternalName)
+		if err != nil {
+			causes.Add(at(customPath, name, "externalName"), "%s", err)
+			continue
+		}
+		places[name] = place
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Properties)) {
+		place, ok := places[name]
+		for _, other := range slices.Sorted(maps.Keys(places)) {
+			if ok && other != name && (place.Within(places[other]) || places[other].Within(place)) {
+				causes.Add(at(customPath, name, "externalName"), "The property %s has this place in the target", other)
+				break
+			}
+		}
+	}
+}
+
+// changeNothing records which members are given of a base property that are not as they are. The property itself is in body.
+func (g *given) changeNothing(base func(name string) (model.Property, bool), causes *rest.Causes) {
+	for _, name := range slices.Sorted(maps.Keys(g.Properties)) {
+		path := at(basePath, name)
+		before, ok := base(name)
+		switch p := g.Properties[name]; {
+		case !ok:
+			causes.Add(path, "The base schema has no property with this name")
+		case p == nil:
+			causes.Add(path, "A base property cannot be removed")
+		default:
+			differences(before, p, path, causes)
+			if len(p.Permissions) > 0 && !reflect.DeepEqual(p.Permissions, before.Permissions) {
+				causes.Add(at(path, "permissions"), unchangeable)
+			}
+			if p.Required != nil && *p.Required != before.IsRequired() {
+				causes.Add(at(path, "required"), unchangeable)
+			}
+			if p.Pattern != nil {
+				causes.Add(at(path, "pattern"), unchangeable)
+			}
+		}
+	}
 }
 
 // complete returns a custom property with its defaults, and records what is wrong with it.

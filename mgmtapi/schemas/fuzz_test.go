@@ -31,7 +31,7 @@ func FuzzProperties(f *testing.F) {
 		}
 		var causes rest.Causes
 		g := given{Properties: map[string]*model.Property{"x": &p}}
-		properties := g.apply(nil, model.UserAttribute, &causes)
+		properties := g.apply(nil, appKind, &causes)
 		if causes.Err() != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"context"
+	"iter"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -12,8 +13,12 @@ import (
 // Slice serves the schemas.
 type Slice struct{ model.Deps }
 
-// New returns the slice.
-func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps) *Slice {
+	s := &Slice{Deps: d}
+	model.On(d.Feed, s.appChanged)
+	return s
+}
 
 const tag = "Schemas"
 
@@ -30,6 +35,26 @@ func (s *Slice) Routes() []rest.Route {
 			Summary:     "Adds, changes and removes properties of a user type",
 			Description: "A property that is given replaces the one with its name; null removes it, and its values from all users of the type. Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
 			Find:        s.findForUpdateUser, Do: s.updateUser,
+		},
+		rest.Op[groupTarget, Schema]{
+			ID: "getGroupSchema", Route: "GET /api/v1/meta/schemas/group/default", Tag: tag, Scopes: read,
+			Summary: "Reads the schema of groups", Find: s.findGroup, Do: s.getGroup,
+		},
+		rest.Op[groupRequest, Schema]{
+			ID: "updateGroupSchema", Route: "POST /api/v1/meta/schemas/group/default", Tag: tag, Scopes: write,
+			Summary:     "Adds, changes and removes properties of groups",
+			Description: "A property that is given replaces the one with its name; null removes it, and its values from all groups.",
+			Find:        s.findForUpdateGroup, Do: s.updateGroup,
+		},
+		rest.Op[appTarget, Schema]{
+			ID: "getApplicationUserSchema", Route: "GET /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: read,
+			Summary: "Reads the schema of the users of an application", Find: s.findApp, Do: s.getApp,
+		},
+		rest.Op[appRequest, Schema]{
+			ID: "updateApplicationUserProfile", Route: "POST /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: write,
+			Summary:     "Adds, changes and removes properties of the users of an application",
+			Description: "A property that is given replaces the one with its name; null removes it, its values and its rule in the mappings. The users of the application follow in the background.",
+			Find:        s.findForUpdateApp, Do: s.updateApp,
 		},
 	}
 }
@@ -139,16 +164,21 @@ func renderUser(ctx context.Context, t *userTarget) Schema {
 			"type": rest.Link{Rel: "type", Href: rest.URL(ctx, "api", "v1", "meta", "types", "user", t.userType.ID), Method: "GET"},
 		},
 	}
+	out.define(t.found.Value.All(), userKind)
+	return out
+}
+
+// define puts the properties into their parts.
+func (s *Schema) define(all iter.Seq2[string, model.Property], k kind) {
 	base, custom := definition("base"), definition("custom")
-	for name, p := range t.found.Value.All() {
-		if model.UserAttribute(name) {
+	for name, p := range all {
+		if k.base(name) {
 			base.add(name, p)
 		} else {
 			custom.add(name, p)
 		}
 	}
-	out.Definitions = Definitions{Custom: *custom, Base: *base}
-	return out
+	s.Definitions = Definitions{Custom: *custom, Base: *base}
 }
 
 // at is the path of a member of a request.

@@ -32,7 +32,7 @@ func (b *body) applyToUser(old model.UserSchema, causes *rest.Causes) model.User
 	out := old
 	out.Base = maps.Clone(old.Base)
 	for _, name := range slices.Sorted(maps.Keys(b.Definitions.Base.Properties)) {
-		path := at("definitions.base.properties", name)
+		path := at(basePath, name)
 		before, ok := old.BaseProperty(name)
 		p := b.Definitions.Base.Properties[name]
 		switch {
@@ -49,7 +49,7 @@ func (b *body) applyToUser(old model.UserSchema, causes *rest.Causes) model.User
 			}
 		}
 	}
-	out.Custom = b.Definitions.Custom.apply(old.Custom, model.UserAttribute, causes)
+	out.Custom = b.Definitions.Custom.apply(old.Custom, userKind, causes)
 	return out
 }
 
@@ -78,6 +78,12 @@ func changeBase(name string, before model.Property, p *model.Property, path stri
 		}
 		after.Pattern = p.Pattern
 	}
+	differences(before, p, path, causes)
+	return after
+}
+
+// differences records what is given of a base property that never changes and is not as it is.
+func differences(before model.Property, p *model.Property, path string, causes *rest.Causes) {
 	for _, m := range []struct {
 		name  string
 		other bool
@@ -97,12 +103,13 @@ func changeBase(name string, before model.Property, p *model.Property, path stri
 		{"maximum", p.Maximum != nil},
 		{"unique", p.Unique != "" && p.Unique != model.NotUnique && p.Unique != before.Unique},
 		{"master", p.Master != nil && !reflect.DeepEqual(p.Master, before.Master)},
+		{"externalName", p.ExternalName != "" && p.ExternalName != before.ExternalName},
+		{"externalNamespace", p.ExternalNamespace != "" && p.ExternalNamespace != before.ExternalNamespace},
 	} {
 		if m.other {
-			causes.Add(at(path, m.name), "This cannot be changed of a base property")
+			causes.Add(at(path, m.name), unchangeable)
 		}
 	}
-	return after
 }
 
 func (s *Slice) updateUser(ctx context.Context, r *userRequest) (Schema, error) {

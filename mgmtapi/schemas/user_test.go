@@ -109,9 +109,13 @@ func TestASchemaBelongsToItsType(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/users", Body: typed("t", `"badge":"1","agency":"x"`), Save: map[string]string{"u": "id"}},
 		apitest.Step{Name: "values are unique within a type", Do: "POST /api/v1/users", Body: profile("d", `"badge":"1"`)},
 		apitest.Step{Name: "and when the type changes", Do: "PUT /api/v1/users/d", Body: typed("d", `"badge":"1"`), Status: 400, Code: "E0000001", Causes: []string{"badge: An object"}},
-		apitest.Step{Name: "what the other type does not have is in the way", Do: "PUT /api/v1/users/{{u}}", Body: `{"type":{"id":"oty0"}}`, Status: 404, Code: "E0000007"},
+		apitest.Step{Name: "no such type", Do: "PUT /api/v1/users/{{u}}", Body: `{"type":{"id":"oty0"}}`, Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET /api/v1/meta/types/user/default", Save: map[string]string{"default": "id"}},
-		apitest.Step{Do: "PUT /api/v1/users/{{u}}", Body: `{"type":{"id":"{{default}}"}}`, Status: 400, Code: "E0000001", Causes: []string{"agency: The attribute is not defined"}},
+		apitest.Step{Name: "what the other type does not have cannot be sent", Do: "PUT /api/v1/users/{{u}}", Body: strings.TrimSuffix(profile("t", `"agency":"x"`), "}") + `,"type":{"id":"{{default}}"}}`,
+			Status: 400, Code: "E0000001", Causes: []string{"agency: The attribute is not defined"}},
+		apitest.Step{Name: "a value that is unique there stays in the way", Do: "PUT /api/v1/users/{{u}}", Body: `{"type":{"id":"{{default}}"}}`, Status: 400, Code: "E0000001", Causes: []string{"badge: An object"}},
+		apitest.Step{Do: "POST /api/v1/users/{{u}}", Body: `{"profile":{"badge":"2"}}`},
+		apitest.Step{Name: "and is dropped otherwise", Do: "PUT /api/v1/users/{{u}}", Body: `{"type":{"id":"{{default}}"}}`, Lacks: []string{"profile.agency"}, Equal: map[string]any{"profile.badge": "2", "type.id": "{{default}}"}},
 	)
 }
 

@@ -37,7 +37,7 @@ func TestAKeySignsWhatItsPublicHalfVerifies(t *testing.T) {
 	var public jose.JSONWebKey
 	require.NoError(t, json.Unmarshal(text, &public))
 	require.True(t, public.Valid())
-	parsed, err := jose.ParseSigned(compact, []jose.SignatureAlgorithm{jose.RS256})
+	parsed, err := jose.ParseSignedCompact(compact, []jose.SignatureAlgorithm{jose.RS256})
 	require.NoError(t, err)
 	require.Equal(t, k.ID, parsed.Signatures[0].Header.KeyID)
 	payload, err := parsed.Verify(public)

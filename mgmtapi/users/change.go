@@ -22,6 +22,7 @@ type changePasswordRequest struct {
 	Body   struct {
 		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The present password."`
 		NewPassword PasswordValue `json:"newPassword" required:"true" doc:"The new password."`
+		Revoke      bool          `json:"revokeSessions" doc:"Ends all sessions of the user."`
 	} `body:"required"`
 }
 
@@ -35,7 +36,7 @@ type changeQuestionRequest struct {
 
 // Check checks the recovery question.
 func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.RecoveryQuestion.check(causes)
+	r.Body.RecoveryQuestion.check("recovery_question", causes)
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.
@@ -111,7 +112,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	return s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserUpdatePassword}, r.Body.Revoke, func(u *model.User) error {
 		if err := mayChange(u, passwordStatuses, rest.CodeChangePassword); err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 		return Credentials{}, err
 	}
 	entry := audit.Entry{Type: audit.UserUpdateProfile, Debug: map[string]string{"changedAttributes": "recovery_question"}}
-	return s.changeCredentials(ctx, &r.target, entry, func(u *model.User) error {
+	return s.changeCredentials(ctx, &r.target, entry, false, func(u *model.User) error {
 		if err := mayChange(u, questionStatuses, rest.CodeChangeQuestion); err != nil {
 			return err
 		}
@@ -151,8 +152,10 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user and tells of it.
-func (s *Slice) changeCredentials(ctx context.Context, at *target, entry audit.Entry, change func(*model.User) error) (Credentials, error) {
+// changeCredentials changes a user and tells of it. With revoke, it ends the sessions of the user.
+func (s *Slice) changeCredentials(
+	ctx context.Context, at *target, entry audit.Entry, revoke bool, change func(*model.User) error,
+) (Credentials, error) {
 	var out Credentials
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.again(ctx, tx, at)
@@ -171,6 +174,11 @@ func (s *Slice) changeCredentials(ctx context.Context, at *target, entry audit.E
 		told.Targets = []model.LogParty{audit.User(doc)}
 		if err := audit.Write(ctx, tx, s.Deps, told); err != nil {
 			return err
+		}
+		if revoke {
+			if err := s.endSessions(ctx, tx, doc); err != nil {
+				return err
+			}
 		}
 		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 	})

@@ -45,7 +45,7 @@ func (h *HashInput) stored() *model.ImportedHash {
 // RecoveryInput is a recovery question with its answer.
 type RecoveryInput struct {
 	Question string `json:"question" required:"true" doc:"The question."`
-	Answer   string `json:"answer" required:"true" writeOnly:"true" doc:"The answer, at least four characters."`
+	Answer   string `json:"answer" writeOnly:"true" doc:"The answer, at least four characters. It is needed, but for a question that comes back as it was read."`
 }
 
 // ProviderInput names a provider of credentials.
@@ -114,14 +114,23 @@ func (c *CredentialsInput) check(login string, provider model.ProviderType, caus
 		if external {
 			causes.Add("recovery_question", "A user with the provider %s has no recovery question", provider)
 		}
-		q.check(causes)
+		q.check("credentials.recovery_question", causes)
 	}
 }
 
-// check records what is wrong with a recovery question. That something is missing is said by the tags.
-func (q *RecoveryInput) check(causes *rest.Causes) {
+// dropRead drops the recovery question when it is the one that the user has, without an answer: it was read and is sent back.
+func (c *CredentialsInput) dropRead(has *model.Recovery) {
+	if q := c.recovery(); q != nil && q.Answer == "" && has != nil && q.Question == has.Question {
+		c.RecoveryQuestion = nil
+	}
+}
+
+// check records what is wrong with a recovery question at the path. That the question is missing is said by the tags.
+func (q *RecoveryInput) check(path string, causes *rest.Causes) {
 	switch answer := password.NormalAnswer(q.Answer); {
-	case q.Question == "" || q.Answer == "":
+	case q.Answer == "":
+		causes.Blank(path + ".answer")
+	case q.Question == "":
 	case utf8.RuneCountInString(answer) < minAnswer:
 		causes.Add("recovery_question", "The answer must have at least %d characters", minAnswer)
 	case answer == password.NormalAnswer(q.Question):

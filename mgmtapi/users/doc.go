@@ -2,5 +2,6 @@
 // credentials.
 //
 // It does not sign users in (authn does) or send mail; a token for an activation or a new password is made, and shown, when the caller asks
-// for it with sendEmail=false. What a change means for groups and applications is the business of reactions to its events.
+// for it with sendEmail=false. A change that a caller prefers to be done later is queued in the transaction that accepts it, and done
+// by Work, which whoever serves the API calls. What a change means for groups and applications is the business of reactions to its events.
 package users

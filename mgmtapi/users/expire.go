@@ -15,9 +15,13 @@ import (
 type expireRequest struct {
 	target
 	TempPassword bool `query:"tempPassword" default:"false" doc:"Gives the user a temporary password, which is the answer."`
+	Revoke       bool `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 }
 
-type expireTemporaryRequest struct{ target }
+type expireTemporaryRequest struct {
+	target
+	Revoke bool `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
+}
 
 // ExpiredPassword is the answer to an expired password: the user, or the temporary password.
 type ExpiredPassword struct {
@@ -53,10 +57,10 @@ func (s *Slice) expirePassword() rest.Route {
 		Find: func(ctx context.Context, r *expireRequest) error { return s.find(ctx, &r.target) },
 		Do: func(ctx context.Context, r *expireRequest) (ExpiredPassword, error) {
 			if r.TempPassword {
-				temporary, err := s.expireTemporarily(ctx, &r.target)
+				temporary, err := s.expireTemporarily(ctx, &r.target, r.Revoke)
 				return ExpiredPassword{temporary: temporary.Value}, err
 			}
-			doc, err := s.expire(ctx, &r.target, "")
+			doc, err := s.expire(ctx, &r.target, "", r.Revoke)
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
@@ -71,26 +75,26 @@ func (s *Slice) expireWithTemporary() rest.Route {
 		Summary: "Gives a user a temporary password, to be changed at the next sign-in",
 		Find:    func(ctx context.Context, r *expireTemporaryRequest) error { return s.find(ctx, &r.target) },
 		Do: func(ctx context.Context, r *expireTemporaryRequest) (TemporaryPassword, error) {
-			return s.expireTemporarily(ctx, &r.target)
+			return s.expireTemporarily(ctx, &r.target, r.Revoke)
 		},
 	}
 }
 
 // expireTemporarily expires a password that it makes up.
-func (s *Slice) expireTemporarily(ctx context.Context, at *target) (TemporaryPassword, error) {
+func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) (TemporaryPassword, error) {
 	value := password.Temporary(at.found.Value.Login())
 	hash, err := s.hasher.Hash(value)
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if _, err := s.expire(ctx, at, hash); err != nil {
+	if _, err := s.expire(ctx, at, hash, revoke); err != nil {
 		return TemporaryPassword{}, err
 	}
 	return TemporaryPassword{Value: value}, nil
 }
 
 // expire has the user change the password, which becomes another one first when a hash is given.
-func (s *Slice) expire(ctx context.Context, at *target, hash string) (doc docstore.Doc[model.User], err error) {
+func (s *Slice) expire(ctx context.Context, at *target, hash string, revoke bool) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
 			return err
@@ -100,7 +104,10 @@ func (s *Slice) expire(ctx context.Context, at *target, hash string) (doc docsto
 				password.Set(u, hash, s.Now())
 			}
 		})
-		return err
+		if err != nil || !revoke {
+			return err
+		}
+		return s.endSessions(ctx, tx, doc)
 	})
 	return doc, err
 }

@@ -83,7 +83,7 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent yet. With sendEmail=false, the answer has the address.")
 	}
 	url, issued := s.issueReset(ctx, true, "signin", "reset-password")
-	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, func(u *model.User) error {
+	_, err := s.changeCredentials(ctx, &r.target, audit.Entry{Type: audit.UserResetPassword}, false, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if err != nil {
 		return Credentials{}, err
 	}
-	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, func(u *model.User) error {
+	return s.changeCredentials(ctx, at, audit.Entry{Type: audit.UserUpdatePassword}, false, func(u *model.User) error {
 		if err := mayRecover(u); err != nil {
 			return err
 		}
@@ -127,15 +127,20 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 
 // wrongAnswer counts the attempt and refuses it.
 func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
+	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.again(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		return auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
-	})
-	if err != nil {
+		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
 		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !counted: // locked out meanwhile
+		return rest.Fail(rest.CodeForgot)
 	}
 	return rest.Fail(rest.CodeAnswer)
 }

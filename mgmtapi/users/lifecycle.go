@@ -1,7 +1,9 @@
 package users
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -53,7 +55,7 @@ var (
 		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
 	}
 	unlock = transition{
-		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: always(model.UserActive),
+		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: unlockedStatus,
 		from: []model.UserStatus{model.UserLockedOut},
 	}
 	deactivate = transition{
@@ -61,6 +63,9 @@ var (
 		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
 	}
 )
+
+// unlockedStatus is what a user becomes whose lock-out ends: a password that had expired still has to change.
+func unlockedStatus(u *model.User) model.UserStatus { return cmp.Or(u.LockedFrom, model.UserActive) }
 
 // check answers users that the transition does not start from.
 func (t transition) check(u *model.User) error {
@@ -86,7 +91,8 @@ type reactivateRequest struct {
 
 type deactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
 }
 
 type suspendRequest struct{ target }
@@ -126,7 +132,7 @@ func (s *Slice) lifecycle() []rest.Route {
 			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
 			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
-				return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.deactivate(ctx, tx, &r.target) })
+				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer, s.deactivate)
 			},
 		},
 		s.resetPassword(), s.expirePassword(), s.expireWithTemporary(), s.unlock(), s.blocks(),
@@ -146,8 +152,11 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 						return err
 					}
 				}
-				_, err := s.enter(ctx, tx, &r.target, t, nil)
-				return err
+				doc, err := s.enter(ctx, tx, &r.target, t, nil)
+				if err != nil || t.verb != suspend.verb {
+					return err
+				}
+				return s.endSessions(ctx, tx, doc)
 			})
 		},
 	}
@@ -157,10 +166,18 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 func (s *Slice) enter(
 	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
-	doc, err := s.again(ctx, tx, at)
+	doc, err := s.settled(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}
+	return s.move(ctx, tx, doc, t, nil, and)
+}
+
+// move is enter for a user that was read. By is who does it, nil for the caller.
+func (s *Slice) move(
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
+	and func(before model.UserStatus, u *model.User),
+) (docstore.Doc[model.User], error) {
 	user := doc.Value
 	if err := t.check(&user); err != nil {
 		return doc, err
@@ -170,10 +187,11 @@ func (s *Slice) enter(
 	if and != nil {
 		and(before, &user)
 	}
-	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
+	if err != nil {
 		return doc, err
 	}
-	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: t.event, Targets: []model.LogParty{audit.User(doc)}}); err != nil {
+	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: t.event, Targets: []model.LogParty{audit.User(doc)}, Actor: by}); err != nil {
 		return doc, err
 	}
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
@@ -216,19 +234,58 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 	return out, nil
 }
 
-// deactivate ends everything a user has: the memberships here, the assignments in a reaction.
-func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, at *target) error {
-	if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {
+// change runs a change of a user that can be done later, when the caller prefers that.
+func (s *Slice) change(ctx context.Context, at *target, prefer string, change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
+	async := later(prefer)
+	return s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := s.settled(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		return change(ctx, tx, doc, async)
+	})
+}
+
+// deactivate deactivates a user, or accepts to do it later.
+func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
+	if !async {
+		return s.deactivated(ctx, tx, doc, nil)
+	}
+	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
 	}
-	doc, err := s.enter(ctx, tx, at, deactivate, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
+	if err := deactivate.check(&doc.Value); err != nil {
+		return err
+	}
+	return s.queue(ctx, tx, doc, false)
+}
+
+// deactivated ends everything a user has: sessions and memberships here, the assignments in a reaction. By is who does it, nil
+// for the caller.
+func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], by *model.LogParty) error {
+	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	doc, err := s.move(ctx, tx, doc, deactivate, by, func(_ model.UserStatus, u *model.User) { u.Activation, u.Reset = nil, nil })
 	if err != nil {
+		return err
+	}
+	if err := s.endSessions(ctx, tx, doc); err != nil {
 		return err
 	}
 	if err := s.LeaveAll(ctx, tx, doc.ID); err != nil {
 		return err
 	}
 	return s.Feed.Emit(ctx, tx, model.UserDeactivated{ID: doc.ID})
+}
+
+// endSessions ends the sessions of a user along with something else. The log tells of those that were live.
+func (s *Slice) endSessions(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
+	live, err := s.EndSessions(ctx, tx, user.ID)
+	if err != nil || live == 0 {
+		return err
+	}
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}})
 }
 
 // keepAdministrator refuses to lock everybody out: nobody but the built-in administrator can administrate, and only while it is
@@ -246,7 +303,8 @@ func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id strin
 
 type deleteRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"No mail is sent."`
+	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
 }
 
 func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
@@ -254,29 +312,39 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.again(ctx, tx, &r.target)
-		if err != nil {
-			return err
-		}
+	return rest.Nothing{}, s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
 		if doc.Value.Status != model.UserDeprovisioned {
-			return s.deactivate(ctx, tx, &r.target)
+			return s.deactivate(ctx, tx, doc, async)
 		}
-		user := []model.LogParty{audit.User(doc)}
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteInitiated, Targets: user}); err != nil {
+		entry := audit.Entry{Type: audit.UserDeleteInitiated, Targets: []model.LogParty{audit.User(doc)}}
+		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
 			return err
 		}
-		if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
-			return err
+		if async {
+			return s.queue(ctx, tx, doc, true)
 		}
-		if err := s.revokeTokens(ctx, tx, doc); err != nil {
-			return err
-		}
-		if err := s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID}); err != nil {
-			return err
-		}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteCompleted, Targets: user})
+		return s.remove(ctx, tx, doc, nil)
 	})
+}
+
+// remove removes a DEPROVISIONED user. By is who does it, nil for the caller.
+func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], by *model.LogParty) error {
+	if _, err := s.EndSessions(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	if err := s.Users.Delete(ctx, tx, doc.ID); err != nil {
+		return err
+	}
+	if err := s.Attempts.Delete(ctx, tx, doc.ID); err != nil && !errors.Is(err, docstore.ErrNotFound) {
+		return err
+	}
+	if err := s.revokeTokens(ctx, tx, doc); err != nil {
+		return err
+	}
+	if err := s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID}); err != nil {
+		return err
+	}
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteCompleted, Targets: []model.LogParty{audit.User(doc)}, Actor: by})
 }
 
 // revokeTokens removes the API tokens of a user that goes.

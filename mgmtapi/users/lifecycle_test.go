@@ -123,7 +123,7 @@ func TestAUserComesAndGoesWithItsMembershipsAndEvents(t *testing.T) {
 			"user.changed {{u}}", "user.activated {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "PROVISIONED"}})
 		step(apitest.Step{Name: "reactivation by mail answers nothing", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true", Lacks: []string{"activationToken"}}, "user.changed {{u}}")
-		step(apitest.Step{Name: "the first DELETE deactivates", Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: map[string]string{"Prefer": "respond-async"}, Status: 204},
+		step(apitest.Step{Name: "the first DELETE deactivates", Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: map[string]string{"Prefer": "wait=10"}, Status: 204},
 			"user.changed {{u}}", "membership.changed {{everyone}}+{{u}}", "membership.changed {{g}}+{{u}}", "user.deactivated {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}/groups", Equal: map[string]any{"#": 0}})
 		step(apitest.Step{Name: "a DEPROVISIONED user joins no group", Do: "PUT /api/v1/groups/{{g}}/users/{{u}}", Status: 403, Code: "E0000038"})

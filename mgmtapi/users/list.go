@@ -2,6 +2,8 @@ package users
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -67,7 +69,11 @@ func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.
 		}
 		query.Where, query.Match = compiled.Where, compiled.Match
 	case r.Search != "":
-		compiled, err := searchLanguage.Compile(r.Search)
+		language, err := s.searchLanguage(ctx, reader)
+		if err != nil {
+			return docstore.Page[model.User]{}, err
+		}
+		compiled, err := language.Compile(r.Search)
 		if err != nil {
 			return docstore.Page[model.User]{}, err
 		}
@@ -75,7 +81,7 @@ func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.
 			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
 			var page docstore.Page[model.User]
 			err := s.Store.View(ctx, func(q docstore.Reader) (err error) {
-				page, err = searchLanguage.Sorted(ctx, s.Users, q, compiled, by, r.After, query.Limit)
+				page, err = language.Sorted(ctx, s.Users, q, compiled, by, r.After, query.Limit)
 				return err
 			})
 			return page, err
@@ -124,8 +130,8 @@ var filterLanguage = search.Language[model.User]{
 	"profile.lastName":  userAttribute{Operators: search.Equality, Index: model.UserByLastName, Key: filter.Fold, Values: profileText("lastName")},
 }
 
-// searchLanguage is the language of the parameter search, where case does not count.
-var searchLanguage = func() search.Language[model.User] {
+// baseLanguage is the language of the parameter search, where case does not count, without custom attributes.
+var baseLanguage = func() search.Language[model.User] {
 	timestamp := func(index string, of func(*docstore.Doc[model.User]) any) userAttribute {
 		return userAttribute{
 			Operators: search.Moments, Time: true, Index: index,
@@ -189,4 +195,23 @@ func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[U
 		return err
 	})
 	return out, err
+}
+
+// searchLanguage is baseLanguage with the custom attributes of all user types. Those that are never shown cannot be asked for.
+func (s *Slice) searchLanguage(ctx context.Context, q docstore.Reader) (search.Language[model.User], error) {
+	language := maps.Clone(baseLanguage)
+	err := model.Each(ctx, q, s.UserSchemas, nil, func(schema docstore.Doc[model.UserSchema]) error {
+		for name, p := range schema.Value.Custom {
+			if p.Mutability != model.WriteOnly {
+				language["profile."+name] = search.Of(p.ElementKind(), func(d *docstore.Doc[model.User]) any {
+					if slices.Contains(d.Value.Hidden, name) {
+						return nil // another type does not show what this one does
+					}
+					return d.Value.Profile[name]
+				})
+			}
+		}
+		return nil
+	})
+	return language, err
 }

@@ -18,6 +18,7 @@ const (
 type resetRequest struct {
 	target
 	SendEmail bool   `query:"sendEmail" default:"true" doc:"With false, the answer has the address of the new password. No mail is sent."`
+	Revoke    bool   `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 	Provider  string `query:"provider" enum:"FEDERATION" doc:"Makes the user a federated one instead: password and recovery question go, and the user is ACTIVE."`
 }
 
@@ -37,7 +38,7 @@ func (s *Slice) resetPassword() rest.Route {
 
 func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, error) {
 	if r.Provider != "" {
-		return PasswordReset{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.federate(ctx, tx, &r.target) })
+		return PasswordReset{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.federate(ctx, tx, r) })
 	}
 	if r.found.Value.Provider.External() { // there is no password here
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
@@ -51,10 +52,13 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 		if err := s.keepAdministrator(ctx, tx, r.found.ID); err != nil {
 			return err
 		}
-		_, err := s.enter(ctx, tx, &r.target, resetPassword, func(_ model.UserStatus, u *model.User) {
+		doc, err := s.enter(ctx, tx, &r.target, resetPassword, func(_ model.UserStatus, u *model.User) {
 			u.Activation, u.Reset = nil, issued
 		})
-		return err
+		if err != nil || !r.Revoke {
+			return err
+		}
+		return s.endSessions(ctx, tx, doc)
 	})
 	if err != nil {
 		return PasswordReset{}, err
@@ -71,14 +75,17 @@ func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (strin
 }
 
 // federate leaves the check of the password to somebody else.
-func (s *Slice) federate(ctx context.Context, tx *docstore.Tx, at *target) error {
+func (s *Slice) federate(ctx context.Context, tx *docstore.Tx, r *resetRequest) error {
 	federation := resetPassword
 	federation.to = always(model.UserActive)
-	_, err := s.enter(ctx, tx, at, federation, func(_ model.UserStatus, u *model.User) {
+	doc, err := s.enter(ctx, tx, &r.target, federation, func(_ model.UserStatus, u *model.User) {
 		u.Provider = model.ProviderFederation
 		u.PasswordHash, u.Imported, u.PasswordHistory, u.Recovery, u.Activation, u.Reset = "", nil, nil, nil, nil, nil
 	})
-	return err
+	if err != nil || !r.Revoke {
+		return err
+	}
+	return s.endSessions(ctx, tx, doc)
 }
 
 type unlockRequest struct{ target }
@@ -93,7 +100,7 @@ func (s *Slice) unlock() rest.Route {
 				if err != nil || doc.Value.Status == model.UserActive { // nothing locks an ACTIVE user out
 					return err
 				}
-				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.FailedAttempts = 0 })
+				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.Attempts++ })
 				return err
 			})
 		},

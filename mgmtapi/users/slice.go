@@ -68,7 +68,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the members of a group", Find: s.findGroup, Do: s.members,
 		},
 	}
-	return slices.Concat(routes, s.lifecycle(), s.credentials())
+	return slices.Concat(append(routes, s.appLinks()), s.lifecycle(), s.credentials())
 }
 
 // target is the user that a path names.
@@ -81,6 +81,15 @@ type target struct {
 func (s *Slice) find(ctx context.Context, t *target) (err error) {
 	t.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), t.User)
 	return err
+}
+
+// settled is again for changes of the status: while one waits to be done, there is no other.
+func (s *Slice) settled(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+	doc, err := s.again(ctx, tx, t)
+	if err == nil && doc.Value.Transition != "" {
+		err = rest.Fail(rest.CodeTransitioning)
+	}
+	return doc, err
 }
 
 // again reads the found user in the transaction that changes it.

@@ -66,9 +66,20 @@ func (r *updateRequest) Check(ctx context.Context, causes *rest.Causes) {
 // profileOf is what a replacement makes of a profile.
 func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any) map[string]any {
 	if r.Body.Profile == nil {
-		return old
+		return defined(schema, old)
 	}
 	return merge(kept(schema, old), *r.Body.Profile)
+}
+
+// defined is a profile without what a schema does not know: the user comes from another type.
+func defined(schema *model.UserSchema, profile map[string]any) map[string]any {
+	out := map[string]any{}
+	for name := range schema.All() {
+		if value, ok := profile[name]; ok {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // Check checks what the replacement makes of the user.
@@ -87,6 +98,7 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	profile := profileOf(schema, c.found.Value.Profile)
 	checkProfile(schema, profile, causes)
 	login, _ := profile["login"].(string)
+	c.Body.Credentials.dropRead(c.found.Value.Recovery)
 	c.Body.Credentials.check(login, c.found.Value.Provider, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
 		if broken := password.Reused(&c.found.Value, value); len(broken) > 0 {

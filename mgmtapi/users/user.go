@@ -15,6 +15,7 @@ import (
 type User struct {
 	ID              string       `json:"id" readOnly:"true" doc:"Id of the user."`
 	Status          string       `json:"status" readOnly:"true" enum:"STAGED,PROVISIONED,ACTIVE,RECOVERY,LOCKED_OUT,PASSWORD_EXPIRED,SUSPENDED,DEPROVISIONED" doc:"Status, see the lifecycle operations."`
+	TransitioningTo string       `json:"transitioningToStatus,omitempty" readOnly:"true" enum:"PROVISIONED,ACTIVE,DEPROVISIONED" doc:"Status the user is on the way to; present only while that waits to be done."`
 	Created         rest.Time    `json:"created" readOnly:"true" doc:"When the user was created."`
 	Activated       *rest.Time   `json:"activated" readOnly:"true" doc:"When the user was last activated from STAGED or DEPROVISIONED."`
 	StatusChanged   *rest.Time   `json:"statusChanged" readOnly:"true" doc:"When the status last changed."`
@@ -64,20 +65,33 @@ type Provider struct {
 	Name string `json:"name" doc:"Name of the provider."`
 }
 
+// Show is a user as a single read shows it.
+func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, error) {
+	doc, err := s.Users.Get(ctx, q, id)
+	if err != nil {
+		return nil, rest.Missing(err, "User", id)
+	}
+	return render(ctx, doc), nil
+}
+
 // render makes the wire form as a single read shows it.
 func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	u := doc.Value
 	out := User{
-		ID: doc.ID, Status: string(u.Status), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
+		ID: doc.ID, Status: string(u.Status), TransitioningTo: string(u.Transition), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
 		Activated: rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
 		LastLogin: rest.TimePtr(u.LastLogin), PasswordChanged: rest.TimePtr(u.PasswordChanged),
 		Type: Type{ID: u.Type}, Profile: shownProfile(&u),
 		Credentials: credentialsOf(&u),
-		Links:       rest.Links{"self": rest.To(userURL(ctx, doc.ID))},
-		tag:         rest.WeakTag(doc.Updated, doc.Rev),
+		Links: rest.Links{
+			"self":   rest.To(userURL(ctx, doc.ID)),
+			"schema": rest.To(rest.URL(ctx, "api", "v1", "meta", "schemas", "user", model.UserSchemaID(u.Type))),
+			"type":   rest.To(rest.URL(ctx, "api", "v1", "meta", "types", "user", u.Type)),
+		},
+		tag: rest.WeakTag(doc.Updated, doc.Rev),
 	}
 	for _, l := range linksByStatus[u.Status] {
-		if l.when == nil || l.when(&u) {
+		if l.only == nil || l.only(&u) {
 			out.Links[l.rel] = rest.Link{Href: userURL(ctx, doc.ID, l.at...), Method: l.method}
 		}
 	}
@@ -111,7 +125,7 @@ func userURL(ctx context.Context, id string, more ...string) string {
 type statusLink struct {
 	rel, method string
 	at          []string               // path below the user
-	when        func(*model.User) bool // nil for always
+	only        func(*model.User) bool // for which users; nil for all
 }
 
 var (
@@ -122,33 +136,36 @@ var (
 	linkDeactivate = lifecycleLink("deactivate", deactivate)
 	linkUnlock     = lifecycleLink("unlock", unlock)
 	linkReset      = lifecycleLink("resetPassword", resetPassword)
-	linkExpire     = lifecycleLink("expirePassword", expirePassword)
+	linkExpire     = lifecycleLink("expirePassword", expirePassword).when(func(u *model.User) bool { return !u.Provider.External() })
 	linkDelete     = statusLink{rel: "delete", method: http.MethodDelete}
 
-	linkChangePassword = credentialLink("changePassword", "change_password", (*model.User).HasPassword)
-	linkChangeQuestion = credentialLink("changeRecoveryQuestion", "change_recovery_question", (*model.User).HasPassword)
-	linkForgot         = credentialLink("forgotPassword", "forgot_password", func(u *model.User) bool { return u.Recovery != nil })
+	linkChangePassword = credentialLink("changePassword", "change_password")
+	linkChangeQuestion = credentialLink("changeRecoveryQuestion", "change_recovery_question")
+	linkForgot         = credentialLink("forgotPassword", "forgot_password").when(func(u *model.User) bool { return u.Recovery != nil })
 )
 
 func lifecycleLink(rel string, t transition) statusLink {
-	link := statusLink{rel: rel, method: http.MethodPost, at: []string{"lifecycle", t.verb}}
-	if t.password {
-		link.when = (*model.User).HasPassword
-	}
-	return link
+	return statusLink{rel: rel, method: http.MethodPost, at: []string{"lifecycle", t.verb}}
 }
 
-func credentialLink(rel, verb string, when func(*model.User) bool) statusLink {
-	return statusLink{rel: rel, method: http.MethodPost, at: []string{"credentials", verb}, when: when}
+func credentialLink(rel, verb string) statusLink {
+	return statusLink{rel: rel, method: http.MethodPost, at: []string{"credentials", verb}}
 }
 
-// linksByStatus lists the links of a user beside "self". Suspend is published for statuses in which it is refused, as the
-// public API does.
+// when is the link for some users only.
+func (l statusLink) when(only func(*model.User) bool) statusLink {
+	l.only = only
+	return l
+}
+
+// linksByStatus lists the links of a user beside those to itself, its schema and its type. Some are published where the
+// operation is refused, as the public API does: suspend in most statuses, and those about a password that does not exist.
 var linksByStatus = map[model.UserStatus][]statusLink{
 	model.UserStaged:      {linkActivate},
 	model.UserProvisioned: {linkSuspend, linkReset, linkReactivate, linkDeactivate},
 	model.UserActive: {
-		linkSuspend, linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion, linkDeactivate,
+		linkSuspend, linkReset, linkExpire, linkForgot, linkDeactivate,
+		linkChangePassword.when((*model.User).HasPassword), linkChangeQuestion.when((*model.User).HasPassword),
 	},
 	model.UserRecovery:        {linkSuspend, linkReset, linkReactivate, linkChangeQuestion, linkChangePassword, linkDeactivate},
 	model.UserLockedOut:       {linkUnlock, linkReset, linkDeactivate},
@@ -174,8 +191,7 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
 	return trim(out, r.ContentType), nil
 }
 
-// trim leaves out what the parameter svc-response of a Content-Type names. Its third value,
-// omitTransitioningToStatus, names what is never shown: transitions are complete when they are answered.
+// trim leaves out what the parameter svc-response of a Content-Type names.
 func trim(u User, contentType string) User {
 	_, values, _ := strings.Cut(contentType, "svc-response=")
 	values, _, _ = strings.Cut(values, ";")
@@ -187,6 +203,8 @@ func trim(u User, contentType string) User {
 			for _, l := range []statusLink{linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion} {
 				delete(u.Links, l.rel)
 			}
+		case "omitTransitioningToStatus":
+			u.TransitioningTo = ""
 		}
 	}
 	return u

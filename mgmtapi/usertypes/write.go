@@ -80,6 +80,9 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (UserType, error) 
 		if err := s.InsertUserType(ctx, tx, id, value); err != nil {
 			return err
 		}
+		if err := s.CompleteAllMappings(ctx, tx); err != nil {
+			return err
+		}
 		if err := s.log(ctx, tx, audit.UserTypeCreate, id, &value); err != nil {
 			return err
 		}
@@ -176,6 +179,9 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 			return err
 		}
 		if err := s.UserSchemas.Delete(ctx, tx, model.UserSchemaID(t.found.ID)); err != nil {
+			return err
+		}
+		if _, err := s.Mappings.DeleteWhere(ctx, tx, docstore.Eq(model.MappingByType, t.found.ID)); err != nil {
 			return err
 		}
 		return s.log(ctx, tx, audit.UserSchemaUpdate, t.found.ID, &t.found.Value)

@@ -350,3 +350,16 @@ func (w *World) Answered() string {
 	defer w.mu.Unlock()
 	return w.answered.String()
 }
+
+// Work does all that requests have left to do.
+func (w *World) Work() {
+	w.t.Helper()
+	w.env.Work(w.t)
+}
+
+// Step does one piece of what requests have left to do.
+func (w *World) Step() {
+	w.t.Helper()
+	_, err := w.env.API.Work(w.t.Context())
+	require.NoError(w.t, err)
+}

@@ -2,10 +2,12 @@ package search
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -30,13 +32,34 @@ type Attribute[T any] struct {
 	Same func(string) string
 	// Time says that the attribute is a timestamp. Values then returns time.Time values.
 	Time bool
+	// Number and Boolean say that the attribute is compared with a number, or with true and false. Values then returns float64 or
+	// bool values.
+	Number, Boolean bool
 	// Index is the index that helps, empty for none. Its values are Key of the attribute's texts, or the times.
 	Index string
 	// Key turns a text into what the index holds. Defaults to Normal.
 	Key func(string) string
-	// Values returns the values of a document: string or time.Time, none when the attribute is missing. Zero times and empty
+	// Values returns the values of a document: string unless said otherwise, none when the attribute is missing. Zero times and empty
 	// strings count as missing.
 	Values func(*docstore.Doc[T]) []any
+}
+
+// Of is an attribute of the kind, for profiles whose attributes are not known beforehand: texts are compared without regard to
+// case, and an array by its elements, whose kind it is then. The value of a document may be nil.
+func Of[T any](kind expression.Kind, value func(*docstore.Doc[T]) any) Attribute[T] {
+	a := Attribute[T]{Operators: Searches, Normal: filter.Fold, Values: func(d *docstore.Doc[T]) []any {
+		if list, ok := value(d).([]any); ok {
+			return list
+		}
+		return []any{value(d)}
+	}}
+	switch kind {
+	case expression.Number, expression.Integer:
+		a.Number, a.Operators = true, Moments
+	case expression.Boolean:
+		a.Boolean, a.Operators = true, []filter.Op{"eq", "pr"}
+	}
+	return a
 }
 
 // Language is what expressions on a collection may name: attributes by their exact name ("status", "profile.login").
@@ -121,6 +144,21 @@ func (l Language[T]) compare(path scim.AttrPath, op filter.Op, value any) (Query
 	if err != nil {
 		return Query[T]{}, err
 	}
+	switch {
+	case a.Number:
+		literal, ok := value.(json.Number)
+		n, err := literal.Float64()
+		if !ok || err != nil {
+			return Query[T]{}, invalid("the attribute '%s' is compared with a number", path)
+		}
+		return compareWith(a, func(v any) bool { have, ok := v.(float64); return ok && op.Holds(cmp.Compare(have, n)) }), nil
+	case a.Boolean:
+		want, ok := value.(bool)
+		if !ok {
+			return Query[T]{}, invalid("the attribute '%s' is compared with true or false", path)
+		}
+		return compareWith(a, func(v any) bool { return v == want }), nil
+	}
 	text, ok := value.(string)
 	if !ok {
 		return Query[T]{}, invalid("the attribute '%s' is compared with a string in double quotes", path)
@@ -133,6 +171,11 @@ func (l Language[T]) compare(path scim.AttrPath, op filter.Op, value any) (Query
 		return a.compareTime(op, t), nil
 	}
 	return a.compareText(op, text), nil
+}
+
+// compareWith holds where one of the values does.
+func compareWith[T any](a Attribute[T], holds func(any) bool) Query[T] {
+	return Query[T]{Match: func(d *docstore.Doc[T]) bool { return slices.ContainsFunc(present(a.Values(d)), holds) }}
 }
 
 func (a Attribute[T]) compareTime(op filter.Op, t time.Time) Query[T] {

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -113,6 +115,10 @@ func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
 	switch v := values[0].(type) {
 	case time.Time:
 		key.Text = v.UTC().Format("2006-01-02T15:04:05Z")
+	case float64:
+		key.Text = ordered(v)
+	case bool:
+		key.Text = strconv.FormatBool(v)
 	case string:
 		key.Text = v
 		if a.Normal != nil {
@@ -120,4 +126,15 @@ func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
 		}
 	}
 	return key
+}
+
+// ordered writes a number so that texts compare as the numbers do.
+func ordered(n float64) string {
+	bits := math.Float64bits(n)
+	if n < 0 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	return fmt.Sprintf("%016x", bits)
 }

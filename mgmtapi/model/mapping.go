@@ -1,0 +1,141 @@
+package model
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// MappingDirection says whose profile a mapping makes.
+type MappingDirection string
+
+// The directions: from the users of a type to the users of an application, and the other way round.
+const (
+	ToApp  MappingDirection = "app"
+	ToUser MappingDirection = "user"
+)
+
+// Mapping makes one profile out of another one. Every application has two for every user type.
+type Mapping struct {
+	App       string           `json:"app"`
+	UserType  string           `json:"userType"`
+	Direction MappingDirection `json:"direction"`
+	// Rules are those that were changed, by the attribute that they make; nil for one that was removed. The others are the
+	// defaults of appprofile.Rules.
+	Rules map[string]*MappingRule `json:"rules,omitempty"`
+	// TestsGroups says that a rule may ask for the groups of the user.
+	TestsGroups bool `json:"testsGroups,omitempty"`
+}
+
+// MappingRule says how an attribute gets its value.
+type MappingRule struct {
+	// Expression is in the language of internal/expression.
+	Expression string     `json:"expression"`
+	PushStatus PushStatus `json:"pushStatus"`
+}
+
+// Source is the id of the user type or application that values come from.
+func (m *Mapping) Source() string {
+	if m.Direction == ToApp {
+		return m.UserType
+	}
+	return m.App
+}
+
+// Target is the id of the user type or application that values go to.
+func (m *Mapping) Target() string {
+	if m.Direction == ToApp {
+		return m.App
+	}
+	return m.UserType
+}
+
+// The indexes of the mappings.
+const (
+	MappingByApp    = "app"       // the application
+	MappingByType   = "user_type" // the user type
+	MappingBySource = "source_id" // Source
+	MappingByTarget = "target_id" // Target
+	MappingByPair   = "pair"      // JoinID(application, user type, direction), unique
+	MappingByGroups = "groups"    // the application, where TestsGroups
+)
+
+func mappingCollection() *docstore.Collection[Mapping] {
+	return docstore.NewCollection("mappings",
+		docstore.Index[Mapping]{Name: MappingByApp, Values: func(m *Mapping) []any { return []any{m.App} }},
+		docstore.Index[Mapping]{Name: MappingByType, Values: func(m *Mapping) []any { return []any{m.UserType} }},
+		docstore.Index[Mapping]{Name: MappingBySource, Values: func(m *Mapping) []any { return []any{m.Source()} }},
+		docstore.Index[Mapping]{Name: MappingByTarget, Values: func(m *Mapping) []any { return []any{m.Target()} }},
+		docstore.Index[Mapping]{Name: MappingByPair, Unique: true, Values: func(m *Mapping) []any {
+			return []any{docstore.JoinID(m.App, m.UserType, string(m.Direction))}
+		}},
+		docstore.Index[Mapping]{Name: MappingByGroups, Values: func(m *Mapping) []any {
+			if !m.TestsGroups {
+				return nil
+			}
+			return []any{m.App}
+		}},
+	)
+}
+
+// CompleteMappings makes the mappings that an application lacks, one in each direction for every user type.
+func (d Deps) CompleteMappings(ctx context.Context, tx *docstore.Tx, app string) error {
+	type pair struct {
+		userType  string
+		direction MappingDirection
+	}
+	there := map[pair]bool{}
+	err := Each(ctx, tx, d.Mappings, docstore.Eq(MappingByApp, app), func(m docstore.Doc[Mapping]) error {
+		there[pair{m.Value.UserType, m.Value.Direction}] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return Each(ctx, tx, d.UserTypes, nil, func(t docstore.Doc[UserType]) error {
+		for _, direction := range []MappingDirection{ToApp, ToUser} {
+			if there[pair{t.ID, direction}] {
+				continue
+			}
+			if _, err := d.Mappings.Insert(ctx, tx, NewID(KindMapping), Mapping{App: app, UserType: t.ID, Direction: direction}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// CompleteAllMappings is CompleteMappings for every application.
+func (d Deps) CompleteAllMappings(ctx context.Context, tx *docstore.Tx) error {
+	return Each(ctx, tx, d.Apps, nil, func(app docstore.Doc[App]) error { return d.CompleteMappings(ctx, tx, app.ID) })
+}
+
+// EventMappingChanged is the topic of MappingChanged.
+const EventMappingChanged = "mapping.changed"
+
+// MappingChanged tells that a mapping to an application, or the profile schema of its users, changed. What that means for users
+// is told by AppUserChanged, once the assignments have followed.
+type MappingChanged struct {
+	App string `json:"app"`
+	// Removed are the attributes that users of the application cannot have any more.
+	Removed []string `json:"removed,omitempty"`
+}
+
+// Topic implements Event.
+func (MappingChanged) Topic() string { return EventMappingChanged }
+
+// Key implements Event with the id of the application.
+func (e MappingChanged) Key() string { return e.App }
+
+// Following is what is left to do after a change that concerns all users of an application: they are brought up to date in
+// steps, so that nobody waits for all of them. Its document id is the id of the application.
+type Following struct {
+	// After is the cursor behind the users that are up to date.
+	After string `json:"after,omitempty"`
+	// Removed are the attributes whose values go.
+	Removed []string `json:"removed,omitempty"`
+}
+
+func followingCollection() *docstore.Collection[Following] {
+	return docstore.NewCollection[Following]("followings")
+}

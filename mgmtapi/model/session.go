@@ -1,0 +1,65 @@
+package model
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// sessionRandom is how many random characters follow the kind in the id of a session.
+const sessionRandom = 22
+
+// NewSessionID makes the id of a session. It is a secret: who knows it has the session.
+func NewSessionID() string { return string(KindSession) + NewSecret(sessionRandom) }
+
+// Session is what somebody who has signed in holds. Its document id is SecretHash of its id.
+type Session struct {
+	UserID  string    `json:"userId"`
+	Expires time.Time `json:"expires"`
+	// PasswordVerified is when the password was last compared.
+	PasswordVerified time.Time `json:"passwordVerified"`
+	// Methods are the methods of the sign-in, as RFC 8176 names them.
+	Methods []string `json:"methods"`
+}
+
+// SessionByUser is the index of the sessions by their user.
+const SessionByUser = "user_id"
+
+func sessionCollection() *docstore.Collection[Session] {
+	return docstore.NewCollection("sessions",
+		docstore.Index[Session]{Name: SessionByUser, Values: func(s *Session) []any { return []any{s.UserID} }},
+	)
+}
+
+// EndSessions ends the sessions of a user, and the sign-ins that could become some. It returns how many sessions have not
+// expired before.
+func (d Deps) EndSessions(ctx context.Context, tx *docstore.Tx, user string) (live int, err error) {
+	if _, err := d.SignIns.DeleteWhere(ctx, tx, docstore.Eq(SignInByUser, user)); err != nil {
+		return 0, err
+	}
+	now := d.Now()
+	return live, Each(ctx, tx, d.Sessions, docstore.Eq(SessionByUser, user), func(doc docstore.Doc[Session]) error {
+		if now.Before(doc.Value.Expires) {
+			live++
+		}
+		return d.Sessions.Delete(ctx, tx, doc.ID)
+	})
+}
+
+// EventSessionsCleared is the topic of SessionsCleared.
+const EventSessionsCleared = "sessions.cleared"
+
+// SessionsCleared tells that a caller has asked for the end of all sessions of a user. It is not emitted when they end along
+// with something else, as a deactivation or a new password.
+type SessionsCleared struct {
+	User string `json:"user"`
+	// Tokens says that what clients hold for the user is to end, too.
+	Tokens bool `json:"tokens,omitempty"`
+}
+
+// Topic implements Event.
+func (SessionsCleared) Topic() string { return EventSessionsCleared }
+
+// Key implements Event with the id of the user.
+func (e SessionsCleared) Key() string { return e.User }

@@ -1,0 +1,49 @@
+package rest
+
+import (
+	"context"
+	"strings"
+)
+
+// Unsupported is an operation that the public API has and this one has not: it asks for the credentials and the scopes, looks for
+// the entity and answers with CodeUnsupported, whatever the body. It is no part of the OpenAPI document.
+type Unsupported[Req any] struct {
+	ID     string
+	Route  string // method, space, path template
+	Scopes []string
+	// Find answers that there is no such entity, as that of Op.
+	Find func(ctx context.Context, req *Req) error
+}
+
+// Info describes the operation.
+func (u Unsupported[Req]) Info() Info {
+	info := u.op().Info()
+	info.Unsupported = true
+	return info
+}
+
+func (u Unsupported[Req]) op() Op[Req, Nothing] {
+	refuse := func() error {
+		method, path, _ := strings.Cut(u.Route, " ")
+		return Failf(CodeUnsupported, "Unsupported operation. %s %s is not served here.", method, path)
+	}
+	return Op[Req, Nothing]{
+		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes,
+		Find: func(ctx context.Context, req *Req) error { // before the body, whose media type does not matter
+			if err := u.Find(ctx, req); err != nil {
+				return err
+			}
+			return refuse()
+		},
+		Do: func(context.Context, *Req) (Nothing, error) { return Nothing{}, refuse() },
+	}
+}
+
+func (u Unsupported[Req]) compile() (*operation, error) {
+	compiled, err := u.op().compile()
+	if err != nil {
+		return nil, err
+	}
+	compiled.info.Unsupported = true
+	return compiled, nil
+}

@@ -1,0 +1,124 @@
+package sessions
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Lifetime is how long a session lives after it was made or prolonged.
+const Lifetime = 2 * time.Hour
+
+// Slice serves the sessions.
+type Slice struct{ model.Deps }
+
+// New returns the slice.
+func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+
+const (
+	tag  = "Sessions"
+	root = "/api/v1/sessions"
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	read, write := []string{"svc.sessions.read"}, []string{"svc.sessions.manage"}
+	return []rest.Route{
+		rest.Op[createRequest, Session]{
+			ID: "createSession", Route: "POST " + root, Tag: tag, Scopes: write,
+			Summary: "Trades a session token for a session", Do: s.create,
+		},
+		rest.Op[byID, Session]{
+			ID: "getSession", Route: "GET " + root + "/{sessionId}", Tag: tag, Scopes: read,
+			Summary: "Reads a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) { return render(ctx, r.held), nil },
+		},
+		rest.Op[byID, rest.Nothing]{
+			ID: "revokeSession", Route: "DELETE " + root + "/{sessionId}", Tag: tag, Scopes: write,
+			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.Nothing, error) { return s.end(ctx, r.ID, r.ID) },
+		},
+		rest.Op[byID, Session]{
+			ID: "refreshSession", Route: "POST " + root + "/{sessionId}/lifecycle/refresh", Tag: tag, Scopes: write,
+			Summary: "Prolongs a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) { return s.refresh(ctx, r.ID, r.ID) },
+		},
+		rest.Op[byCookie, Session]{
+			ID: "getCurrentSession", Route: "GET " + root + "/me", Tag: tag, Public: true,
+			Summary: "Reads the session of the cookie", Do: s.current,
+		},
+		rest.Op[byCookie, rest.Nothing]{
+			ID: "closeCurrentSession", Route: "DELETE " + root + "/me", Tag: tag, Public: true,
+			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.Nothing, error) { return s.end(ctx, r.ID, auth.Me) },
+		},
+		rest.Op[byCookie, Session]{
+			ID: "refreshCurrentSession", Route: "POST " + root + "/me/lifecycle/refresh", Tag: tag, Public: true,
+			Summary: "Prolongs the session of the cookie", Do: func(ctx context.Context, r *byCookie) (Session, error) { return s.refresh(ctx, r.ID, auth.Me) },
+		},
+		rest.Op[clearRequest, rest.Nothing]{
+			ID: "revokeUserSessions", Route: "DELETE /api/v1/users/{user}/sessions", Tag: "Users", Scopes: []string{"svc.users.manage"},
+			Summary: "Ends all sessions of a user", Find: s.findUser, Do: s.clear,
+		},
+	}
+}
+
+type createRequest struct {
+	Body struct {
+		Token string `json:"sessionToken" required:"true" writeOnly:"true" doc:"Session token of a complete sign-in. It is valid once."`
+	} `body:"required"`
+}
+
+// byID names a session by its id.
+type byID struct {
+	ID string `path:"sessionId" doc:"Id of the session."`
+
+	held held
+}
+
+func (s *Slice) findByID(ctx context.Context, r *byID) (err error) {
+	r.held, err = s.find(ctx, s.Store.Reader(), r.ID, r.ID)
+	return err
+}
+
+// byCookie names a session by its cookie.
+type byCookie struct {
+	ID string `cookie:"sid" doc:"Id of the session."`
+}
+
+func (s *Slice) current(ctx context.Context, r *byCookie) (Session, error) {
+	h, err := s.find(ctx, s.Store.Reader(), r.ID, auth.Me)
+	if err != nil {
+		return Session{}, err
+	}
+	return render(ctx, h), nil
+}
+
+type clearRequest struct {
+	User   string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
+	Tokens bool   `query:"oauthTokens" default:"false" doc:"Has what clients hold for the user end, too."`
+
+	found docstore.Doc[model.User]
+}
+
+func (s *Slice) findUser(ctx context.Context, r *clearRequest) (err error) {
+	r.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), r.User)
+	return err
+}
+
+func (s *Slice) clear(ctx context.Context, r *clearRequest) (rest.Nothing, error) {
+	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		user, err := auth.FindUser(ctx, s.Deps, tx, r.found.ID)
+		if err != nil {
+			return err
+		}
+		if _, err := s.EndSessions(ctx, tx, user.ID); err != nil {
+			return err
+		}
+		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}}); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.SessionsCleared{User: user.ID, Tokens: r.Tokens})
+	})
+}
