@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -40,6 +41,8 @@ type Options struct {
 	Engine sandboxapi.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
+	// Hooks says how the endpoints of inline hooks are reached.
+	Hooks hooks.Network
 	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
@@ -64,6 +67,7 @@ type API struct {
 	routes  []rest.Route
 	handler *rest.Handler
 	log     *syslog.Slice
+	hooks   *hooks.Caller
 }
 
 // New puts an API together. It serves nobody before Setup has run on its store.
@@ -84,11 +88,14 @@ func New(o Options) (*API, error) {
 	if o.Authorizer == nil {
 		o.Authorizer = auth.SuperAdministrator{Deps: deps}
 	}
-	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	for _, s := range slicesOf(deps, o, a.log) {
+	caller, err := hooks.New(deps, hooks.Options{Network: o.Hooks, Secrets: o.Secrets, Logger: o.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: %w", err)
+	}
+	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger}), hooks: caller}
+	for _, s := range slicesOf(deps, o, a.log, caller) {
 		a.routes = append(a.routes, s.Routes()...)
 	}
-	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
 		Guard: auth.NewGuard(deps, o.Authorizer, o.Logger), Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
 		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
@@ -101,6 +108,9 @@ func New(o Options) (*API, error) {
 
 // ServeHTTP serves /api/v1, and /sandbox/v1 when there is work to show.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.
+func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
 
 // Operations is the table of operations.
 func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }

@@ -7,6 +7,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/hookkeys"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/inlinehooks"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -18,12 +21,12 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, logs *syslog.Slice, caller *hooks.Caller) []rest.Slice {
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets})
 	tokens := apitokens.New(d)
 	list := []rest.Slice{
 		users.New(d, users.Options{HashCost: o.HashCost}),
-		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain}),
@@ -31,6 +34,8 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice) []rest.Slice {
 		provisioning.New(d, provisioning.Options{Secrets: o.Secrets, Tester: o.Connections}),
 		usertypes.New(d),
 		schemas.New(d),
+		hookkeys.New(d, hookkeys.Options{Secrets: o.Secrets}),
+		inlinehooks.New(d, inlinehooks.Options{Secrets: o.Secrets, Caller: caller}),
 		tokens,
 		logs,
 	}

@@ -17,6 +17,8 @@ const (
 	TypeGroupRule   = "GroupRule"
 	TypeUserType    = "UserType"
 	TypeToken       = "Token"
+	TypeInlineHook  = "InlineHook"
+	TypeHookKey     = "HookKey"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
 )
@@ -72,4 +74,14 @@ func Token(doc docstore.Doc[model.APIToken]) model.LogParty {
 // GroupRule is a group rule as a party.
 func GroupRule(doc docstore.Doc[model.GroupRule]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeGroupRule, AlternateID: unknown, DisplayName: doc.Value.Name}
+}
+
+// InlineHook is an inline hook as a party.
+func InlineHook(doc docstore.Doc[model.InlineHook]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeInlineHook, AlternateID: string(doc.Value.Type), DisplayName: doc.Value.Name}
+}
+
+// HookKey is a hook key as a party.
+func HookKey(doc docstore.Doc[model.HookKey]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeHookKey, AlternateID: doc.Value.KeyID, DisplayName: doc.Value.Name}
 }

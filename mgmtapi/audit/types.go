@@ -85,6 +85,17 @@ const (
 	UserSchemaUpdate Type = "directory.user_profile.update"
 	UserTypeCreate   Type = "directory.non_default_user_profile.create"
 
+	HookCreate     Type = "inline_hook.created"
+	HookUpdate     Type = "inline_hook.updated"
+	HookDelete     Type = "inline_hook.deleted"
+	HookActivate   Type = "inline_hook.activated"
+	HookDeactivate Type = "inline_hook.deactivated"
+	HookExecute    Type = "inline_hook.executed"
+	HookProcess    Type = "inline_hook.response.processed"
+	HookKeyCreate  Type = "hook_key.created"
+	HookKeyUpdate  Type = "hook_key.updated"
+	HookKeyDelete  Type = "hook_key.deleted"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -164,6 +175,16 @@ var messages = map[Type]string{
 	UserUpdateType:      "Change the type of a user",
 	UserSchemaUpdate:    "Change a user type or its profile schema",
 	UserTypeCreate:      "Create a user type",
+	HookCreate:          "Register an inline hook",
+	HookUpdate:          "Change an inline hook",
+	HookDelete:          "Delete an inline hook",
+	HookActivate:        "Activate an inline hook",
+	HookDeactivate:      "Deactivate an inline hook",
+	HookExecute:         "Call the endpoint of an inline hook",
+	HookProcess:         "Follow the answer of an inline hook",
+	HookKeyCreate:       "Create a hook key",
+	HookKeyUpdate:       "Rename a hook key",
+	HookKeyDelete:       "Delete a hook key",
 	TokenCreate:         "Create an API token",
 	TokenRevoke:         "Revoke an API token",
 	TokenRefuse:         "An API token was refused",

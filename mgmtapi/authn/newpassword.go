@@ -38,7 +38,14 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !password.Verify(&known.Value, r.Body.OldPassword) {
+	right, answered := s.verify(ctx, known, r.Body.OldPassword)
+	if !answered {
+		if err := s.refuse(ctx, &known, unverified); err != nil {
+			return Transaction{}, err
+		}
+		return Transaction{}, rest.Fail(rest.CodeCredentials, "password: The old password could not be verified")
+	}
+	if !right {
 		if err := s.failed(ctx, known.ID, audit.Entry{Type: audit.UserSessionStart, Failure: wrongPassword}); err != nil {
 			return Transaction{}, err
 		}

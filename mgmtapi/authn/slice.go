@@ -16,12 +16,21 @@ import (
 type Options struct {
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
 	HashCost int
+	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
+	Hook PasswordHook
+}
+
+// PasswordHook verifies passwords that another system has.
+type PasswordHook interface {
+	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
+	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
 }
 
 // Slice serves the primary authentication.
 type Slice struct {
 	model.Deps
 	hasher   password.Hasher
+	hook     PasswordHook
 	refusals *rate.Limiter // of what is logged of unknown users
 }
 
@@ -30,7 +39,7 @@ const maxRefusals = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	s := &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
+	s := &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
 		return s.forget(ctx, tx, e.ID)
 	})

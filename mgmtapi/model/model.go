@@ -27,6 +27,8 @@ type Model struct {
 	SignIns      *docstore.Collection[SignIn]
 	UserTypes    *docstore.Collection[UserType]
 	UserSchemas  *docstore.Collection[UserSchema]
+	HookKeys     *docstore.Collection[HookKey]
+	InlineHooks  *docstore.Collection[InlineHook]
 }
 
 // New declares the collections.
@@ -49,6 +51,8 @@ func New() *Model {
 		SignIns:      signInCollection(),
 		UserTypes:    userTypeCollection(),
 		UserSchemas:  userSchemaCollection(),
+		HookKeys:     hookKeyCollection(),
+		InlineHooks:  inlineHookCollection(),
 	}
 }
 
@@ -58,6 +62,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Orgs, m.Users, m.Groups, m.Memberships, m.APITokens,
 		m.Apps, m.AppUsers, m.AppGroups, m.Connections, m.PushMappings, m.LogEvents,
 		m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes, m.UserSchemas,
+		m.HookKeys, m.InlineHooks,
 	}
 }
 

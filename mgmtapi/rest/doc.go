@@ -14,7 +14,8 @@
 //	path:"name"      a variable of the route
 //	query:"name"     a query parameter; an empty value counts as absent
 //	header:"Name"    a request header
-//	body:"required"  the JSON body, an object or an array, decoded into the field; body:"optional" accepts a request without one
+//	body:"required"  the JSON body, an object or an array, decoded into the field; body:"optional" accepts a request without one;
+//	                 into a json.RawMessage it comes as it was sent
 //
 // and, on these and on the members (json:"name") of a body:
 //
