@@ -100,6 +100,29 @@ func TestAPasswordIsTakenOverWhenTheHookVerifiesIt(t *testing.T) {
 	})
 }
 
+func TestAnEchoOfAPasswordIsNotLogged(t *testing.T) {
+	e, endpoint := world(t, sqldbtest.SQLite(t))
+	e.Run(t, apitest.Step{Do: create, Body: hooked("h")}, passwordHook("hook", endpoint.URL))
+	const odd = `quo"ted & <all>`
+	for name, answer := range map[string]string{
+		"in JSON":            `{"debugContext":{"saw":"quo\"ted & <all>"}}`,
+		"in JSON, otherwise": `{"debugContext":{"saw":"\u0071uo\u0022ted \u0026 \u003call>"}}`,
+		"in what is no JSON": `you sent quo"ted & <all>`,
+		"in a form":          `password=quo%22ted+%26+%3Call%3E`,
+		"in the denial":      `{"error":{"errorSummary":"not quo\"ted & <all>"}}`,
+		"in half of JSON":    `[{"password":"quo\"ted & <all>"`,
+		"in the other half":  `[{"password":"quo\"ted \u0026 \u003call\u003e"`,
+	} {
+		endpoint.Answer(hookstest.JSON(200, answer))
+		e.Run(t, refused(signIn(name, "h", odd), 401, "E0000004"))
+		require.Contains(t, endpoint.Calls()[0].Body, "quo", "the endpoint was told")
+	}
+	logs := e.Do(t, "GET /api/v1/logs?limit=1000", "", nil)
+	require.Contains(t, string(logs.Body), "[redacted]")
+	require.NotContains(t, string(logs.Body), "quo")
+	require.NotContains(t, string(logs.Body), odd)
+}
+
 func TestOfSeveralPasswordHooksTheOneThatWasActivatedLastIsAsked(t *testing.T) {
 	e, one := world(t, sqldbtest.SQLite(t))
 	one.Answer(verify)

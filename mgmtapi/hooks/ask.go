@@ -72,9 +72,9 @@ func (d *Denial) Error() string {
 
 // reply is what a hook has answered.
 type reply struct {
-	Commands     []Command       `json:"commands"`
-	Denial       *Denial         `json:"error"`
-	DebugContext json.RawMessage `json:"debugContext"`
+	Commands     []Command `json:"commands"`
+	Denial       *Denial   `json:"error"`
+	DebugContext any       `json:"debugContext"`
 }
 
 // MaxCommands is how many commands an answer may hold.
@@ -134,8 +134,12 @@ func (c *Caller) ask(ctx context.Context, q question) error {
 	}
 	said, err := parse(answer.Body)
 	debug := map[string]string{}
-	if len(said.DebugContext) > 0 {
-		debug["debugContext"] = excerpt(said.DebugContext, q.secrets)
+	if said.DebugContext != nil {
+		text, err := json.Marshal(said.DebugContext) // written anew, so that a secret in it has one form
+		if err != nil {
+			return fmt.Errorf("hooks: %w", err)
+		}
+		debug["debugContext"] = excerpt(text, q.secrets)
 	}
 	if err == nil && said.Denial != nil {
 		err = said.Denial

@@ -69,8 +69,11 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	if failure != nil {
 		return "", failure, nil
 	}
-	if status != http.StatusOK || len(data) > MaxAnswer {
+	switch {
+	case status != http.StatusOK:
 		return "", unusable(tokenEndpoint, status, statusText(status), data, secrets), nil
+	case len(data) > MaxAnswer:
+		return "", unusable(tokenEndpoint, status, textTooLarge, nil, nil), nil
 	}
 	var given struct {
 		AccessToken string  `json:"access_token"`

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -79,11 +80,20 @@ func excerpt(body []byte, secrets []string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxExcerpt)], "")
 }
 
+// harmless takes secrets out of a text, as they are and as JSON texts, forms and URLs have them.
 func harmless(text string, secrets []string) string {
 	for _, secret := range secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, redacted)
+		if secret == "" {
+			continue
+		}
+		quoted, _ := json.Marshal(secret) // a text always is JSON
+		escaped := string(quoted[1 : len(quoted)-1])
+		for _, form := range []string{secret, escaped, markup.Replace(escaped), url.QueryEscape(secret), url.PathEscape(secret)} {
+			text = strings.ReplaceAll(text, form, redacted)
 		}
 	}
 	return text
 }
+
+// markup takes back what encoding/json escapes and others do not.
+var markup = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")

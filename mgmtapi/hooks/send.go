@@ -28,6 +28,8 @@ const (
 	userAgent = "Svc Inline Hooks 1.0.0"
 )
 
+var textTooLarge = fmt.Sprintf("answered with more than %d bytes", MaxAnswer)
+
 // send posts a JSON text to the endpoint of a hook. An error that is no *Failure is one of ours.
 func (c *Caller) send(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, error) {
 	for attempt := 1; ; attempt++ {
@@ -70,7 +72,7 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 	case status < 200 || status > 299:
 		return Answer{}, unusable(hookEndpoint, status, statusText(status), data, []string{secret}), nil
 	case len(data) > MaxAnswer:
-		return Answer{}, unusable(hookEndpoint, status, fmt.Sprintf("answered with more than %d bytes", MaxAnswer), data, []string{secret}), nil
+		return Answer{}, unusable(hookEndpoint, status, textTooLarge, data, []string{secret}), nil
 	case status == http.StatusNoContent:
 		data = nil
 	case !utf8.Valid(data) || !json.Valid(data):
