@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
@@ -41,6 +42,8 @@ type Options struct {
 	Engine sandboxapi.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
+	// Hooks says how the endpoints of inline hooks are reached.
+	Hooks hooks.Network
 	// Authorizer decides what callers may do. Defaults to auth.SuperAdministrator.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
@@ -65,6 +68,7 @@ type API struct {
 	routes  []rest.Route
 	handler *rest.Handler
 	log     *syslog.Slice
+	hooks   *hooks.Caller
 	workers []worker
 }
 
@@ -91,17 +95,20 @@ func New(o Options) (*API, error) {
 	if o.Authorizer == nil {
 		o.Authorizer = auth.SuperAdministrator{Deps: deps}
 	}
-	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
+	caller, err := hooks.New(deps, hooks.Options{Network: o.Hooks, Secrets: o.Secrets, Logger: o.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: %w", err)
+	}
+	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger}), hooks: caller}
 	keys := issue.NewKeys(deps, o.Secrets)
 	guard := auth.NewGuard(deps, o.Authorizer, o.Logger)
 	guard.AcceptAccessTokens(keys)
-	for _, s := range slicesOf(deps, o, keys, a.log) {
+	for _, s := range slicesOf(deps, o, keys, a.log, caller) {
 		a.routes = append(a.routes, s.Routes()...)
 		if w, ok := s.(worker); ok {
 			a.workers = append(a.workers, w)
 		}
 	}
-	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
 		Guard: guard, Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
 		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
@@ -114,6 +121,9 @@ func New(o Options) (*API, error) {
 
 // ServeHTTP serves /api/v1, /oauth2 and /.well-known, and /sandbox/v1 when there is work to show.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.
+func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
 
 // Operations is the table of operations.
 func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }

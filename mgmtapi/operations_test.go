@@ -152,6 +152,16 @@ var logged = map[string][]audit.Type{
 	"updateGroupSchema":            {audit.UserSchemaUpdate},
 	"updateApplicationUserProfile": {audit.AppSchemaUpdate},
 	"updateProfileMapping":         {audit.MappingUpdate},
+	"createHookKey":                {audit.HookKeyCreate},
+	"replaceHookKey":               {audit.HookKeyUpdate},
+	"deleteHookKey":                {audit.HookKeyDelete},
+	"createInlineHook":             {audit.HookCreate},
+	"replaceInlineHook":            {audit.HookUpdate},
+	"updateInlineHook":             {audit.HookUpdate},
+	"deleteInlineHook":             {audit.HookDelete},
+	"activateInlineHook":           {audit.HookActivate},
+	"deactivateInlineHook":         {audit.HookDeactivate},
+	"executeInlineHook":            {audit.HookExecute},
 }
 
 const changesRules = "who changes a group rule changes the members of groups"
@@ -362,7 +372,8 @@ func operationsDocument(t *testing.T) string {
 		}
 	}
 	var summary, tables strings.Builder
-	total, there := 0, 0
+	total, there, shared := 0, 0, 0
+	onPage := map[string]bool{}
 	for _, section := range sections {
 		fmt.Fprintf(&tables, "\n## %s\n\n| Operation | Subject | Named in | Id | Seen to succeed in |\n|---|---|---|---|---|\n", section.Title)
 		present := 0
@@ -371,6 +382,10 @@ func operationsDocument(t *testing.T) string {
 			id, tests := "**missing**", ""
 			switch {
 			case ok:
+				if onPage[shape(o.Do)] {
+					shared++ // two operations of the specification on one path
+				}
+				onPage[shape(o.Do)] = true
 				id, tests = "`"+info.ID+"`", testNames(seen[info.ID].Tests)
 			case outside[o.Do] != "":
 				id = outside[o.Do]
@@ -383,7 +398,7 @@ func operationsDocument(t *testing.T) string {
 		fmt.Fprintf(&summary, "| [%s](#%s) | %d | %d | %d |\n", section.Title, anchor(section.Title), len(section.Operations), present, len(section.Operations)-present)
 		total, there = total+len(section.Operations), there+present
 	}
-	require.Equal(t, there, len(table(t))-len(own)+len(outside), "operations of the table and of the page")
+	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside), "operations of the table and of the page")
 	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
 	for _, info := range own {
 		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID, testNames(seen[info.ID].Tests))

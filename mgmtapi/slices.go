@@ -15,6 +15,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/clienttokens"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/hookkeys"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/inlinehooks"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -30,7 +33,7 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice) []rest.Slice {
+func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller) []rest.Slice {
 	var people *users.Slice
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
 		return people.Show(ctx, q, id)
@@ -41,7 +44,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice) []r
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
 		people,
-		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
@@ -51,9 +54,11 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice) []r
 		usertypes.New(d),
 		schemas.New(d),
 		mappings.New(d),
+		hookkeys.New(d, hookkeys.Options{Secrets: o.Secrets}),
+		inlinehooks.New(d, inlinehooks.Options{Secrets: o.Secrets, Caller: caller}),
 		tokens,
 		authservers.New(d, authservers.Options{Keys: keys}),
-		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger}),
+		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
 		clienttokens.New(d),
 		logs,
 	}

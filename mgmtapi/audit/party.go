@@ -28,6 +28,8 @@ const (
 	TypeAccess      = "access_token"
 	TypeRefresh     = "refresh_token"
 	TypeConsent     = "OAuth2Grant"
+	TypeInlineHook  = "InlineHook"
+	TypeHookKey     = "HookKey"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
 )
@@ -122,4 +124,14 @@ func RefreshToken(doc docstore.Doc[model.RefreshToken]) model.LogParty {
 // Consent is a consent as a party.
 func Consent(doc docstore.Doc[model.Consent]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeConsent, AlternateID: doc.Value.ClientID, DisplayName: doc.Value.Scope}
+}
+
+// InlineHook is an inline hook as a party.
+func InlineHook(doc docstore.Doc[model.InlineHook]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeInlineHook, AlternateID: string(doc.Value.Type), DisplayName: doc.Value.Name}
+}
+
+// HookKey is a hook key as a party.
+func HookKey(doc docstore.Doc[model.HookKey]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeHookKey, AlternateID: doc.Value.KeyID, DisplayName: doc.Value.Name}
 }

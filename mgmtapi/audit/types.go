@@ -120,6 +120,17 @@ const (
 	// ConsentRevoke is a name of our own: there is no specified one for a consent that is withdrawn.
 	ConsentRevoke Type = "app.oauth2.as.consent.revoke"
 
+	HookCreate     Type = "inline_hook.created"
+	HookUpdate     Type = "inline_hook.updated"
+	HookDelete     Type = "inline_hook.deleted"
+	HookActivate   Type = "inline_hook.activated"
+	HookDeactivate Type = "inline_hook.deactivated"
+	HookExecute    Type = "inline_hook.executed"
+	HookProcess    Type = "inline_hook.response.processed"
+	HookKeyCreate  Type = "hook_key.created"
+	HookKeyUpdate  Type = "hook_key.updated"
+	HookKeyDelete  Type = "hook_key.deleted"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -197,7 +208,7 @@ var messages = map[Type]string{
 	PushRenamed:          "A pushed group has a new name",
 	PushFailed:           "Pushing a group failed",
 	UserUpdateType:       "Change the type of a user",
-	UserSchemaUpdate:     "Change a user type, its profile schema or that of groups",
+	UserSchemaUpdate:     "Change a user type or its profile schema",
 	UserTypeCreate:       "Create a user type",
 	AuthServerCreate:     "Create an authorization server",
 	AuthServerUpdate:     "Change an authorization server",
@@ -235,6 +246,16 @@ var messages = map[Type]string{
 	UserSessionClear:     "End all sessions of a user",
 	AppSchemaUpdate:      "Change the profile schema of the users of an application",
 	MappingUpdate:        "Change a profile mapping",
+	HookCreate:           "Register an inline hook",
+	HookUpdate:           "Change an inline hook",
+	HookDelete:           "Delete an inline hook",
+	HookActivate:         "Activate an inline hook",
+	HookDeactivate:       "Deactivate an inline hook",
+	HookExecute:          "Call the endpoint of an inline hook",
+	HookProcess:          "Follow the answer of an inline hook",
+	HookKeyCreate:        "Create a hook key",
+	HookKeyUpdate:        "Rename a hook key",
+	HookKeyDelete:        "Delete a hook key",
 }
 
 // Types lists the event types that can be in the log.

@@ -308,7 +308,7 @@ func (s *Slice) applyTokens(ctx context.Context, q docstore.Reader, in *TokenAct
 		return nil
 	}
 	r.Hook = in.Hook.ID
-	there, err := s.tokenHook(ctx, q, r.Hook)
+	there, err := s.HasInlineHook(ctx, q, r.Hook, model.HookTokenTransform)
 	if err == nil && !there {
 		causes.Add("actions.token.inlineHook.id", "There is no inline hook for tokens with the id %.100q", r.Hook)
 	}

@@ -15,23 +15,17 @@ import (
 type Options struct {
 	// Keys are the signing keys of the servers. They are needed.
 	Keys *issue.Keys
-	// TokenHook says whether there is an inline hook with an id that transforms tokens. Defaults to none being there.
-	TokenHook func(ctx context.Context, q docstore.Reader, id string) (bool, error)
 }
 
 // Slice serves the authorization servers.
 type Slice struct {
 	model.Deps
-	keys      *issue.Keys
-	tokenHook func(ctx context.Context, q docstore.Reader, id string) (bool, error)
+	keys *issue.Keys
 }
 
 // New returns the slice and adds its reactions to the feed.
 func New(d model.Deps, o Options) *Slice {
-	if o.TokenHook == nil {
-		o.TokenHook = func(context.Context, docstore.Reader, string) (bool, error) { return false, nil }
-	}
-	s := &Slice{Deps: d, keys: o.Keys, tokenHook: o.TokenHook}
+	s := &Slice{Deps: d, keys: o.Keys}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return s.forget(ctx, tx, e.ID) })
 	return s

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -70,7 +71,8 @@ type Issued struct {
 	ID        string
 	ExpiresIn int    // of the access token, in seconds
 	JTI       string // of the access token
-	// HookProblem is why the inline hook of the rule has changed nothing, nil when it did or there is none.
+	// HookProblem is why the answer of the inline hook of the rule was not followed, nil when it was or there is none. The log has been
+	// told of it.
 	HookProblem error
 }
 
@@ -96,7 +98,8 @@ func newJTI(refresh string) string {
 func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	now := i.Now()
 	out := Issued{JTI: newJTI(r.Refresh)}
-	access := Part{Lifetime: r.Rule.AccessMinutes * 60, Claims: map[string]any{}}
+	tokens := hooks.Tokens{Access: &hooks.Token{Lifetime: time.Duration(r.Rule.AccessMinutes) * time.Minute, Claims: map[string]any{}, Scopes: r.scopeIDs()}}
+	access := tokens.Access
 	if err := i.claims(ctx, &r, model.ClaimResource, access.Claims); err != nil {
 		return out, err
 	}
@@ -106,29 +109,28 @@ func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	if _, ok := access.Claims[model.ClaimSubject]; !ok {
 		own[model.ClaimSubject] = r.subject()
 	}
-	var identity *Part
 	if r.Person != nil {
 		own["uid"] = r.Person.User.ID
 		if slices.Contains(r.Scopes, model.ScopeOpenID) {
-			identity = &Part{Lifetime: int(idLifetime / time.Second), Claims: map[string]any{}}
-			if err := i.claims(ctx, &r, model.ClaimIdentity, identity.Claims); err != nil {
+			tokens.Identity = &hooks.Token{Lifetime: idLifetime, Claims: map[string]any{}}
+			if err := i.claims(ctx, &r, model.ClaimIdentity, tokens.Identity.Claims); err != nil {
 				return out, err
 			}
-			maps.Copy(identity.Claims, r.identity(now))
+			maps.Copy(tokens.Identity.Claims, r.identity(now))
 		}
 	}
 	maps.Copy(access.Claims, own)
 	if r.Rule.Hook != "" && i.transform != nil {
-		out.HookProblem = i.callHook(ctx, &r, &access, identity)
+		tokens, out.HookProblem = i.transform.TransformTokens(ctx, r.Rule.Hook, r.about(), tokens)
 	}
 	var err error
-	out.ExpiresIn = access.Lifetime
-	if out.Access, err = i.sign(ctx, &r, &access, now); err != nil || identity == nil {
+	out.ExpiresIn = int(tokens.Access.Lifetime / time.Second)
+	if out.Access, err = i.sign(ctx, &r, tokens.Access, now); err != nil || tokens.Identity == nil {
 		return out, err
 	}
 	half := sha256.Sum256([]byte(out.Access))
-	identity.Claims["at_hash"] = base64.RawURLEncoding.EncodeToString(half[:len(half)/2])
-	out.ID, err = i.sign(ctx, &r, identity, now)
+	tokens.Identity.Claims["at_hash"] = base64.RawURLEncoding.EncodeToString(half[:len(half)/2])
+	out.ID, err = i.sign(ctx, &r, tokens.Identity, now)
 	return out, err
 }
 
@@ -140,9 +142,9 @@ func (r *Request) subject() string {
 	return r.ClientID()
 }
 
-func (i *Issuer) sign(ctx context.Context, r *Request, p *Part, now time.Time) (string, error) {
-	p.Claims["exp"] = now.Unix() + int64(p.Lifetime)
-	payload, err := json.Marshal(p.Claims)
+func (i *Issuer) sign(ctx context.Context, r *Request, t *hooks.Token, now time.Time) (string, error) {
+	t.Claims["exp"] = now.Add(t.Lifetime).Unix()
+	payload, err := json.Marshal(t.Claims)
 	if err != nil {
 		return "", fmt.Errorf("claims of a token: %w", err)
 	}

@@ -43,6 +43,8 @@ type Model struct {
 	Mappings      *docstore.Collection[Mapping]
 	Followings    *docstore.Collection[Following]
 	Attempts      *docstore.Collection[Attempts]
+	HookKeys      *docstore.Collection[HookKey]
+	InlineHooks   *docstore.Collection[InlineHook]
 }
 
 // New declares the collections.
@@ -81,6 +83,8 @@ func New() *Model {
 		Mappings:      mappingCollection(),
 		Followings:    followingCollection(),
 		Attempts:      attemptsCollection(),
+		HookKeys:      hookKeyCollection(),
+		InlineHooks:   inlineHookCollection(),
 	}
 }
 
@@ -91,6 +95,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
 		m.UserSchemas, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas, m.Mappings, m.Followings, m.Attempts,
 		m.AppKeys, m.AppGrants, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
+		m.HookKeys, m.InlineHooks,
 	}
 }
 

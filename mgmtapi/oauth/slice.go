@@ -25,10 +25,18 @@ type Options struct {
 	Secrets seal.Secrets
 	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
 	Transformer issue.Transformer
+	// Hook is asked for passwords that another system has. Defaults to nobody: who has such a password gets no token for it.
+	Hook PasswordHook
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
 	HashCost int
 	// Logger is told when an event about a refused request cannot be written. Defaults to nobody.
 	Logger *slog.Logger
+}
+
+// PasswordHook verifies passwords that another system has. A hooks.Caller does.
+type PasswordHook interface {
+	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
+	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
 }
 
 // Slice serves the OAuth endpoints.
@@ -39,6 +47,7 @@ type Slice struct {
 	clients  *issue.Clients
 	secrets  seal.Secrets
 	hasher   password.Hasher
+	hook     PasswordHook
 	logger   *slog.Logger
 	refusals *rate.Limiter // of what is logged, not of what is refused
 }
@@ -53,7 +62,7 @@ func New(d model.Deps, o Options) *Slice {
 	}
 	return &Slice{
 		Deps: d, keys: o.Keys, issuer: issue.New(d, o.Keys, issue.Options{Transformer: o.Transformer}),
-		clients: &issue.Clients{Deps: d, Secrets: o.Secrets}, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, logger: o.Logger,
+		clients: &issue.Clients{Deps: d, Secrets: o.Secrets}, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, logger: o.Logger,
 		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
 	}
 }

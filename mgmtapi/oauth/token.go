@@ -227,7 +227,7 @@ func (s *Slice) logIssued(ctx context.Context, tx *docstore.Tx, in *issue.Reques
 	client := audit.Client(in.Client)
 	debug := map[string]string{"grantType": in.Grant, "grantedScopes": strings.Join(in.Scopes, " "), "policyId": in.Policy.ID, "ruleId": in.Rule.ID}
 	if issued.HookProblem != nil {
-		debug["inlineHookProblem"] = issued.HookProblem.Error()
+		debug["inlineHookProblem"] = "The answer was not followed; the events of the hook tell why." // in words that may be told
 	}
 	about := []model.LogParty{audit.AuthServer(in.Server.ID, &in.Server.Value)}
 	if in.Person != nil {

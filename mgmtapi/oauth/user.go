@@ -27,19 +27,39 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return nil, err
 	}
-	if !found || !known.Value.HasPassword() || known.Value.Status != model.UserActive {
+	usable := found && known.Value.HasPassword() && known.Value.Status == model.UserActive // a hook is not told passwords that cannot be used
+	if !usable || known.Value.AsksHook() {
 		if _, err := s.hasher.Hash(r.Password); err != nil { // as long as a comparison takes
 			return nil, err
 		}
+	}
+	if !usable {
 		return nil, errCredentials
 	}
-	if !password.Verify(&known.Value, r.Password) {
+	right, answered := s.verify(ctx, known, r.Password)
+	if !answered {
+		return nil, errCredentials // the event of the hook tells why
+	}
+	if !right {
 		return nil, s.wrong(ctx, known.ID, r, client)
 	}
 	if known, err = s.accept(ctx, known, r.Password); err != nil {
 		return nil, err
 	}
 	return issue.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, known)
+}
+
+// verify says whether a text is the password of a user, and whether anybody could tell: a hook that does not answer is no attempt, or its
+// outage would lock its users out.
+func (s *Slice) verify(ctx context.Context, known docstore.Doc[model.User], text string) (right, answered bool) {
+	if !known.Value.AsksHook() {
+		return password.Verify(&known.Value, text), true
+	}
+	if s.hook == nil {
+		return false, false
+	}
+	right, err := s.hook.VerifyPassword(ctx, known, text)
+	return right, err == nil
 }
 
 // wrong counts a wrong password, logs it, and returns the refusal. For who is locked out it is the same as if nothing had been compared.

@@ -89,6 +89,9 @@ func (s *requestShape) readBody(in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.body.shape.kind == kindVerbatim {
+		return json.RawMessage(data), nil
+	}
 	if _, isArray := value.([]any); isArray != (s.body.shape.kind == kindArray) {
 		return nil, Failf(CodeBody, "The request body is not a JSON %s.", s.body.shape.kind.container())
 	}
@@ -296,6 +299,12 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 		return
 	}
 	switch f.shape.kind {
+	case kindVerbatim:
+		raw, ok := value.(json.RawMessage) // a whole body, see readBody
+		if !ok {
+			raw, _ = json.Marshal(value) // was JSON before
+		}
+		to.Set(reflect.ValueOf(raw))
 	case kindObject, kindMap:
 		object, ok := value.(map[string]any)
 		if !ok {

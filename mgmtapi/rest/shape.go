@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,6 +23,7 @@ const (
 	kindArray
 	kindMap
 	kindObject
+	kindVerbatim // any JSON value as it was sent: json.RawMessage
 )
 
 // shape describes a Go type as JSON: the common ground of decoding, validation and the OpenAPI document.
@@ -55,6 +57,7 @@ type field struct {
 var (
 	stdTime  = reflect.TypeFor[time.Time]()
 	wireTime = reflect.TypeFor[Time]()
+	verbatim = reflect.TypeFor[json.RawMessage]()
 )
 
 // shaper compiles types; the map lets types contain themselves.
@@ -71,6 +74,10 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	s[t] = out
 	if t == stdTime || t == wireTime {
 		out.kind = kindTime
+		return out, nil
+	}
+	if t == verbatim {
+		out.kind = kindVerbatim
 		return out, nil
 	}
 	var err error
@@ -257,7 +264,7 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 		default:
 			return nil, fmt.Errorf("request type %s: body is neither required nor optional", t)
 		}
-		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray {
+		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray && k != kindVerbatim {
 			return nil, fmt.Errorf("request type %s: the body is neither an object nor an array", t)
 		}
 		out.body = &body
