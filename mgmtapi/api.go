@@ -17,6 +17,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -45,6 +47,8 @@ type Options struct {
 	Clock sandboxapi.Clock
 	// Reset is what /sandbox/v1/reset does, with API.Reset and whatever else belongs to it. Defaults to none: the path is not served.
 	Reset func(ctx context.Context, seed bool) error
+	// Hooks says how the endpoints of inline hooks are reached.
+	Hooks hooks.Network
 	// Authorizer decides what callers may do. Defaults to one that decides by their roles, see authz.
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
@@ -69,6 +73,7 @@ type API struct {
 	routes  []rest.Route
 	handler *rest.Handler
 	log     *syslog.Slice
+	hooks   *hooks.Caller
 	workers []worker
 }
 
@@ -95,16 +100,22 @@ func New(o Options) (*API, error) {
 	if o.Authorizer == nil {
 		o.Authorizer = authz.New(deps)
 	}
-	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger})}
-	for _, s := range slicesOf(deps, o, a.log, a.infos) {
+	caller, err := hooks.New(deps, hooks.Options{Network: o.Hooks, Secrets: o.Secrets, Logger: o.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: %w", err)
+	}
+	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger}), hooks: caller}
+	keys := issue.NewKeys(deps, o.Secrets)
+	guard := auth.NewGuard(deps, o.Authorizer, o.Logger)
+	guard.AcceptAccessTokens(keys)
+	for _, s := range slicesOf(deps, o, keys, a.log, caller, a.infos) {
 		a.routes = append(a.routes, s.Routes()...)
 		if w, ok := s.(worker); ok {
 			a.workers = append(a.workers, w)
 		}
 	}
-	var err error
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
-		Guard: auth.NewGuard(deps, o.Authorizer, o.Logger), Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
+		Guard: guard, Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
 		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
 	})
 	if err != nil {
@@ -113,8 +124,11 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP serves /api/v1, and /sandbox/v1 when there is work to show.
+// ServeHTTP serves /api/v1, /oauth2 and /.well-known, and /sandbox/v1 when there is work to show.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.
+func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
 
 // Operations is the table of operations.
 func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }
@@ -252,7 +266,10 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	if err := a.deps.SetUpRoles(ctx, tx, org); err != nil {
 		return err
 	}
-	if err := a.deps.CompleteAllMappings(ctx, tx); err != nil || s.Token == "" {
+	if err := a.deps.CompleteAllMappings(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.deps.SetUpDefaultServer(ctx, tx); err != nil || s.Token == "" {
 		return err
 	}
 	return a.configureToken(ctx, tx, org, s.Token)

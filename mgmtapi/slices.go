@@ -11,11 +11,18 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apps"
 	"github.com/scimwright/scimwright/mgmtapi/assignments"
 	"github.com/scimwright/scimwright/mgmtapi/authn"
+	"github.com/scimwright/scimwright/mgmtapi/authservers"
+	"github.com/scimwright/scimwright/mgmtapi/clienttokens"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/hookkeys"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/iam"
+	"github.com/scimwright/scimwright/mgmtapi/inlinehooks"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/mappings"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/oauth"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/policies"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
@@ -30,7 +37,7 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, logs *syslog.Slice, operations func() []rest.Info) []rest.Slice {
+func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller, operations func() []rest.Info) []rest.Slice {
 	var explained func() []rest.Info // with the rest of /sandbox/v1
 	if o.Work != nil {
 		explained = operations
@@ -49,7 +56,7 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice, operations func() []r
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
 		people,
-		authn.New(d, authn.Options{HashCost: o.HashCost}),
+		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		sessions.New(d),
 		groups.New(d),
 		grouprules.New(d),
@@ -62,7 +69,12 @@ func slicesOf(d model.Deps, o Options, logs *syslog.Slice, operations func() []r
 		iam.New(d),
 		roles.New(d, roles.Options{Operations: explained}),
 		mappings.New(d),
+		hookkeys.New(d, hookkeys.Options{Secrets: o.Secrets}),
+		inlinehooks.New(d, inlinehooks.Options{Secrets: o.Secrets, Caller: caller}),
 		tokens,
+		authservers.New(d, authservers.Options{Keys: keys}),
+		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
+		clienttokens.New(d),
 		logs,
 	}
 	if o.Work != nil {

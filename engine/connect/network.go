@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/egress"
 )
 
 // Limits of connections.
@@ -37,93 +37,11 @@ type Network struct {
 	tokens     map[[sha256.Size]byte]*tokens
 }
 
-// Egress says which addresses a Network may connect to. It is asked with the address that a name resolved to, so a name that
-// points somewhere else later does not get around it. Link-local, multicast and unspecified addresses and the metadata
-// services of cloud providers are always refused.
-type Egress struct {
-	// PublicOnly also refuses loopback addresses and private ranges (RFC 1918, RFC 4193, RFC 6598): for an identity provider
-	// whose tenants choose the base URLs.
-	PublicOnly bool
-	// Allow lists addresses that are allowed all the same, for example the network of a company's own targets.
-	Allow []netip.Prefix
-}
-
-// metadata are addresses outside the link-local ranges at which a cloud provider hands credentials to whoever asks.
-var metadata = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"),   // Amazon EC2 over IPv6
-	netip.MustParseAddr("168.63.129.16"),   // Azure's wire server
-	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
-	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
-}
-
-// private are the ranges that netip.Addr.IsPrivate does not know.
-var private = []netip.Prefix{
-	netip.MustParsePrefix("100.64.0.0/10"), // RFC 6598, shared with the provider
-	netip.MustParsePrefix("0.0.0.0/8"),     // RFC 1122, this network
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-}
-
-// nat64 holds an IPv4 address in its last 32 bits (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-// Check returns an error that may be shown to an administrator when the address must not be connected to.
-func (e Egress) Check(a netip.Addr) error {
-	a = a.Unmap().WithZone("")
-	if nat64.Contains(a) {
-		b := a.As16()
-		a = netip.AddrFrom4([4]byte(b[12:]))
-	}
-	for _, p := range e.Allow {
-		if p.Contains(a) {
-			return nil
-		}
-	}
-	refuse := func(what string) error { return &EgressError{Address: a, Kind: what} }
-	for _, m := range metadata {
-		if a == m {
-			return refuse("the metadata service of a cloud provider")
-		}
-	}
-	switch {
-	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
-		return refuse("a link-local address")
-	case a.IsMulticast():
-		return refuse("a multicast address")
-	case a.IsUnspecified():
-		return refuse("no address of a host")
-	case !e.PublicOnly:
-		return nil
-	case a.IsLoopback():
-		return refuse("this machine itself")
-	case a.IsPrivate():
-		return refuse("a private address")
-	}
-	for _, p := range private {
-		if p.Contains(a) {
-			return refuse("a private address")
-		}
-	}
-	return nil
-}
+// Egress says which addresses a Network may connect to.
+type Egress = egress.Policy
 
 // EgressError says that a host resolved to an address that must not be connected to. Nothing was sent.
-type EgressError struct {
-	Address netip.Addr
-	Kind    string
-}
-
-func (e *EgressError) Error() string {
-	return fmt.Sprintf("%s is %s; connections to it are not allowed", e.Address, e.Kind)
-}
-
-// control runs after name resolution and before the connection is made.
-func (e Egress) control(_, address string, _ syscall.RawConn) error {
-	a, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("the address %q cannot be checked: %w", address, err)
-	}
-	return e.Check(a.Addr())
-}
+type EgressError = egress.Error
 
 // TLS holds the settings for https targets. Its zero value uses the system's certificate authorities, no client certificate
 // and at least TLS 1.2.
@@ -198,7 +116,7 @@ func (n *Network) transport(t TLS) (http.RoundTripper, error) {
 		return nil, err
 	}
 	made := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dialTimeout, Control: n.Egress.control}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, Control: n.Egress.Control}).DialContext,
 		TLSClientConfig:     c,
 		TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: idleConnections,

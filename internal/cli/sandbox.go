@@ -26,6 +26,7 @@ type sandboxCommand struct {
 	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
 	Empty         bool     `help:"Start without the seed organisation."`
 	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
+	HookCA        string   `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
 	Guard         int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
 	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants       string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
@@ -49,7 +50,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, HookCA: c.HookCA, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err

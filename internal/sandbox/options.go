@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,6 +40,8 @@ type Options struct {
 	Empty bool
 	// NoRateLimits switches the rate limits of the management API off.
 	NoRateLimits bool
+	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
+	HookCA string
 
 	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string
@@ -159,4 +162,19 @@ func temporaryDatabase() (databaseURL string, cleanup func() error, err error) {
 		return "", func() error { return nil }, fmt.Errorf("temporary database: %w", err)
 	}
 	return "sqlite:" + filepath.Join(dir, databaseName), func() error { return os.RemoveAll(dir) }, nil
+}
+
+// readHookCA reads the certificates that hooks trust, when there is a file of them.
+func readHookCA(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("certificates for inline hooks: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return "", fmt.Errorf("certificates for inline hooks: %s holds none in PEM form", file)
+	}
+	return string(text), nil
 }

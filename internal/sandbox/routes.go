@@ -26,7 +26,7 @@ type routes struct {
 const metricsPath = "/metrics"
 
 // apiPrefixes are the trees of the management API.
-var apiPrefixes = []string{"/api/v1", "/oauth2", "/sandbox/v1"}
+var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1"}
 
 func (r *routes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.route(req.URL.Path).ServeHTTP(w, req)

@@ -22,6 +22,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/scimserver/observe"
@@ -225,14 +226,19 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	}
 	p.work = &work{model: m, store: p.store, engine: p.engine}
 	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge}
+	hookCA, err := readHookCA(o.HookCA)
+	if err != nil {
+		return nil, err
+	}
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.onClose(func(context.Context) error { api.CloseIdleConnections(); return nil })
 	p.api, p.tenants, p.forgotten = api, servers.tenants, counted.Forget
 	if err := api.Setup(ctx, p.content()); err != nil {
 		return nil, err

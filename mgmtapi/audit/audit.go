@@ -88,6 +88,8 @@ func Caller(ctx context.Context) model.LogParty {
 	switch {
 	case caller.UserID != "":
 		return model.LogParty{ID: caller.UserID, Type: TypeUser, AlternateID: caller.Login, DisplayName: caller.Name}
+	case caller.ClientID != "":
+		return model.LogParty{ID: caller.ClientID, Type: TypeClient, AlternateID: caller.ClientID, DisplayName: caller.Name}
 	case rest.RequestID(ctx) != "":
 		return model.LogParty{ID: unknown, Type: TypeUser, AlternateID: unknown}
 	default:
@@ -137,3 +139,6 @@ func short(text string) string {
 	}
 	return strings.ToValidUTF8(text, "")
 }
+
+// AsJob is a context whose entries belong to no request: what they tell of was due, whoever was just calling.
+func AsJob(ctx context.Context) context.Context { return rest.Outside(ctx) }

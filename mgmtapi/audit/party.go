@@ -20,6 +20,16 @@ const (
 	TypeMapping     = "ProfileMapping"
 	TypeSchema      = "Schema"
 	TypeToken       = "Token"
+	TypeAuthServer  = "AuthorizationServer"
+	TypePolicyRule  = "PolicyRule"
+	TypeScope       = "OAuth2Scope"
+	TypeClaim       = "OAuth2Claim"
+	TypeClient      = "PublicClientApp"
+	TypeAccess      = "access_token"
+	TypeRefresh     = "refresh_token"
+	TypeConsent     = "OAuth2Grant"
+	TypeInlineHook  = "InlineHook"
+	TypeHookKey     = "HookKey"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
 	TypeRole        = "ROLE"
@@ -109,4 +119,43 @@ func Token(doc docstore.Doc[model.APIToken]) model.LogParty {
 // GroupRule is a group rule as a party.
 func GroupRule(doc docstore.Doc[model.GroupRule]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeGroupRule, AlternateID: unknown, DisplayName: doc.Value.Name}
+}
+
+// AuthServer is an authorization server as a party.
+func AuthServer(id string, s *model.AuthServer) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeAuthServer, AlternateID: s.Name, DisplayName: s.Name}
+}
+
+// Part is a part of an authorization server as a party.
+func Part(kind, id, name string) model.LogParty {
+	return model.LogParty{ID: id, Type: kind, AlternateID: unknown, DisplayName: name}
+}
+
+// Client is an OAuth client as a party.
+func Client(doc docstore.Doc[model.App]) model.LogParty {
+	id := doc.ID
+	if doc.Value.OAuth() {
+		id = doc.Value.Credentials.OAuthClient.ID
+	}
+	return model.LogParty{ID: id, Type: TypeClient, AlternateID: id, DisplayName: doc.Value.Label}
+}
+
+// RefreshToken is a refresh token as a party.
+func RefreshToken(doc docstore.Doc[model.RefreshToken]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeRefresh, AlternateID: doc.Value.ClientID, DisplayName: "Refresh token"}
+}
+
+// Consent is a consent as a party.
+func Consent(doc docstore.Doc[model.Consent]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeConsent, AlternateID: doc.Value.ClientID, DisplayName: doc.Value.Scope}
+}
+
+// InlineHook is an inline hook as a party.
+func InlineHook(doc docstore.Doc[model.InlineHook]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeInlineHook, AlternateID: string(doc.Value.Type), DisplayName: doc.Value.Name}
+}
+
+// HookKey is a hook key as a party.
+func HookKey(doc docstore.Doc[model.HookKey]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeHookKey, AlternateID: doc.Value.KeyID, DisplayName: doc.Value.Name}
 }

@@ -91,8 +91,6 @@ const (
 	AppSchemaUpdate  Type = "directory.app_user_profile.update"
 	MappingUpdate    Type = "application.provision.field_mapping_rule.change"
 
-	PolicyUpdate Type = "policy.lifecycle.update"
-
 	UserRoleGrant             Type = "user.account.privilege.grant"
 	UserRoleRevoke            Type = "user.account.privilege.revoke"
 	GroupRoleGrant            Type = "group.privilege.grant"
@@ -116,6 +114,48 @@ const (
 	// The names of targets are our own.
 	RoleTargetAdd    Type = "iam.role.target.add"
 	RoleTargetDelete Type = "iam.role.target.delete"
+
+	AuthServerCreate     Type = "oauth2.as.created"
+	AuthServerUpdate     Type = "oauth2.as.updated"
+	AuthServerDelete     Type = "oauth2.as.deleted"
+	AuthServerActivate   Type = "oauth2.as.activated"
+	AuthServerDeactivate Type = "oauth2.as.deactivated"
+	KeyRollover          Type = "app.oauth2.as.key.rollover"
+	ScopeCreate          Type = "oauth2.scope.created"
+	ScopeUpdate          Type = "oauth2.scope.updated"
+	ScopeDelete          Type = "oauth2.scope.deleted"
+	ClaimCreate          Type = "oauth2.claim.created"
+	ClaimUpdate          Type = "oauth2.claim.updated"
+	ClaimDelete          Type = "oauth2.claim.deleted"
+	PolicyCreate         Type = "policy.lifecycle.create"
+	PolicyUpdate         Type = "policy.lifecycle.update"
+	PolicyDelete         Type = "policy.lifecycle.delete"
+	PolicyActivate       Type = "policy.lifecycle.activate"
+	PolicyDeactivate     Type = "policy.lifecycle.deactivate"
+	PolicyRuleAdd        Type = "policy.rule.add"
+	PolicyRuleUpdate     Type = "policy.rule.update"
+	PolicyRuleDelete     Type = "policy.rule.delete"
+	PolicyRuleActivate   Type = "policy.rule.activate"
+	PolicyRuleDeactivate Type = "policy.rule.deactivate"
+
+	AccessGrant    Type = "app.oauth2.as.token.grant"
+	AccessIssue    Type = "app.oauth2.as.token.grant.access_token"
+	RefreshIssue   Type = "app.oauth2.as.token.grant.refresh_token"
+	OAuthRevoke    Type = "app.oauth2.as.token.revoke"
+	OrgAccessGrant Type = "app.oauth2.token.grant"
+	// ConsentRevoke is a name of our own: there is no specified one for a consent that is withdrawn.
+	ConsentRevoke Type = "app.oauth2.as.consent.revoke"
+
+	HookCreate     Type = "inline_hook.created"
+	HookUpdate     Type = "inline_hook.updated"
+	HookDelete     Type = "inline_hook.deleted"
+	HookActivate   Type = "inline_hook.activated"
+	HookDeactivate Type = "inline_hook.deactivated"
+	HookExecute    Type = "inline_hook.executed"
+	HookProcess    Type = "inline_hook.response.processed"
+	HookKeyCreate  Type = "hook_key.created"
+	HookKeyUpdate  Type = "hook_key.updated"
+	HookKeyDelete  Type = "hook_key.deleted"
 
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
@@ -148,88 +188,124 @@ var messages = map[Type]string{
 	BindingDelete:             "Take a member out of the binding of a custom role on a resource set",
 	RoleTargetAdd:             "Limit a role to a group or an application",
 	RoleTargetDelete:          "Take a group or an application out of the limits of a role",
-
-	UserCreate:          "Create a user",
-	UserActivate:        "Activate a user",
-	UserReactivate:      "Start the activation of a user over",
-	UserDeactivate:      "Deactivate a user",
-	UserSuspend:         "Suspend a user",
-	UserUnsuspend:       "End the suspension of a user",
-	UserDeleteInitiated: "Begin to delete a user",
-	UserDeleteCompleted: "Delete a user",
-	UserUpdateProfile:   "Change the profile of a user",
-	UserUpdatePassword:  "Set the password of a user",
-	UserResetPassword:   "Have a user choose a new password",
-	UserExpirePassword:  "Expire the password of a user",
-	UserImportPassword:  "Take over the password of a user from another system",
-	UserSessionStart:    "Sign in",
-	UserSessionEnd:      "End a session",
-	UserSessionClear:    "End all sessions of a user",
-	UserLock:            "Lock a user out after too many failed attempts",
-	UserUnlock:          "Unlock a user",
-	UserAutoUnlock:      "The lock-out of a user is over",
-	GroupCreate:         "Create a group",
-	GroupUpdate:         "Change the profile of a group",
-	GroupDelete:         "Delete a group",
-	GroupMemberAdd:      "Add a user to a group",
-	GroupMemberRemove:   "Take a user out of a group",
-	GroupOwnerAdd:       "Give a group an owner",
-	GroupOwnerRemove:    "Take an owner from a group",
-	RuleCreate:          "Create a group rule",
-	RuleUpdate:          "Change a group rule",
-	RuleDelete:          "Delete a group rule",
-	RuleActivate:        "Activate a group rule",
-	RuleDeactivate:      "Deactivate a group rule",
-	RuleTrigger:         "A group rule changed the groups of a user",
-	RuleInvalidate:      "A group rule can no longer work",
-	GroupAssignAdd:      "Assign a group to an application",
-	GroupAssignUpdate:   "Change the assignment of a group to an application",
-	GroupAssignRemove:   "End the assignment of a group to an application",
-	AppCreate:           "Add an application",
-	AppUpdate:           "Change an application",
-	AppActivate:         "Activate an application",
-	AppDeactivate:       "Deactivate an application",
-	AppDelete:           "Delete an application",
-	AppUserAdd:          "Assign a user to an application",
-	AppUserUpdate:       "Change the assignment of a user to an application",
-	AppUserRename:       "Change the user name of a user in an application",
-	AppUserPassword:     "Change the password of a user in an application",
-	AppUserRemove:       "End the assignment of a user to an application",
-	AppUserProvision:    "A user has an account in the target of an application",
-	AppUserDeprovision:  "The account of a user in the target of an application was deactivated",
-	AppUserRevoke:       "A user lost an application, and the account in its target is left as it is",
-	TargetLookup:        "Look a user up in the target of an application",
-	TargetPush:          "Create a user in the target of an application",
-	TargetPushed:        "A user was created in the target of an application",
-	TargetProfile:       "Update a user in the target of an application",
-	TargetLink:          "Link a user to an account in the target of an application",
-	TargetPassword:      "Set the password of a user in the target of an application",
-	TargetDeactivate:    "Deactivate a user in the target of an application",
-	TargetReactivate:    "Activate a user in the target of an application again",
-	TargetDeprovision:   "A user was deprovisioned from the target of an application",
-	TargetGroupAdd:      "Create a group in the target of an application",
-	TargetGroupUpdate:   "Update a group in the target of an application",
-	TargetGroupRemove:   "Delete a group in the target of an application",
-	ConnectionUpdate:    "Change the provisioning of an application",
-	ConnectionTest:      "Verify the provisioning connection of an application",
-	PushCreated:         "Create a group push mapping",
-	PushActivated:       "Resume a group push mapping",
-	PushDeactivated:     "Pause a group push mapping",
-	PushPushed:          "A group was pushed",
-	PushMembers:         "The members of a group were pushed",
-	PushRemoved:         "End a group push mapping",
-	PushRenamed:         "A pushed group has a new name",
-	PushFailed:          "Pushing a group failed",
-	UserUpdateType:      "Change the type of a user",
-	UserSchemaUpdate:    "Change a user type, its profile schema or that of groups",
-	AppSchemaUpdate:     "Change the profile schema of the users of an application",
-	MappingUpdate:       "Change a profile mapping",
-	UserTypeCreate:      "Create a user type",
-	PolicyUpdate:        "Change a policy",
-	TokenCreate:         "Create an API token",
-	TokenRevoke:         "Revoke an API token",
-	TokenRefuse:         "An API token was refused",
-	RateLimit:           "A rate limit was hit",
+	UserCreate:                "Create a user",
+	UserActivate:              "Activate a user",
+	UserReactivate:            "Start the activation of a user over",
+	UserDeactivate:            "Deactivate a user",
+	UserSuspend:               "Suspend a user",
+	UserUnsuspend:             "End the suspension of a user",
+	UserDeleteInitiated:       "Begin to delete a user",
+	UserDeleteCompleted:       "Delete a user",
+	UserUpdateProfile:         "Change the profile of a user",
+	UserUpdatePassword:        "Set the password of a user",
+	UserResetPassword:         "Have a user choose a new password",
+	UserExpirePassword:        "Expire the password of a user",
+	UserImportPassword:        "Take over the password of a user from another system",
+	UserSessionStart:          "Sign in",
+	UserSessionEnd:            "End a session",
+	UserSessionClear:          "End all sessions of a user",
+	UserLock:                  "Lock a user out after too many failed attempts",
+	UserUnlock:                "Unlock a user",
+	UserAutoUnlock:            "The lock-out of a user is over",
+	GroupCreate:               "Create a group",
+	GroupUpdate:               "Change the profile of a group",
+	GroupDelete:               "Delete a group",
+	GroupMemberAdd:            "Add a user to a group",
+	GroupMemberRemove:         "Take a user out of a group",
+	GroupOwnerAdd:             "Give a group an owner",
+	GroupOwnerRemove:          "Take an owner from a group",
+	RuleCreate:                "Create a group rule",
+	RuleUpdate:                "Change a group rule",
+	RuleDelete:                "Delete a group rule",
+	RuleActivate:              "Activate a group rule",
+	RuleDeactivate:            "Deactivate a group rule",
+	RuleTrigger:               "A group rule changed the groups of a user",
+	RuleInvalidate:            "A group rule can no longer work",
+	GroupAssignAdd:            "Assign a group to an application",
+	GroupAssignUpdate:         "Change the assignment of a group to an application",
+	GroupAssignRemove:         "End the assignment of a group to an application",
+	AppCreate:                 "Add an application",
+	AppUpdate:                 "Change an application",
+	AppActivate:               "Activate an application",
+	AppDeactivate:             "Deactivate an application",
+	AppDelete:                 "Delete an application",
+	AppUserAdd:                "Assign a user to an application",
+	AppUserUpdate:             "Change the assignment of a user to an application",
+	AppUserRename:             "Change the user name of a user in an application",
+	AppUserPassword:           "Change the password of a user in an application",
+	AppUserRemove:             "End the assignment of a user to an application",
+	AppUserProvision:          "A user has an account in the target of an application",
+	AppUserDeprovision:        "The account of a user in the target of an application was deactivated",
+	AppUserRevoke:             "A user lost an application, and the account in its target is left as it is",
+	TargetLookup:              "Look a user up in the target of an application",
+	TargetPush:                "Create a user in the target of an application",
+	TargetPushed:              "A user was created in the target of an application",
+	TargetProfile:             "Update a user in the target of an application",
+	TargetLink:                "Link a user to an account in the target of an application",
+	TargetPassword:            "Set the password of a user in the target of an application",
+	TargetDeactivate:          "Deactivate a user in the target of an application",
+	TargetReactivate:          "Activate a user in the target of an application again",
+	TargetDeprovision:         "A user was deprovisioned from the target of an application",
+	TargetGroupAdd:            "Create a group in the target of an application",
+	TargetGroupUpdate:         "Update a group in the target of an application",
+	TargetGroupRemove:         "Delete a group in the target of an application",
+	ConnectionUpdate:          "Change the provisioning of an application",
+	ConnectionTest:            "Verify the provisioning connection of an application",
+	PushCreated:               "Create a group push mapping",
+	PushActivated:             "Resume a group push mapping",
+	PushDeactivated:           "Pause a group push mapping",
+	PushPushed:                "A group was pushed",
+	PushMembers:               "The members of a group were pushed",
+	PushRemoved:               "End a group push mapping",
+	PushRenamed:               "A pushed group has a new name",
+	PushFailed:                "Pushing a group failed",
+	UserUpdateType:            "Change the type of a user",
+	UserSchemaUpdate:          "Change a user type, its profile schema or that of groups",
+	AppSchemaUpdate:           "Change the profile schema of the users of an application",
+	MappingUpdate:             "Change a profile mapping",
+	UserTypeCreate:            "Create a user type",
+	PolicyUpdate:              "Change a policy",
+	TokenCreate:               "Create an API token",
+	TokenRevoke:               "Revoke an API token",
+	TokenRefuse:               "An API token was refused",
+	RateLimit:                 "A rate limit was hit",
+	AuthServerCreate:          "Create an authorization server",
+	AuthServerUpdate:          "Change an authorization server",
+	AuthServerDelete:          "Delete an authorization server",
+	AuthServerActivate:        "Activate an authorization server",
+	AuthServerDeactivate:      "Deactivate an authorization server",
+	KeyRollover:               "Replace the signing key of an authorization server",
+	ScopeCreate:               "Create a scope",
+	ScopeUpdate:               "Change a scope",
+	ScopeDelete:               "Delete a scope",
+	ClaimCreate:               "Create a claim",
+	ClaimUpdate:               "Change a claim",
+	ClaimDelete:               "Delete a claim",
+	PolicyCreate:              "Create a policy",
+	PolicyDelete:              "Delete a policy",
+	PolicyActivate:            "Activate a policy",
+	PolicyDeactivate:          "Deactivate a policy",
+	PolicyRuleAdd:             "Add a rule to a policy",
+	PolicyRuleUpdate:          "Change a rule of a policy",
+	PolicyRuleDelete:          "Delete a rule of a policy",
+	PolicyRuleActivate:        "Activate a rule of a policy",
+	PolicyRuleDeactivate:      "Deactivate a rule of a policy",
+	AccessGrant:               "A client asked a custom authorization server for a token",
+	AccessIssue:               "An access token was issued",
+	RefreshIssue:              "A refresh token was issued",
+	OAuthRevoke:               "A token was revoked",
+	OrgAccessGrant:            "A client asked the org authorization server for a token",
+	ConsentRevoke:             "A consent was withdrawn",
+	HookCreate:                "Register an inline hook",
+	HookUpdate:                "Change an inline hook",
+	HookDelete:                "Delete an inline hook",
+	HookActivate:              "Activate an inline hook",
+	HookDeactivate:            "Deactivate an inline hook",
+	HookExecute:               "Call the endpoint of an inline hook",
+	HookProcess:               "Follow the answer of an inline hook",
+	HookKeyCreate:             "Create a hook key",
+	HookKeyUpdate:             "Rename a hook key",
+	HookKeyDelete:             "Delete a hook key",
 }
 
 // Types lists the event types that can be in the log.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -27,6 +28,7 @@ type Guard struct {
 	Authorizer
 	deps     model.Deps
 	logger   *slog.Logger
+	tokens   *issue.Keys   // of the org authorization server; nil accepts no access tokens
 	refusals *rate.Limiter // of what is logged, not of what is refused
 }
 
@@ -54,9 +56,7 @@ func (g *Guard) Authenticate(r *http.Request) (rest.Principal, error) {
 	case strings.EqualFold(scheme, "SSWS"):
 		return g.byToken(r.Context(), strings.TrimSpace(secret))
 	case strings.EqualFold(scheme, "Bearer"):
-		return rest.Principal{}, &rest.Error{Code: rest.CodeToken, Header: http.Header{
-			"Www-Authenticate": {`Bearer error="invalid_token", error_description="Access tokens are not accepted here; use an API token."`},
-		}}
+		return g.byAccessToken(r.Context(), strings.TrimSpace(secret))
 	default:
 		return rest.Principal{}, rest.Fail(rest.CodeToken)
 	}

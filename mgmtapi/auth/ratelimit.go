@@ -29,6 +29,7 @@ const (
 	BucketApps   = "apps"
 	BucketApp    = "app"
 	BucketLogs   = "logs"
+	BucketTokens = "tokens"
 	BucketRest   = "api"
 )
 
@@ -61,6 +62,7 @@ type Limiter struct {
 	off     bool
 	now     func() time.Time
 	buckets []Bucket
+	tokens  Bucket // of the token endpoints, which are not under /api/v1
 
 	mu      sync.Mutex
 	windows map[string]*window
@@ -81,11 +83,18 @@ func NewLimiter(l Limits, now func() time.Time) *Limiter {
 			buckets[i].PerMinute = n
 		}
 	}
-	return &Limiter{off: l.Off, now: now, buckets: buckets, windows: map[string]*window{}}
+	tokens := Bucket{Name: BucketTokens, PerMinute: 1200}
+	if n, ok := perMinute[BucketTokens]; ok {
+		tokens.PerMinute = n
+	}
+	return &Limiter{off: l.Off, now: now, buckets: buckets, tokens: tokens, windows: map[string]*window{}}
 }
 
 // Take counts a request.
 func (l *Limiter) Take(method, path string) rest.Quota {
+	if strings.HasPrefix(path, "/oauth2/") && strings.HasSuffix(strings.TrimRight(path, "/"), "/v1/token") {
+		return l.take(l.tokens)
+	}
 	path, ok := strings.CutPrefix(path, "/api/v1/")
 	if !ok {
 		return rest.Quota{}

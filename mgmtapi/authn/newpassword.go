@@ -38,7 +38,14 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !password.Verify(&known.Value, r.Body.OldPassword) {
+	right, answered := s.verify(ctx, known, r.Body.OldPassword)
+	if !answered {
+		if err := s.refuse(ctx, &known, unverified); err != nil {
+			return Transaction{}, err
+		}
+		return Transaction{}, rest.Fail(rest.CodeCredentials, "password: The old password could not be verified")
+	}
+	if !right {
 		return Transaction{}, s.wrong(ctx, known.ID, wrongPassword, rest.Fail(rest.CodeCredentials, "password: The old password is not correct"))
 	}
 	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordExpired, rest.CodeCredentials, known, r.Body.NewPassword)

@@ -41,6 +41,7 @@ const (
 	wrongPassword = "The password is wrong" //nolint:gosec // a text
 	wrongStatus   = "The user cannot sign in in this status"
 	lockedOut     = "The user is locked out"
+	unverified    = "The hook for password imports did not answer"
 )
 
 func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, error) {
@@ -64,13 +65,16 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	if found && known.Value.Status == model.UserLockedOut && !policy.HideLockout {
 		return s.locked(ctx, &policy, known)
 	}
-	if !found || !known.Value.HasPassword() {
+	if !found || !known.Value.HasPassword() || known.Value.AsksHook() {
 		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // as long as a comparison takes
 			return Transaction{}, err
 		}
 	}
-	right := found && password.Verify(&known.Value, r.Body.Password)
 	signsIn := known.Value.Status == model.UserActive || known.Value.Status == model.UserPasswordExpired
+	right, answered := false, true
+	if found && (signsIn || !known.Value.AsksHook()) { // a hook is not told passwords that cannot be used
+		right, answered = s.verify(ctx, known, r.Body.Password)
+	}
 	switch {
 	case !found:
 		if s.refusals.AllowN(s.Now(), 1) {
@@ -80,6 +84,8 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return s.locked(ctx, &policy, known)
 	case !signsIn || !known.Value.HasPassword():
 		err = s.refuse(ctx, &known, wrongStatus)
+	case !answered:
+		err = s.refuse(ctx, &known, unverified)
 	case !right:
 		var counted bool
 		if counted, err = s.failed(ctx, known.ID, wrongPassword); err == nil && !counted {
@@ -135,6 +141,19 @@ func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user
 		return Transaction{}, rest.Fail(rest.CodeSignIn)
 	}
 	return Transaction{Status: string(model.SignInLockedOut)}, nil
+}
+
+// verify says whether a text is the password of a user, and whether anybody could tell: a hook that does not answer is no attempt, or its
+// outage would lock its users out.
+func (s *Slice) verify(ctx context.Context, known docstore.Doc[model.User], text string) (right, answered bool) {
+	if !known.Value.AsksHook() {
+		return password.Verify(&known.Value, text), true
+	}
+	if s.hook == nil {
+		return false, false
+	}
+	right, err := s.hook.VerifyPassword(ctx, known, text)
+	return right, err == nil
 }
 
 // refuse tells the log of a sign-in that is refused whatever the password is.

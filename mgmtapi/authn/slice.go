@@ -1,10 +1,12 @@
 package authn
 
 import (
+	"context"
 	"time"
 
 	"golang.org/x/time/rate"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -14,12 +16,21 @@ import (
 type Options struct {
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
 	HashCost int
+	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
+	Hook PasswordHook
+}
+
+// PasswordHook verifies passwords that another system has.
+type PasswordHook interface {
+	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
+	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
 }
 
 // Slice serves the primary authentication.
 type Slice struct {
 	model.Deps
 	hasher   password.Hasher
+	hook     PasswordHook
 	refusals *rate.Limiter // of what is logged of unknown users
 }
 
@@ -28,7 +39,7 @@ const maxRefusals = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 }
 
 const (

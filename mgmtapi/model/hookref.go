@@ -6,10 +6,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// HookSAML is the type of the inline hooks that SAML applications refer to.
-const HookSAML = "com.svc.saml.tokens.transform"
-
-// HasInlineHook says whether there is an inline hook of the type with the id. There are no inline hooks yet.
-func (d Deps) HasInlineHook(_ context.Context, _ docstore.Reader, _, _ string) (bool, error) {
-	return false, nil
+// HasInlineHook says whether there is an inline hook of the type with the id, active or not.
+func (d Deps) HasInlineHook(ctx context.Context, q docstore.Reader, id string, kind HookType) (bool, error) {
+	hook, err := Optional(ctx, q, d.InlineHooks, id)
+	return hook != nil && hook.Value.Type == kind, err
 }

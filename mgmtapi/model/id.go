@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
+	"regexp"
 )
 
 // Kind is the prefix of an id; it tells what the id names.
@@ -34,6 +36,15 @@ const (
 	KindResourceSet Kind = "iam"
 	KindSetResource Kind = "ire"
 	KindRoleMember  Kind = "irb"
+
+	KindAuthServer   Kind = "aus"
+	KindPolicyRule   Kind = "0pr"
+	KindAuthScope    Kind = "scp"
+	KindAuthClaim    Kind = "ocl"
+	KindRefreshToken Kind = "oar"
+
+	KindInlineHook Kind = "cal"
+	KindHookKey    Kind = "HKY"
 )
 
 const (
@@ -78,3 +89,17 @@ func NewSecret(n int) string {
 	_, _ = rand.Read(random) // never fails
 	return base64.RawURLEncoding.EncodeToString(random)[:n]
 }
+
+// NewUUID makes a random UUID (RFC 9562 section 5.4), in lower case.
+func NewUUID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	text := hex.EncodeToString(id[:])
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// IsUUID says whether a text has the form of a UUID.
+func IsUUID(text string) bool { return uuidPattern.MatchString(text) }

@@ -32,6 +32,13 @@ type Model struct {
 	SyncPasswords *docstore.Collection[SyncPassword]
 	AppKeys       *docstore.Collection[AppKey]
 	AppGrants     *docstore.Collection[AppGrant]
+
+	AuthServers   *docstore.Collection[AuthServer]
+	KeyRings      *docstore.Collection[KeyRing]
+	AuthKeys      *docstore.Collection[AuthKey]
+	RefreshTokens *docstore.Collection[RefreshToken]
+	Consents      *docstore.Collection[Consent]
+	Spent         *docstore.Collection[Spent]
 	Sessions      *docstore.Collection[Session]
 	Transitions   *docstore.Collection[Transition]
 	AppSchemas    *docstore.Collection[AppSchema]
@@ -45,6 +52,8 @@ type Model struct {
 	ResourceSets    *docstore.Collection[ResourceSet]
 	SetResources    *docstore.Collection[SetResource]
 	RoleMembers     *docstore.Collection[RoleMember]
+	HookKeys        *docstore.Collection[HookKey]
+	InlineHooks     *docstore.Collection[InlineHook]
 }
 
 // New declares the collections.
@@ -72,6 +81,13 @@ func New() *Model {
 		SyncPasswords: syncPasswordCollection(),
 		AppKeys:       appKeyCollection(),
 		AppGrants:     appGrantCollection(),
+
+		AuthServers:   authServerCollection(),
+		KeyRings:      keyRingCollection(),
+		AuthKeys:      authKeyCollection(),
+		RefreshTokens: refreshTokenCollection(),
+		Consents:      consentCollection(),
+		Spent:         spentCollection(),
 		Sessions:      sessionCollection(),
 		Transitions:   transitionCollection(),
 		AppSchemas:    appSchemaCollection(),
@@ -85,6 +101,8 @@ func New() *Model {
 		ResourceSets:    resourceSetCollection(),
 		SetResources:    setResourceCollection(),
 		RoleMembers:     roleMemberCollection(),
+		HookKeys:        hookKeyCollection(),
+		InlineHooks:     inlineHookCollection(),
 	}
 }
 
@@ -95,7 +113,8 @@ func (m *Model) Tables() []docstore.Table {
 		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
 		m.UserSchemas, m.Messages, m.OrgPolicies, m.SyncPasswords, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas,
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
-		m.SetResources, m.RoleMembers,
+		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
+		m.HookKeys, m.InlineHooks,
 	}
 }
 

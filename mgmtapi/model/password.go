@@ -3,7 +3,7 @@ package model
 // ImportedHash is the hash of a password that another system has made. It is verified at the first sign-in and then replaced
 // by one of our own.
 type ImportedHash struct {
-	// Algorithm is BCRYPT, SHA-512, SHA-256, SHA-1, MD5 or PBKDF2.
+	// Algorithm is BCRYPT, SHA-512, SHA-256, SHA-1, MD5 or PBKDF2, or HookAlgorithm, which has nothing else.
 	Algorithm string `json:"algorithm"`
 	// Value is the hash: radix64 for BCRYPT, base64 for the others.
 	Value string `json:"value"`
@@ -18,3 +18,9 @@ type ImportedHash struct {
 	KeySize    int    `json:"keySize,omitempty"`
 	Digest     string `json:"digest,omitempty"`
 }
+
+// HookAlgorithm stands for a password of which nothing is known here: the inline hook for password imports is asked for it.
+const HookAlgorithm = "HOOK"
+
+// AsksHook says whether a hook has to be asked for the password of the user.
+func (u *User) AsksHook() bool { return u.Imported != nil && u.Imported.Algorithm == HookAlgorithm }

@@ -54,13 +54,13 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	if s.body != nil && body != nil {
 		s.body.bindJSON(s.body.of(to), body, "", causes)
 	}
-	return nil
+	return s.bindForm(to, in, causes)
 }
 
 // readBody returns the JSON object or array of the body, nil when there is none. The media type of a body that is sent is checked
 // even when the operation takes none.
 func (s *requestShape) readBody(in *input) (any, error) {
-	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch {
+	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch || len(s.form) > 0 {
 		return nil, nil
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(nil, in.request.Body, in.limit))
@@ -88,6 +88,9 @@ func (s *requestShape) readBody(in *input) (any, error) {
 	value, err := parse(data)
 	if err != nil {
 		return nil, err
+	}
+	if s.body.shape.kind == kindVerbatim {
+		return json.RawMessage(data), nil
 	}
 	if _, isArray := value.([]any); isArray != (s.body.shape.kind == kindArray) {
 		return nil, Failf(CodeBody, "The request body is not a JSON %s.", s.body.shape.kind.container())
@@ -296,6 +299,12 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 		return
 	}
 	switch f.shape.kind {
+	case kindVerbatim:
+		raw, ok := value.(json.RawMessage) // a whole body, see readBody
+		if !ok {
+			raw, _ = json.Marshal(value) // was JSON before
+		}
+		to.Set(reflect.ValueOf(raw))
 	case kindObject, kindMap:
 		object, ok := value.(map[string]any)
 		if !ok {

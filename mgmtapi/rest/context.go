@@ -17,6 +17,8 @@ type Principal struct {
 
 	// ClientID is the application whose client calls with an access token. There is no UserID then.
 	ClientID string
+	// Scopes are what the access token may be used for, with spaces between.
+	Scopes string
 }
 
 // Guard decides who calls and what a caller may do.
@@ -35,6 +37,8 @@ type call struct {
 	route     string // the template that matched, empty while none has
 	vars      map[string]string
 	admitted  any
+	oauth     bool        // the operation fails as OAuth endpoints do
+	header    http.Header // of a success
 }
 
 type callKey struct{}
@@ -104,4 +108,18 @@ func URL(ctx context.Context, segments ...string) string {
 		b.WriteString(escapeSegment(s))
 	}
 	return b.String()
+}
+
+// Outside is a context that is not of the request any more, but ends with it.
+func Outside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, &call{})
+}
+
+// SetHeader sets a header of the answer to the request, for when it succeeds.
+func SetHeader(ctx context.Context, name, value string) {
+	c := callFrom(ctx)
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	c.header.Set(name, value)
 }

@@ -14,8 +14,10 @@
 //	path:"name"      a variable of the route
 //	query:"name"     a query parameter; an empty value counts as absent
 //	header:"Name"    a request header
+//	form:"name"      a parameter of a form in the body, or of the query
 //	cookie:"name"    a cookie
-//	body:"required"  the JSON body, an object or an array, decoded into the field; body:"optional" accepts a request without one
+//	body:"required"  the JSON body, an object or an array, decoded into the field; body:"optional" accepts a request without one;
+//	                 into a json.RawMessage it comes as it was sent
 //
 // and, on these and on the members (json:"name") of a body:
 //

@@ -63,6 +63,8 @@ const (
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
+	CodeHookAnswer     Code = "E0000135" // the endpoint of a hook has answered with an error
+	CodeHookSilent     Code = "E0000137" // the endpoint of a hook has not answered in time
 	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
 	CodeMoved          Code = "E0000409" // what somebody looked at has moved since, or is in the wrong state (sandbox surface only)
@@ -123,6 +125,8 @@ var codes = map[Code]struct {
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},
 	CodeMoved:          {http.StatusConflict, "The state has moved."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
+	CodeHookAnswer:     {http.StatusBadRequest, "The hook endpoint answered with an error."},
+	CodeHookSilent:     {http.StatusBadRequest, "The hook endpoint did not answer."},
 	CodeUserType:       {http.StatusForbidden, "The user type cannot be deleted."},
 	CodePrecondition:   {http.StatusPreconditionFailed, "The resource was changed since it was read: If-Match does not match its entity tag."},
 }

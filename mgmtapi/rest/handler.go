@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
 	"runtime/debug"
@@ -174,6 +176,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 		return Fail(CodeNoPath)
 	}
 	c.route, c.vars = e.template, vars
+	c.oauth = op != nil && op.info.OAuth
 	if op == nil {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
 	}
@@ -213,6 +216,7 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 // internal error and not half an answer.
 func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
 	header := w.Header()
+	maps.Copy(header, c.header)
 	if p, ok := result.(pager); ok {
 		items, next := p.page()
 		result = items
@@ -262,22 +266,31 @@ func listURL(base string, r *http.Request, next string) string {
 func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	id := "oae" + randomText()
 	wire := wireError(err)
-	if wire.Code == CodeInternal {
+	var oauth *OAuthError
+	if callFrom(ctx).oauth {
+		oauth = oauthError(err)
+	}
+	if wire.Code == CodeInternal && (oauth == nil || oauth.Code == oauthServerError) {
 		level := slog.LevelError
 		if ctx.Err() != nil { // the caller has left
 			level = slog.LevelInfo
 		}
 		h.options.Logger.Log(ctx, level, "request failed", "error_id", id, "request_id", RequestID(ctx), "error", err)
 	}
-	for name, values := range wire.Header {
+	headers, status, content := wire.Header, wire.Status(), any(wire.body(id))
+	if oauth != nil {
+		headers, status = oauth.Header, cmp.Or(oauth.Status, http.StatusBadRequest)
+		content = OAuthErrorBody{Error: oauth.Code, Description: oauth.Description}
+	}
+	for name, values := range headers {
 		w.Header()[name] = values
 	}
-	body, err := encode(wire.body(id))
+	body, err := encode(content)
 	if err != nil { // texts only; cannot happen
 		body = nil
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(wire.Status())
+	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 

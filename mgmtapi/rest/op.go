@@ -33,6 +33,7 @@ type Info struct {
 	Description string   // more, when there is more to say
 	Scopes      []string // OAuth scopes a caller needs, all of them
 	Public      bool     // needs no credentials
+	OAuth       bool     // fails as OAuth endpoints do
 	Status      int      // of a success
 	Unsupported bool     // answers with CodeUnsupported, see Unsupported
 }
@@ -49,6 +50,8 @@ type Op[Req, Resp any] struct {
 	Scopes []string
 	// Public says that the operation needs no credentials: nobody is asked who calls, and rest.Caller is zero.
 	Public bool
+	// OAuth says that the operation fails as OAuth endpoints do (RFC 6749 section 5.2). It is Public, and finds out itself who calls.
+	OAuth bool
 	// Status of a success. Defaults to 204 when Resp is Nothing, else to 200.
 	Status int
 	// Find runs after authorization, with the path variables bound and nothing else read. It answers "not found" before the
@@ -76,7 +79,7 @@ func (o Op[Req, Resp]) Info() Info {
 	}
 	return Info{
 		ID: o.ID, Method: method, Path: path, Tag: o.Tag, Summary: o.Summary, Description: o.Description,
-		Scopes: slices.Clone(o.Scopes), Public: o.Public, Status: status,
+		Scopes: slices.Clone(o.Scopes), Public: o.Public, OAuth: o.OAuth, Status: status,
 	}
 }
 
@@ -116,6 +119,8 @@ func (o Op[Req, Resp]) compile() (*operation, error) {
 		return nil, fmt.Errorf("rest: operation %s needs a tag and a summary", o.ID)
 	case o.Public == (len(o.Scopes) > 0):
 		return nil, fmt.Errorf("rest: operation %s needs a scope, or is public", o.ID)
+	case o.OAuth && !o.Public:
+		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint, and so public", o.ID)
 	case o.Do == nil:
 		return nil, fmt.Errorf("rest: operation %s has no Do", o.ID)
 	}

@@ -31,9 +31,11 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 				Schemas: openapi3.Schemas{},
 				SecuritySchemes: openapi3.SecuritySchemes{"apiToken": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
 					Type: "apiKey", Name: "Authorization", In: "header", Description: "An API token, as `SSWS <token>`.",
+				}}, "accessToken": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
+					Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "An access token of the org authorization server, with the scopes of the operation.",
 				}}},
 			},
-			Security: openapi3.SecurityRequirements{{"apiToken": {}}},
+			Security: openapi3.SecurityRequirements{{"apiToken": {}}, {"accessToken": {}}},
 		},
 	}
 	tags := map[string]bool{}
@@ -85,8 +87,8 @@ func (d *document) add(op *operation) error {
 		fields []field
 	}{{"path", op.request.path}, {"query", op.request.query}, {"header", op.request.header}, {"cookie", op.request.cookie}} {
 		for _, f := range place.fields {
-			if place.in == "header" && f.name == "Content-Type" {
-				continue // OpenAPI does not allow it as a parameter
+			if place.in == "header" && (f.name == "Content-Type" || f.name == "Authorization") {
+				continue // OpenAPI does not allow them as parameters
 			}
 			out.Parameters = append(out.Parameters, &openapi3.ParameterRef{Value: &openapi3.Parameter{
 				Name: f.name, In: place.in, Description: f.doc, Required: place.in == "path" || f.required, Schema: d.member(&f, true),
@@ -98,21 +100,48 @@ func (d *document) add(op *operation) error {
 			Required: op.request.bodyRequired, Content: openapi3.NewContentWithJSONSchemaRef(d.ref(body.shape)),
 		}}
 	}
+	if form := op.request.form; len(form) > 0 {
+		schema := openapi3.NewObjectSchema()
+		schema.Properties = openapi3.Schemas{}
+		for _, f := range form {
+			schema.Properties[f.name] = d.member(&f, false)
+			if f.required {
+				schema.Required = append(schema.Required, f.name)
+			}
+		}
+		out.RequestBody = &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{Content: openapi3.NewContentWithSchema(schema, []string{formType})}}
+	}
 	success, err := d.success(op)
 	if err != nil {
 		return err
 	}
 	out.Responses.Set(strconv.Itoa(op.info.Status), &openapi3.ResponseRef{Value: success})
-	failure, err := d.shaper.shapeOf(reflect.TypeFor[ErrorBody]())
+	failure, err := d.failure(op)
 	if err != nil {
 		return err
 	}
 	description := "An error, by its code."
 	out.Responses.Set("default", &openapi3.ResponseRef{Value: &openapi3.Response{
-		Description: &description, Content: openapi3.NewContentWithJSONSchemaRef(d.ref(failure)),
+		Description: &description, Content: openapi3.NewContentWithJSONSchemaRef(failure),
 	}})
 	d.doc.AddOperation(op.info.Path, op.info.Method, out)
 	return nil
+}
+
+// failure is the schema of the errors of an operation.
+func (d *document) failure(op *operation) (*openapi3.SchemaRef, error) {
+	plain, err := d.shaper.shapeOf(reflect.TypeFor[ErrorBody]())
+	if err != nil {
+		return nil, err
+	}
+	if !op.info.OAuth {
+		return d.ref(plain), nil
+	}
+	oauth, err := d.shaper.shapeOf(reflect.TypeFor[OAuthErrorBody]())
+	if err != nil {
+		return nil, err
+	}
+	return (&openapi3.Schema{OneOf: openapi3.SchemaRefs{d.ref(oauth), d.ref(plain)}}).NewRef(), nil
 }
 
 func (d *document) success(op *operation) (*openapi3.Response, error) {

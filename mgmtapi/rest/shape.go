@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,6 +23,7 @@ const (
 	kindArray
 	kindMap
 	kindObject
+	kindVerbatim // any JSON value as it was sent: json.RawMessage
 )
 
 // shape describes a Go type as JSON: the common ground of decoding, validation and the OpenAPI document.
@@ -55,6 +57,7 @@ type field struct {
 var (
 	stdTime  = reflect.TypeFor[time.Time]()
 	wireTime = reflect.TypeFor[Time]()
+	verbatim = reflect.TypeFor[json.RawMessage]()
 )
 
 // shaper compiles types; the map lets types contain themselves.
@@ -71,6 +74,10 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	s[t] = out
 	if t == stdTime || t == wireTime {
 		out.kind = kindTime
+		return out, nil
+	}
+	if t == verbatim {
+		out.kind = kindVerbatim
 		return out, nil
 	}
 	var err error
@@ -212,13 +219,14 @@ var parameterKinds = map[string][]kind{
 	"header": {kindText},
 	"cookie": {kindText},
 	"query":  {kindText, kindBool, kindInteger, kindNumber},
+	"form":   {kindText},
 }
 
 // requestShape is a compiled request type.
 type requestShape struct {
-	path, query, header, cookie []field
-	body                        *field
-	bodyRequired                bool
+	path, query, header, cookie, form []field
+	body                              *field
+	bodyRequired                      bool
 }
 
 func shapeOfRequest(t reflect.Type) (*requestShape, error) {
@@ -228,7 +236,7 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 	s := shaper{}
 	out := &requestShape{}
 	var err error
-	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query} {
+	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query, "form": &out.form} {
 		if *to, err = s.fieldsOf(t, tag, nil); err != nil {
 			return nil, err
 		}
@@ -242,6 +250,9 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(bodies) > 0 && len(out.form) > 0 {
+		return nil, fmt.Errorf("request type %s has a body and a form", t)
+	}
 	if len(bodies) > 1 {
 		return nil, fmt.Errorf("request type %s has %d bodies", t, len(bodies))
 	}
@@ -253,7 +264,7 @@ func shapeOfRequest(t reflect.Type) (*requestShape, error) {
 		default:
 			return nil, fmt.Errorf("request type %s: body is neither required nor optional", t)
 		}
-		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray {
+		if k := body.shape.kind; k != kindObject && k != kindMap && k != kindArray && k != kindVerbatim {
 			return nil, fmt.Errorf("request type %s: the body is neither an object nor an array", t)
 		}
 		out.body = &body

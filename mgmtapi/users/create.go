@@ -82,7 +82,7 @@ func (r *createRequest) refuse() error {
 	case r.NextLogin == changePassword && !given:
 		return rest.Fail(rest.CodeNoPassword)
 	}
-	return r.Body.Credentials.unsupported()
+	return nil
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
@@ -222,6 +222,9 @@ func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secre
 	}
 	if hash := c.imported(); hash != nil {
 		out.imported = hash.stored()
+	}
+	if c.hooked() {
+		out.imported = &model.ImportedHash{Algorithm: model.HookAlgorithm}
 	}
 	if q := c.recovery(); q != nil {
 		answer, err := s.hasher.Hash(password.NormalAnswer(q.Answer))

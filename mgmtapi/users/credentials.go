@@ -18,9 +18,14 @@ type CredentialsInput struct {
 
 // PasswordInput is a password as callers send it.
 type PasswordInput struct {
-	Value *string        `json:"value" writeOnly:"true" max:"72" doc:"The password."`
-	Hash  *HashInput     `json:"hash" writeOnly:"true" doc:"A password that another system has hashed. No policy applies. It is verified at the first sign-in."`
-	Hook  map[string]any `json:"hook" writeOnly:"true" doc:"Not supported yet."`
+	Value *string    `json:"value" writeOnly:"true" max:"72" doc:"The password."`
+	Hash  *HashInput `json:"hash" writeOnly:"true" doc:"A password that another system has hashed. No policy applies. It is verified at the first sign-in."`
+	Hook  *HookInput `json:"hook" writeOnly:"true" doc:"Says that another system has the password. The inline hook for password imports is asked at the first sign-in."`
+}
+
+// HookInput says which hook verifies a password.
+type HookInput struct {
+	Type string `json:"type" required:"true" enum:"default" doc:"default: the active inline hook for password imports."`
 }
 
 // HashInput is an imported password hash as callers send it.
@@ -69,6 +74,11 @@ func (c *CredentialsInput) imported() *HashInput {
 	return c.Password.Hash
 }
 
+// hooked says whether a hook has to be asked for the password.
+func (c *CredentialsInput) hooked() bool {
+	return c != nil && c.Password != nil && c.Password.Hook != nil
+}
+
 func (c *CredentialsInput) recovery() *RecoveryInput {
 	if c == nil {
 		return nil
@@ -79,7 +89,7 @@ func (c *CredentialsInput) recovery() *RecoveryInput {
 // given says whether there is anything to set.
 func (c *CredentialsInput) given() bool {
 	_, given := c.password()
-	return given || c.imported() != nil || c.recovery() != nil
+	return given || c.imported() != nil || c.hooked() || c.recovery() != nil
 }
 
 // check records what is wrong with the credentials of a user with the profile and the provider.
@@ -99,6 +109,9 @@ func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[str
 		if broken := password.BrokenRules(policy, value, profile); len(broken) > 0 {
 			causes.Add("password", "%s", password.Unmet(broken))
 		}
+	}
+	if external && c.hooked() {
+		causes.Add("password", "A user with the provider %s has no password", provider)
 	}
 	if hash := c.imported(); hash != nil {
 		if external {
@@ -142,14 +155,6 @@ func (s *Slice) policyFor(ctx context.Context, c *CredentialsInput) (model.Passw
 		return model.PasswordSettings{}, nil
 	}
 	return s.PasswordPolicy(ctx, s.Store.Reader())
-}
-
-// unsupported answers password hooks.
-func (c *CredentialsInput) unsupported() error {
-	if c != nil && c.Password != nil && c.Password.Hook != nil {
-		return rest.Failf(rest.CodeUnsupported, "Password hooks are not supported yet.")
-	}
-	return nil
 }
 
 func count(conditions ...bool) (n int) {

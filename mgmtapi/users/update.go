@@ -1,7 +1,6 @@
 package users
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -135,8 +134,8 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (User, error) {
 
 // write changes a user. The profile is computed from the user as the transaction finds it.
 func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User, error) {
-	if err := cmp.Or(c.failed, c.Body.Credentials.unsupported()); err != nil {
-		return User{}, err
+	if c.failed != nil {
+		return User{}, c.failed
 	}
 	secrets, err := s.hashSecrets(ctx, c.Body.Credentials)
 	if err != nil {

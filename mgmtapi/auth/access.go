@@ -1,0 +1,89 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// AcceptAccessTokens makes the guard take access tokens of the org authorization server, which signs with the keys. It is called before
+// the first request.
+func (g *Guard) AcceptAccessTokens(keys *issue.Keys) { g.tokens = keys }
+
+// byAccessToken finds the client of an access token. What its application was granted meanwhile and is not any more, the token
+// cannot be used for either.
+func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal, error) {
+	if g.tokens == nil {
+		return rest.Principal{}, invalidToken("Access tokens are not accepted here; use an API token.")
+	}
+	base := rest.URL(ctx)
+	says, ok, err := g.tokens.Read(ctx, model.OrgRing, false, base, token)
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	if !ok || says.Audience != base {
+		return g.refuseAccess(ctx, "The access token is malformed, has expired, or is not of the org authorization server", "")
+	}
+	q := g.deps.Store.Reader()
+	app, err := g.deps.FindOAuthClient(ctx, q, says.Client)
+	switch {
+	case errors.Is(err, docstore.ErrNotFound), err == nil && app.Value.Status != model.AppActive:
+		return g.refuseAccess(ctx, "The client of the access token is not active", says.Client)
+	case err != nil:
+		return rest.Principal{}, err
+	}
+	granted, err := g.deps.GrantedScopes(ctx, q, app.ID)
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	scopes := slices.DeleteFunc(says.Scopes, func(name string) bool { return !slices.Contains(granted, name) })
+	return rest.Principal{ClientID: says.Client, Name: app.Value.Label, Scopes: strings.Join(scopes, " ")}, nil
+}
+
+func invalidToken(description string) error {
+	return &rest.Error{Code: rest.CodeToken, Header: http.Header{
+		"Www-Authenticate": {fmt.Sprintf(`Bearer error="invalid_token", error_description=%q`, description)},
+	}}
+}
+
+// refuseAccess logs why an access token is not accepted.
+func (g *Guard) refuseAccess(ctx context.Context, why, client string) (rest.Principal, error) {
+	if g.refusals.AllowN(g.deps.Now(), 1) {
+		entry := audit.Entry{Type: audit.TokenRefuse, Failure: why}
+		if client != "" {
+			entry.Actor = &model.LogParty{ID: client, Type: audit.TypeClient, AlternateID: client}
+		}
+		audit.WriteAlone(ctx, g.deps, g.logger, entry)
+	}
+	return rest.Principal{}, invalidToken("The access token is invalid.")
+}
+
+// Authorize wants the scopes of the operation in the access token of a client, and then asks the Authorizer.
+func (g *Guard) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
+	if p.ClientID != "" && !HasScopes(strings.Fields(p.Scopes), op.Scopes) {
+		return &rest.Error{Code: rest.CodeForbidden, Header: http.Header{"Www-Authenticate": {fmt.Sprintf(
+			`Bearer error="insufficient_scope", scope=%q, error_description="The access token must carry the scopes of the operation."`, strings.Join(op.Scopes, " "),
+		)}}}
+	}
+	return g.Authorizer.Authorize(ctx, p, op)
+}
+
+// HasScopes says whether all of the needed scopes are there. Who may manage may read.
+func HasScopes(have, needed []string) bool {
+	for _, scope := range needed {
+		area, reads := strings.CutSuffix(scope, ".read")
+		if !slices.Contains(have, scope) && (!reads || !slices.Contains(have, area+".manage")) {
+			return false
+		}
+	}
+	return len(needed) > 0
+}

@@ -1,0 +1,307 @@
+package authservers_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+
+const (
+	servers = "/api/v1/authorizationServers"
+	hour    = "2026-03-04T05:06:07.000Z" // of the clock
+)
+
+type (
+	step   = apitest.Step
+	values = map[string]any
+	saved  = map[string]string
+)
+
+func TestTheLifeOfAServer(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db)
+		e.Run(t,
+			step{Name: "the default server is there", Do: "GET " + servers, Equal: values{
+				"#": 1, "0.name": "default", "0.default": true, "0.audiences.0": "api://default", "0.status": "ACTIVE", "0.issuer": e.Server.URL + "/oauth2/default",
+				"0.credentials.signing.rotationMode": "AUTO", "0.credentials.signing.nextRotation": "2026-06-02T05:06:07.000Z",
+			}, Save: saved{"default": "0.id"}},
+			step{Do: "GET " + servers + "/default", Equal: values{"id": "{{default}}"}},
+			step{Name: "it cannot be deleted", Do: "DELETE " + servers + "/default", Status: 400, Code: "E0000001"},
+			step{Do: "POST " + servers, Body: `{"name":"Orders","description":"Who may order","audiences":["https://orders.example"],"issuerMode":"ORG_URL"}`, Status: 201, Save: saved{"as": "id", "kid": "credentials.signing.kid", "location": "header:Location"},
+				Equal: values{"name": "Orders", "description": "Who may order", "audiences.#": 1, "default": false, "created": hour, "lastUpdated": hour, "_links.deactivate.hints.allow.0": "POST", "_links.metadata.1.name": "openid-configuration"},
+				Has:   []string{"_links.self", "_links.scopes", "_links.claims", "_links.policies", "_links.keys", "_links.rotateKey"}, Lacks: []string{"issuerMode", "_links.activate"}},
+			step{Do: "GET {{location}}", Equal: values{"id": "{{as}}", "issuer": e.Server.URL + "/oauth2/{{as}}"}},
+			step{Name: "it has the scopes of the system", Do: "GET " + servers + "/{{as}}/scopes", Equal: values{"#": 7, "0.name": "openid", "0.system": true}},
+			step{Name: "and the claim", Do: "GET " + servers + "/{{as}}/claims", Equal: values{"#": 1, "0.name": "sub", "0.valueType": "SYSTEM", "0.claimType": "RESOURCE", "0.alwaysIncludeInToken": true}},
+			step{Name: "and no policy", Do: "GET " + servers + "/{{as}}/policies", Equal: values{"#": 0}},
+			step{Do: "GET " + servers + "?q=ORD", Equal: values{"#": 1, "0.id": "{{as}}"}},
+			step{Name: "audiences are searched, too", Do: "GET " + servers + "?q=orders.example", Equal: values{"#": 1}},
+			step{Do: "GET " + servers + "?limit=1", Equal: values{"#": 1}, Save: saved{"next": "link:next"}},
+			step{Do: "GET {{next}}", Equal: values{"#": 1, "0.id": "{{as}}"}, Lacks: []string{"link:next"}},
+			step{Do: "GET " + servers + "?after=x", Status: 400, Code: "E0000029"},
+			step{Do: "GET " + servers + "?limit=0", Status: 400, Code: "E0000001"},
+			step{Do: "POST " + servers + "/{{as}}/lifecycle/deactivate", Status: 204},
+			step{Name: "twice changes nothing", Do: "POST " + servers + "/{{as}}/lifecycle/deactivate", Status: 204},
+			step{Do: "GET " + servers + "/{{as}}", Equal: values{"status": "INACTIVE"}, Has: []string{"_links.activate"}, Lacks: []string{"_links.deactivate"}},
+			step{Do: "POST " + servers + "/{{as}}/lifecycle/activate", Status: 204},
+			step{Name: "a replacement may leave the description out", Do: "PUT " + servers + "/{{as}}", Body: `{"name":"Purchases","audiences":["https://buy.example"],"credentials":{"signing":{"rotationMode":"MANUAL"}}}`,
+				Equal: values{"name": "Purchases", "description": "Who may order", "credentials.signing.rotationMode": "MANUAL", "credentials.signing.kid": "{{kid}}"}, Lacks: []string{"credentials.signing.nextRotation"}},
+			step{Do: "DELETE " + servers + "/{{as}}", Status: 204},
+			step{Do: "GET " + servers + "/{{as}}", Status: 404, Code: "E0000007"},
+		)
+	})
+}
+
+func TestServersThatCannotBeWritten(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	bad := func(body string, causes ...string) step {
+		return step{Name: body, Do: "POST " + servers, Body: body, Status: 400, Code: "E0000001", Causes: causes}
+	}
+	e.Run(t,
+		bad(`{}`, "name: ", "audiences: ", "description: "),
+		bad(`{"name":" ","description":"","audiences":[]}`, "name: ", "audiences: ", "description: "),
+		bad(`{"name":"a","description":"d","audiences":["a","b"]}`, "audiences: "),
+		bad(`{"name":"a","description":"d","audiences":[""]}`, "audiences: "),
+		bad(`{"name":1,"description":[],"audiences":"a"}`, "name: ", "description: ", "audiences: "),
+		bad(`{"name":"a","description":"d","audiences":["a"],"issuerMode":"CUSTOM_URL"}`, "issuerMode: "),
+		bad(`{"name":"a","description":"d","audiences":["a"],"credentials":{"signing":{"rotationMode":"NEVER"}}}`, "credentials.signing.rotationMode: "),
+		step{Do: "POST " + servers, Status: 400, Code: "E0000003"},
+		step{Do: "PUT " + servers + "/default", Body: `{"name":""}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "audiences: "}},
+		step{Do: "PUT " + servers + "/nobody", Body: `{"name":""}`, Status: 404, Code: "E0000007"},
+		step{Do: "GET " + servers, Equal: values{"#": 1, "0.name": "default"}, Save: saved{"as": "0.id"}},
+		step{Do: "GET " + servers + "/00u12345678901234567", Status: 404, Code: "E0000007"},
+		step{Do: "DELETE " + servers + "/nobody", Status: 404, Code: "E0000007"},
+		step{Do: "POST " + servers + "/nobody/lifecycle/activate", Status: 404, Code: "E0000007"},
+		step{Do: "GET " + servers, Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
+	)
+}
+
+func policyBody(name, clients, more string) string {
+	return fmt.Sprintf(`{"type":"OAUTH_AUTHORIZATION_POLICY","name":%q,"description":"d","conditions":{"clients":{"include":[%s]}}%s}`, name, clients, more)
+}
+
+const all = `"ALL_CLIENTS"`
+
+func TestPoliciesAndTheirPriorities(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	at := servers + "/default/policies"
+	order := func(t *testing.T, names ...string) {
+		a := e.Do(t, "GET "+at, "", nil)
+		var have []string
+		for i := range a.JSON.([]any) {
+			have = append(have, a.Value(fmt.Sprintf("%d.name", i)))
+			require.Equal(t, fmt.Sprint(i+1), a.Value(fmt.Sprintf("%d.priority", i)))
+		}
+		require.Equal(t, names, have)
+	}
+	e.Run(t,
+		step{Do: "GET " + at, Equal: values{"#": 1, "0.name": "Default Policy", "0.system": true, "0.conditions.clients.include.0": "ALL_CLIENTS", "0.type": "OAUTH_AUTHORIZATION_POLICY"}, Save: saved{"default": "0.id"}},
+		step{Name: "a new one comes last", Do: "POST " + at, Body: policyBody("A", all, `,"priority":null`), Status: 201, Equal: values{"priority": 2, "status": "ACTIVE", "system": false}, Save: saved{"a": "id"}, Has: []string{"_links.self", "_links.rules", "_links.deactivate"}},
+		step{Name: "or at its place", Do: "POST " + at, Body: policyBody("B", all, `,"priority":1,"status":"INACTIVE"`), Status: 201, Equal: values{"priority": 1, "status": "INACTIVE"}, Save: saved{"b": "id"}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "B", "Default Policy", "A") }},
+		step{Name: "past the end is the end", Do: "PUT " + at + "/{{b}}", Body: policyBody("B", all, `,"priority":99,"id":"{{b}}"`), Equal: values{"priority": 3, "status": "INACTIVE"}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Default Policy", "A", "B") }},
+		step{Name: "without a priority it stays", Do: "PUT " + at + "/{{a}}", Body: policyBody("A2", all, `,"priority":0,"system":true,"status":"ACTIVE"`), Equal: values{"priority": 2, "system": false}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Default Policy", "A2", "B") }},
+		step{Do: "PUT " + at + "/{{a}}", Body: policyBody("A2", all, `,"id":"{{b}}"`), Status: 400, Code: "E0000001", Causes: []string{"id: "}},
+		step{Do: "POST " + at + "/{{b}}/lifecycle/activate", Status: 204},
+		step{Do: "POST " + at + "/{{b}}/lifecycle/activate", Status: 204},
+		step{Do: "GET " + at + "/{{b}}", Equal: values{"status": "ACTIVE", "name": "B"}},
+		step{Do: "POST " + at + "/{{b}}/lifecycle/deactivate", Status: 204},
+		step{Do: "GET " + at + "/{{b}}", Equal: values{"status": "INACTIVE"}},
+		step{Name: "a policy of the system can be edited", Do: "PUT " + at + "/{{default}}", Body: policyBody("Mine", all, ""), Equal: values{"name": "Mine", "system": true}},
+		step{Name: "and not deleted", Do: "DELETE " + at + "/{{default}}", Status: 400, Code: "E0000001"},
+		step{Do: "DELETE " + at + "/{{a}}", Status: 204, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Mine", "B") }},
+		step{Do: "GET " + at + "/{{a}}", Status: 404, Code: "E0000007"},
+
+		step{Do: "POST " + at, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "description: "}},
+		step{Do: "POST " + at, Body: policyBody("C", "", ""), Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include: "}},
+		step{Do: "POST " + at, Body: policyBody("C", `"ALL_CLIENTS","nobody"`, ""), Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include[1]: "}},
+		step{Do: "POST " + at, Body: policyBody("C", all, `,"type":"PASSWORD"`), Status: 400, Code: "E0000001"},
+		step{Do: "POST " + at, Body: policyBody("C", all, `,"priority":-1`), Status: 400, Code: "E0000001", Causes: []string{"priority: "}},
+		step{Do: "POST " + at, Status: 400, Code: "E0000003"},
+		step{Do: "POST " + servers + "/nobody/policies", Body: `{}`, Status: 404, Code: "E0000007"},
+		step{Name: "policies of other servers are not there", Do: "POST " + servers, Body: `{"name":"o","description":"d","audiences":["a"]}`, Status: 201, Save: saved{"other": "id"}},
+		step{Do: "GET " + servers + "/{{other}}/policies/{{b}}", Status: 404, Code: "E0000007"},
+		step{Do: "DELETE " + servers + "/{{other}}/policies/{{b}}", Status: 404, Code: "E0000007", Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Mine", "B") }},
+	)
+}
+
+func ruleBody(name, conditions, token string) string {
+	return fmt.Sprintf(`{"type":"RESOURCE_ACCESS","name":%q,"conditions":{%s},"actions":{"token":{%s}}}`, name, conditions, token)
+}
+
+const anything = `"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}`
+
+func TestRules(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	refused := func(at, body string, causes ...string) step {
+		return step{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
+	}
+	policies := servers + "/default/policies"
+	at := policies + "/{{p}}/rules"
+	e.Run(t,
+		step{Do: "GET " + policies, Save: saved{"default": "0.id"}},
+		step{Do: "GET " + policies + "/{{default}}/rules", Equal: values{"#": 1, "0.name": "Default Policy Rule", "0.system": true, "0.conditions.people.groups.include.0": "EVERYONE", "0.conditions.scopes.include.0": "*", "0.actions.token.accessTokenLifetimeMinutes": 60}, Save: saved{"system": "0.id"}},
+		step{Name: "a rule of the system cannot be deleted", Do: "DELETE " + policies + "/{{default}}/rules/{{system}}", Status: 400, Code: "E0000001"},
+		step{Do: "POST " + policies, Body: policyBody("P", all, ""), Status: 201, Save: saved{"p": "id"}},
+		step{Do: "POST /api/v1/users", Body: `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`, Save: saved{"u": "id"}},
+		step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: saved{"g": "id"}},
+		step{Name: "what is left out has its default", Do: "POST " + at, Body: ruleBody("R1", anything, ""), Status: 201, Save: saved{"r1": "id"},
+			Equal: values{"type": "RESOURCE_ACCESS", "priority": 1, "status": "ACTIVE", "conditions.people.groups.include.0": "EVERYONE", "actions.token.accessTokenLifetimeMinutes": 60, "actions.token.refreshTokenLifetimeMinutes": 0, "actions.token.refreshTokenWindowMinutes": 10080},
+			Lacks: []string{"actions.token.inlineHook"}, Has: []string{"_links.self", "_links.deactivate"}},
+		step{Do: "POST " + at, Body: ruleBody("R2", `"people":{"users":{"include":["{{u}}"]},"groups":{"exclude":["{{g}}"]}},`+anything, `"accessTokenLifetimeMinutes":5,"refreshTokenLifetimeMinutes":5,"refreshTokenWindowMinutes":10`), Status: 201, Save: saved{"r2": "id"},
+			Equal: values{"priority": 2, "conditions.people.users.include.0": "{{u}}", "conditions.people.groups.exclude.0": "{{g}}", "conditions.people.groups.include.#": 0}},
+		step{Do: "PUT " + at + "/{{r2}}", Body: strings.Replace(ruleBody("R2b", anything, ""), `{"type"`, `{"priority":1,"type"`, 1), Equal: values{"priority": 1, "name": "R2b"}},
+		step{Do: "GET " + at, Equal: values{"#": 2, "0.id": "{{r2}}", "1.id": "{{r1}}", "1.priority": 2}},
+		step{Do: "POST " + at + "/{{r1}}/lifecycle/deactivate", Status: 204},
+		step{Do: "GET " + at + "/{{r1}}", Equal: values{"status": "INACTIVE"}, Has: []string{"_links.activate"}},
+		step{Do: "POST " + at + "/{{r1}}/lifecycle/activate", Status: 204},
+		step{Do: "POST " + at + "/{{r1}}/lifecycle/activate", Status: 204},
+		refused(at, `{}`, "name: "),
+		refused(at, ruleBody("R1", anything, ""), "name: An object"),
+		refused(at, ruleBody("x", "", ""), "conditions.grantTypes.include: ", "conditions.scopes.include: "),
+		refused(at, ruleBody("x", `"grantTypes":{"include":["magic"]},"scopes":{"include":["nothing"]}`, ""), "conditions.grantTypes.include[0]: ", "conditions.scopes.include[0]: "),
+		refused(at, ruleBody("x", `"people":{"users":{"include":["nobody"]},"groups":{"include":["{{u}}"]}},`+anything, ""), "conditions.people.users.include[0]: ", "conditions.people.groups.include[0]: "),
+		refused(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":4,"refreshTokenWindowMinutes":9`), "actions.token.accessTokenLifetimeMinutes: ", "actions.token.refreshTokenWindowMinutes: "),
+		refused(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":1441,"refreshTokenWindowMinutes":2628001`), "actions.token.accessTokenLifetimeMinutes: ", "actions.token.refreshTokenWindowMinutes: "),
+		refused(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":60,"refreshTokenLifetimeMinutes":59`), "actions.token.refreshTokenLifetimeMinutes: "),
+		refused(at, ruleBody("x", anything, `"inlineHook":{"id":"cal1"}`), "actions.token.inlineHook.id: "),
+		step{Do: "POST " + at, Status: 400, Code: "E0000003"},
+		step{Do: "PUT " + at + "/nobody", Body: `{}`, Status: 404, Code: "E0000007"},
+		step{Do: "GET " + policies + "/{{default}}/rules/{{r1}}", Status: 404, Code: "E0000007"},
+		step{Do: "GET " + policies + "/nobody/rules", Status: 404, Code: "E0000007"},
+		step{Do: "GET " + at, Equal: values{"#": 2}},
+		step{Do: "PUT " + at + "/{{r1}}", Body: ruleBody("R1", `"people":{"users":{"include":["{{u}}"]},"groups":{"include":["{{g}}"]}},`+anything, "")},
+		step{Name: "a group that is gone is named by no rule", Do: "DELETE /api/v1/groups/{{g}}", Status: 204},
+		step{Do: "GET " + at + "/{{r1}}", Equal: values{"conditions.people.groups.include.#": 0, "conditions.people.users.include.#": 1}},
+		step{Do: "DELETE " + at + "/{{r2}}", Status: 204},
+		step{Do: "GET " + at, Equal: values{"#": 1, "0.priority": 1}},
+		step{Name: "a policy goes with its rules", Do: "DELETE " + policies + "/{{p}}", Status: 204},
+		step{Do: "GET " + at + "/{{r1}}", Status: 404, Code: "E0000007"},
+	)
+}
+
+func TestScopes(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	at := servers + "/default/scopes"
+	refused := func(body string, causes ...string) step {
+		return step{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
+	}
+	e.Run(t,
+		step{Do: "POST " + at, Body: `{"name":"orders:read"}`, Status: 201, Save: saved{"s": "id"}, Equal: values{"name": "orders:read", "system": false, "default": false, "consent": "IMPLICIT", "optional": false, "metadataPublish": "NO_CLIENTS"}, Has: []string{"_links.self"}},
+		step{Do: "POST " + at, Body: `{"name":"orders:write","displayName":"Order","description":"Orders","consent":"REQUIRED","optional":true,"default":true,"metadataPublish":"ALL_CLIENTS"}`, Status: 201, Save: saved{"w": "id"},
+			Equal: values{"consent": "REQUIRED", "metadataPublish": "ALL_CLIENTS", "default": true, "optional": true, "displayName": "Order"}},
+		refused(`{}`, "name: "), refused(`{"name":"a b"}`, "name: "), refused(`{"name":"a\"b"}`, "name: "), refused(`{"name":"a\\b"}`, "name: "), refused(`{"name":"ä"}`, "name: "),
+		refused(`{"name":"*"}`, "name: "), refused(`{"name":"svc"}`, "name: "), refused(`{"name":"svc.x"}`, "name: "), refused(`{"name":"svc:x"}`, "name: "),
+		refused(`{"name":"orders:read"}`, "name: An object"), refused(`{"name":"openid"}`, "name: An object"), refused(`{"name":"x","consent":"MAYBE"}`, "consent: "), refused(`{"name":"x","default":1}`, "default: "),
+		step{Do: "POST " + at, Status: 400, Code: "E0000003"},
+		step{Do: "GET " + at + "?q=orders", Equal: values{"#": 2, "0.id": "{{s}}"}},
+		step{Do: "GET " + at + "?filter=name+eq+%22orders:write%22", Equal: values{"#": 1, "0.id": "{{w}}"}},
+		step{Do: "GET " + at + "?filter=id+eq+%221%22", Status: 400, Code: "E0000031"},
+		step{Do: "GET " + at + "?limit=8", Equal: values{"#": 8}, Save: saved{"next": "link:next"}},
+		step{Name: "a cursor outlives the scope that it stands on", Do: "DELETE " + at + "/{{s}}", Status: 204},
+		step{Do: "GET {{next}}", Equal: values{"#": 1, "0.id": "{{w}}"}, Lacks: []string{"link:next"}},
+		step{Do: "GET " + at + "?after=?", Status: 400, Code: "E0000029"},
+		step{Do: "GET " + servers + "/default/policies", Save: saved{"p": "0.id"}},
+		step{Do: "POST " + servers + "/default/policies/{{p}}/rules", Body: ruleBody("R", `"grantTypes":{"include":["password"]},"scopes":{"include":["orders:write"]}`, ""), Status: 201, Save: saved{"r": "id"}},
+		step{Do: "PUT " + at + "/{{w}}", Body: `{"name":"orders:all"}`, Equal: values{"name": "orders:all", "consent": "IMPLICIT", "default": false}, Lacks: []string{"displayName"}},
+		step{Name: "rules follow its name", Do: "GET " + servers + "/default/policies/{{p}}/rules/{{r}}", Equal: values{"conditions.scopes.include.0": "orders:all"}},
+		step{Do: "GET " + at + "?q=openid", Save: saved{"openid": "0.id"}},
+		step{Do: "PUT " + at + "/{{openid}}", Body: `{"name":"openid","description":"Mine","consent":"REQUIRED","metadataPublish":"NO_CLIENTS"}`, Equal: values{"description": "Mine", "system": true, "metadataPublish": "NO_CLIENTS", "consent": "REQUIRED"}},
+		step{Do: "PUT " + at + "/{{openid}}", Body: `{"name":"other"}`, Status: 400, Code: "E0000001", Causes: []string{"name: "}},
+		step{Do: "PUT " + at + "/{{openid}}", Body: `{"name":"openid","default":true}`, Status: 400, Code: "E0000001", Causes: []string{"default: "}},
+		step{Do: "DELETE " + at + "/{{openid}}", Status: 400, Code: "E0000001"},
+		step{Do: "PUT " + at + "/{{w}}", Body: `{"name":"openid"}`, Status: 400, Code: "E0000001", Causes: []string{"name: An object"}},
+		step{Do: "GET " + at + "/{{w}}", Equal: values{"name": "orders:all"}},
+		step{Do: "GET " + at + "/{{s}}", Status: 404, Code: "E0000007"},
+		step{Do: "GET " + servers + "/nobody/scopes", Status: 404, Code: "E0000007"},
+	)
+}
+
+func TestClaims(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	at := servers + "/default/claims"
+	claim := func(name, more string) string {
+		return fmt.Sprintf(`{"name":%q,"claimType":"RESOURCE","valueType":"EXPRESSION","value":"user.login"%s}`, name, more)
+	}
+	refused := func(body string, causes ...string) step {
+		return step{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
+	}
+	e.Run(t,
+		step{Do: "POST " + at, Body: claim("who", `,"alwaysIncludeInToken":false`), Status: 201, Save: saved{"c": "id"}, Equal: values{"name": "who", "status": "ACTIVE", "alwaysIncludeInToken": true, "system": false, "conditions.scopes.#": 0}, Lacks: []string{"group_filter_type"}},
+		step{Do: "POST " + at, Body: `{"name":"groups","claimType":"IDENTITY","valueType":"GROUPS","value":"^A.*","group_filter_type":"REGEX","conditions":{"scopes":["profile"]}}`, Status: 201, Equal: values{"group_filter_type": "REGEX", "alwaysIncludeInToken": false, "conditions.scopes.0": "profile"}},
+		step{Name: "another type is another claim", Do: "POST " + at, Body: strings.Replace(claim("who", ""), "RESOURCE", "IDENTITY", 1), Status: 201},
+		step{Name: "and so are other scopes", Do: "POST " + at, Body: claim("who", `,"conditions":{"scopes":["email"]}`), Status: 201},
+		refused(claim("who", ""), "name: An object"),
+		refused(`{}`, "name: ", "claimType: ", "valueType: ", "value: "),
+		refused(claim("iss", ""), "name: "), refused(claim("scp", ""), "name: "),
+		refused(strings.Replace(claim("x", ""), "EXPRESSION", "SYSTEM", 1), "valueType: "),
+		refused(strings.Replace(claim("x", ""), "user.login", "user.nothing", 1), "value: "),
+		refused(strings.Replace(claim("x", ""), "user.login", "user.", 1), "value: "),
+		refused(claim("x", `,"conditions":{"scopes":["nothing"]}`), "conditions.scopes[0]: "),
+		refused(`{"name":"x","claimType":"RESOURCE","valueType":"GROUPS","value":"a"}`, "group_filter_type: "),
+		refused(`{"name":"x","claimType":"RESOURCE","valueType":"GROUPS","value":"(","group_filter_type":"REGEX"}`, "value: "),
+		step{Do: "POST " + at, Status: 400, Code: "E0000003"},
+		step{Do: "PUT " + at + "/{{c}}", Body: claim("whom", `,"status":"INACTIVE"`), Equal: values{"name": "whom", "status": "INACTIVE"}},
+		step{Do: "GET " + at + "/{{c}}", Equal: values{"name": "whom"}},
+		step{Do: "GET " + at + "?includeClaims=true", Equal: values{"#": 5, "0.name": "sub"}, Save: saved{"sub": "0.id"}},
+		step{Do: "PUT " + at + "/{{sub}}", Body: `{"name":"sub","claimType":"RESOURCE","valueType":"SYSTEM","value":"app.clientId"}`, Equal: values{"value": "app.clientId", "valueType": "SYSTEM", "system": true}},
+		step{Do: "PUT " + at + "/{{sub}}", Body: `{"name":"subject","claimType":"RESOURCE","valueType":"SYSTEM","value":"app.clientId"}`, Status: 400, Code: "E0000001"},
+		step{Do: "DELETE " + at + "/{{sub}}", Status: 400, Code: "E0000001"},
+		step{Do: "DELETE " + at + "/{{c}}", Status: 204},
+		step{Do: "GET " + at + "/{{c}}", Status: 404, Code: "E0000007"},
+		step{Do: "PUT " + at + "/{{c}}", Body: `{}`, Status: 404, Code: "E0000007"},
+		step{Do: "GET " + servers + "/nobody/claims", Status: 404, Code: "E0000007"},
+	)
+}
+
+func TestKeysRotate(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	at := servers + "/default/credentials/keys"
+	rotate := "POST " + servers + "/default/credentials/lifecycle/keyRotate"
+	kids := e.Run(t,
+		step{Do: "GET " + at, Equal: values{"#": 2, "0.status": "ACTIVE", "1.status": "NEXT", "0.kty": "RSA", "0.alg": "RS256", "0.use": "sig", "0.e": "AQAB"}, Save: saved{"a": "0.kid", "b": "1.kid", "n": "0.n"}},
+		step{Do: "GET " + at + "/{{a}}", Equal: values{"kid": "{{a}}", "n": "{{n}}", "status": "ACTIVE"}, Has: []string{"_links.self"}, Lacks: []string{"d", "sealed"}},
+		step{Do: rotate, Body: `{"use":"enc"}`, Status: 400, Code: "E0000001", Equal: values{"errorSummary": "Api validation failed: rotateKeys"}},
+		step{Do: rotate, Status: 400, Code: "E0000003"},
+		step{Name: "refused, nothing has changed", Do: "GET " + at, Equal: values{"#": 2, "0.kid": "{{a}}"}},
+		step{Do: rotate, Body: `{"use":"sig"}`, Equal: values{"#": 3, "0.kid": "{{b}}", "0.status": "ACTIVE", "2.kid": "{{a}}", "2.status": "EXPIRED"}, Save: saved{"c": "1.kid"}},
+		step{Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": "{{b}}", "credentials.signing.lastRotated": hour}},
+		step{Do: "GET " + at + "/nobody", Status: 404, Code: "E0000007"},
+		step{Do: "GET " + servers + "/nobody/credentials/keys", Status: 404, Code: "E0000007"},
+	)
+	wait(t, e, 90*24*time.Hour-time.Second)
+	e.Run(t, step{Name: "not a second too early", Do: "GET " + at, Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, kids["b"], a.Value("0.kid")) }})
+	e.Clock.Advance(time.Second)
+	e.Run(t,
+		step{Name: "the key changes by itself", Do: "GET " + at, Equal: values{"#": 3, "0.status": "ACTIVE"}, Then: func(t *testing.T, a *apitest.Answer) {
+			require.Equal(t, kids["c"], a.Value("0.kid"))
+			require.Equal(t, kids["b"], a.Value("2.kid"))
+		}},
+		step{Do: "GET " + servers + "/default", Equal: values{"credentials.signing.lastRotated": "2026-06-02T05:06:07.000Z", "credentials.signing.nextRotation": "2026-08-31T05:06:07.000Z"}},
+		step{Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.as.key.rollover%22&since=2026-03-05T00:00:00Z", Equal: values{"#": 1, "0.actor.type": "SystemPrincipal", "0.transaction.type": "JOB"}},
+		step{Do: "PUT " + servers + "/default", Body: `{"name":"default","audiences":["api://default"],"credentials":{"signing":{"rotationMode":"MANUAL"}}}`, Equal: values{"credentials.signing.kid": kids["c"]}},
+	)
+	wait(t, e, 400*24*time.Hour)
+	e.Run(t, step{Name: "nothing changes while nobody asks", Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": kids["c"], "credentials.signing.lastRotated": "2026-06-02T05:06:07.000Z"}})
+}
+
+// wait lets time pass while the API token stays in use.
+func wait(t *testing.T, e *apitest.Env, d time.Duration) {
+	t.Helper()
+	for most := 29 * 24 * time.Hour; d > 0; d -= most {
+		e.Clock.Advance(min(d, most))
+		e.Do(t, "GET /api/v1/users/me", "", nil)
+	}
+}

@@ -1,0 +1,293 @@
+package authservers
+
+import (
+	"context"
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/rest/search"
+)
+
+// Whether the metadata of a server names a scope.
+const (
+	publishNone = "NO_CLIENTS"
+	publishAll  = "ALL_CLIENTS"
+)
+
+// Scope is a scope on the wire.
+type Scope struct {
+	ID              string     `json:"id" readOnly:"true" doc:"Id of the scope."`
+	Name            string     `json:"name" readOnly:"true" doc:"What clients ask for."`
+	DisplayName     string     `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
+	Description     string     `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
+	System          bool       `json:"system" readOnly:"true" doc:"Whether every server has it."`
+	Default         bool       `json:"default" readOnly:"true" doc:"Whether clients that ask for nothing get it."`
+	Consent         string     `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent."`
+	Optional        bool       `json:"optional" readOnly:"true" doc:"Whether users may refuse it."`
+	MetadataPublish string     `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it."`
+	Links           rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the scope."`
+}
+
+// ScopeInput is the body of a new or replaced scope.
+type ScopeInput struct {
+	Name            string `json:"name" max:"255" required:"true" doc:"What clients ask for: printable ASCII without space, quote and backslash."`
+	DisplayName     string `json:"displayName" max:"255" doc:"Name for people."`
+	Description     string `json:"description" max:"1024" doc:"What the scope is for."`
+	Default         bool   `json:"default" doc:"Whether clients that ask for nothing get it."`
+	Consent         string `json:"consent" empty:"absent" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent. Defaults to IMPLICIT."`
+	Optional        bool   `json:"optional" doc:"Whether users may refuse it."`
+	MetadataPublish string `json:"metadataPublish" empty:"absent" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it. Defaults to NO_CLIENTS."`
+}
+
+// scopePattern is scope-token of RFC 6749 section 3.3.
+var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+
+func (in *ScopeInput) check(causes *rest.Causes) {
+	name := in.Name
+	switch {
+	case name == "": // told by its tag
+	case !scopePattern.MatchString(name):
+		causes.Add("name", "The value must be printable ASCII without space, quote and backslash")
+	case name == model.AnyScope, name == "svc", strings.HasPrefix(name, "svc."), strings.HasPrefix(name, "svc:"):
+		causes.Add("name", "The value is reserved")
+	}
+}
+
+// apply puts what was given into a scope. Of one of the system only what people see can change.
+func (in *ScopeInput) apply(c *model.AuthScope, causes *rest.Causes) {
+	if c.System && in.Name != c.Name {
+		causes.Add("name", "The name of a scope of the system cannot be changed")
+	}
+	if c.System && (in.Default != c.Default || in.Optional != c.Optional) {
+		causes.Add("default", "Of a scope of the system only metadataPublish, consent, description and displayName can be changed")
+	}
+	c.Name, c.DisplayName, c.Description, c.Default, c.Optional = in.Name, in.DisplayName, in.Description, in.Default, in.Optional
+	if c.Consent = in.Consent; c.Consent == "" {
+		c.Consent = model.ConsentImplicit
+	}
+	c.Published = in.MetadataPublish == publishAll
+}
+
+func showScope(ctx context.Context, server string, c *model.AuthScope) Scope {
+	out := Scope{
+		ID: c.ID, Name: c.Name, DisplayName: c.DisplayName, Description: c.Description, System: c.System, Default: c.Default, Consent: c.Consent,
+		Optional: c.Optional, MetadataPublish: publishNone,
+		Links: rest.Links{"self": rest.To(rest.URL(ctx, "api", "v1", "authorizationServers", server, "scopes", c.ID), get, put, remove)},
+	}
+	if c.Published {
+		out.MetadataPublish = publishAll
+	}
+	return out
+}
+
+type listScopesRequest struct {
+	target
+	Q      string `query:"q" doc:"Beginning of the name."`
+	Filter string `query:"filter" doc:"Expression with name eq."`
+	Limit  int    `query:"limit" default:"200" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
+	After  string `query:"after" doc:"Cursor from the link to the next page."`
+}
+
+func (s *Slice) findForScopes(ctx context.Context, r *listScopesRequest) error {
+	return s.find(ctx, &r.target)
+}
+
+// byName is the filter language of scopes.
+var byName = search.Language[model.AuthScope]{
+	"name": {Operators: search.Equality, Values: func(d *docstore.Doc[model.AuthScope]) []any { return []any{d.Value.Name} }},
+}
+
+func (s *Slice) listScopes(ctx context.Context, r *listScopesRequest) (out rest.Page[Scope], err error) {
+	after, err := readCursor(r.After)
+	if err != nil {
+		return out, err
+	}
+	match := func(c *docstore.Doc[model.AuthScope]) bool { return strings.HasPrefix(c.Value.Name, r.Q) }
+	if r.Filter != "" {
+		if r.Q != "" {
+			return out, rest.Fail(rest.CodeQueryAndFilter)
+		}
+		query, err := byName.Compile(r.Filter)
+		if err != nil {
+			return out, err
+		}
+		match = query.Match
+	}
+	server := &r.found.Value
+	last := int64(0)
+	for i := range server.Scopes {
+		c := &server.Scopes[i]
+		if c.Seq <= after || match != nil && !match(&docstore.Doc[model.AuthScope]{Value: *c}) {
+			continue
+		}
+		if len(out.Items) == r.Limit {
+			out.Next = cursor(last)
+			break
+		}
+		out.Items, last = append(out.Items, showScope(ctx, r.found.ID, c)), c.Seq
+	}
+	return out, nil
+}
+
+// cursor is a place in the list of scopes that stays when the scope at it goes.
+func cursor(seq int64) string {
+	return base64.RawURLEncoding.EncodeToString(strconv.AppendInt([]byte("s"), seq, 10))
+}
+
+func readCursor(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil && len(data) > 1 && data[0] == 's' {
+		if seq, err := strconv.ParseInt(string(data[1:]), 10, 64); err == nil {
+			return seq, nil
+		}
+	}
+	return 0, docstore.ErrBadCursor
+}
+
+// scopeTarget is the scope that a path names.
+type scopeTarget struct {
+	target
+	Scope string `path:"scopeId" doc:"Id of the scope."`
+}
+
+func (s *Slice) findScope(ctx context.Context, t *scopeTarget) error {
+	if err := s.find(ctx, &t.target); err != nil {
+		return err
+	}
+	_, err := t.at(&t.found.Value)
+	return err
+}
+
+// at is the place of the scope.
+func (t *scopeTarget) at(server *model.AuthServer) (int, error) {
+	i := slices.IndexFunc(server.Scopes, func(c model.AuthScope) bool { return c.ID == t.Scope })
+	if i < 0 {
+		return 0, rest.NotFound("OAuth2Scope", t.Scope)
+	}
+	return i, nil
+}
+
+func scopeParty(c *model.AuthScope) []model.LogParty {
+	return []model.LogParty{audit.Part(audit.TypeScope, c.ID, c.Name)}
+}
+
+func (s *Slice) getScope(ctx context.Context, t *scopeTarget) (Scope, error) {
+	i, err := t.at(&t.found.Value)
+	if err != nil {
+		return Scope{}, err
+	}
+	return showScope(ctx, t.found.ID, &t.found.Value.Scopes[i]), nil
+}
+
+type createScopeRequest struct {
+	target
+	Body ScopeInput `body:"required"`
+}
+
+// Check checks the name.
+func (r *createScopeRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+
+func (s *Slice) findForCreateScope(ctx context.Context, r *createScopeRequest) error {
+	return s.find(ctx, &r.target)
+}
+
+func (s *Slice) createScope(ctx context.Context, r *createScopeRequest) (Scope, error) {
+	c := model.AuthScope{ID: model.NewID(model.KindAuthScope)}
+	err := s.change(ctx, &r.target, audit.ScopeCreate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+		if len(server.Scopes) >= maxScopes {
+			return nil, rest.Invalid("scopes", "An authorization server has at most %d scopes", maxScopes)
+		}
+		if server.Scope(r.Body.Name) != nil {
+			return nil, rest.Taken("name")
+		}
+		server.LastSeq++
+		c.Seq = server.LastSeq
+		r.Body.apply(&c, &rest.Causes{})
+		server.Scopes = append(server.Scopes, c)
+		return scopeParty(&c), nil
+	})
+	if err != nil {
+		return Scope{}, err
+	}
+	return showScope(ctx, r.found.ID, &c), nil
+}
+
+type replaceScopeRequest struct {
+	scopeTarget
+	Body ScopeInput `body:"required"`
+}
+
+// Check checks the name.
+func (r *replaceScopeRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+
+func (s *Slice) findForReplaceScope(ctx context.Context, r *replaceScopeRequest) error {
+	return s.findScope(ctx, &r.scopeTarget)
+}
+
+func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope, error) {
+	err := s.change(ctx, &r.target, audit.ScopeUpdate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+		i, err := r.at(server)
+		if err != nil {
+			return nil, err
+		}
+		c, was := server.Scopes[i], server.Scopes[i].Name
+		if other := server.Scope(r.Body.Name); other != nil && other.ID != c.ID {
+			return nil, rest.Taken("name")
+		}
+		var causes rest.Causes
+		if r.Body.apply(&c, &causes); causes.Err() != nil {
+			return nil, causes.Err()
+		}
+		server.Scopes[i] = c
+		renameScope(server, was, c.Name)
+		return scopeParty(&c), nil
+	})
+	if err != nil {
+		return Scope{}, err
+	}
+	return s.getScope(ctx, &r.scopeTarget)
+}
+
+// renameScope has rules and claims that name a scope follow its new name.
+func renameScope(server *model.AuthServer, was, name string) {
+	follow := func(names []string) {
+		for i := range names {
+			if names[i] == was {
+				names[i] = name
+			}
+		}
+	}
+	for i := range server.Policies {
+		for j := range server.Policies[i].Rules {
+			follow(server.Policies[i].Rules[j].Scopes)
+		}
+	}
+	for i := range server.Claims {
+		follow(server.Claims[i].Scopes)
+	}
+}
+
+func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.Nothing, error) {
+	return rest.Nothing{}, s.change(ctx, &t.target, audit.ScopeDelete, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+		i, err := t.at(server)
+		if err != nil {
+			return nil, err
+		}
+		c := server.Scopes[i]
+		if c.System {
+			return nil, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
+		}
+		server.Scopes = slices.Delete(server.Scopes, i, i+1)
+		return scopeParty(&c), nil
+	})
+}

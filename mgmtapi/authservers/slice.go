@@ -1,0 +1,189 @@
+package authservers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Options configure the slice.
+type Options struct {
+	// Keys are the signing keys of the servers. They are needed.
+	Keys *issue.Keys
+}
+
+// Slice serves the authorization servers.
+type Slice struct {
+	model.Deps
+	keys *issue.Keys
+}
+
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps, o Options) *Slice {
+	s := &Slice{Deps: d, keys: o.Keys}
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return s.forget(ctx, tx, e.ID) })
+	return s
+}
+
+// forget takes what is gone out of policies and rules. Clients are left there: another one may get the client_id again, and a policy
+// that named nobody would look like a mistake.
+func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string) error {
+	return model.Each(ctx, tx, s.AuthServers, docstore.Eq(model.AuthServerByRef, id), func(doc docstore.Doc[model.AuthServer]) error {
+		doc.Value.Forget(id)
+		_, err := s.AuthServers.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+		return err
+	})
+}
+
+var (
+	readScope  = []string{"svc.authorizationServers.read"}
+	writeScope = []string{"svc.authorizationServers.manage"}
+)
+
+const (
+	root     = " /api/v1/authorizationServers"
+	one      = root + "/{authServerId}"
+	policies = one + "/policies"
+	policy   = policies + "/{policyId}"
+	rules    = policy + "/rules"
+	rule     = rules + "/{ruleId}"
+	scopes   = one + "/scopes"
+	scope    = scopes + "/{scopeId}"
+	claims   = one + "/claims"
+	claim    = claims + "/{claimId}"
+	keys     = one + "/credentials/keys"
+
+	get        = http.MethodGet
+	post       = http.MethodPost
+	put        = http.MethodPut
+	remove     = http.MethodDelete
+	activate   = "/lifecycle/activate"
+	deactivate = "/lifecycle/deactivate"
+
+	serverTag = "Authorization servers"
+	policyTag = "Authorization server policies"
+	scopeTag  = "Authorization server scopes"
+	claimTag  = "Authorization server claims"
+	keyTag    = "Authorization server keys"
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.", Do: s.create},
+		rest.Op[listRequest, rest.Page[AuthorizationServer]]{ID: "listAuthorizationServers", Route: get + root, Tag: serverTag, Scopes: readScope,
+			Summary: "Lists the authorization servers", Do: s.list},
+		rest.Op[target, AuthorizationServer]{ID: "getAuthorizationServer", Route: get + one, Tag: serverTag, Scopes: readScope,
+			Summary: "Reads an authorization server", Find: s.find, Do: s.get},
+		rest.Op[replaceRequest, AuthorizationServer]{ID: "replaceAuthorizationServer", Route: put + one, Tag: serverTag, Scopes: writeScope,
+			Summary: "Replaces the settings of an authorization server", Find: s.findForReplace, Do: s.replace},
+		rest.Op[target, rest.Nothing]{ID: "deleteAuthorizationServer", Route: remove + one, Tag: serverTag, Scopes: writeScope,
+			Summary: "Removes an authorization server, its keys and its tokens", Find: s.find, Do: s.delete},
+		rest.Op[target, rest.Nothing]{ID: "activateAuthorizationServer", Route: post + one + activate, Tag: serverTag, Scopes: writeScope,
+			Summary: "Lets an authorization server issue tokens", Find: s.find, Do: s.enter(model.Active, audit.AuthServerActivate)},
+		rest.Op[target, rest.Nothing]{ID: "deactivateAuthorizationServer", Route: post + one + deactivate, Tag: serverTag, Scopes: writeScope,
+			Summary: "Stops an authorization server from issuing tokens", Find: s.find, Do: s.enter(model.Inactive, audit.AuthServerDeactivate)},
+
+		rest.Op[target, []Policy]{ID: "listAuthorizationServerPolicies", Route: get + policies, Tag: policyTag, Scopes: readScope,
+			Summary: "Lists the policies of a server by priority", Find: s.find, Do: s.listPolicies},
+		rest.Op[createPolicyRequest, Policy]{ID: "createAuthorizationServerPolicy", Route: post + policies, Tag: policyTag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Adds a policy", Find: s.findForCreatePolicy, Do: s.createPolicy},
+		rest.Op[policyTarget, Policy]{ID: "getAuthorizationServerPolicy", Route: get + policy, Tag: policyTag, Scopes: readScope,
+			Summary: "Reads a policy", Find: s.findPolicy, Do: s.getPolicy},
+		rest.Op[replacePolicyRequest, Policy]{ID: "replaceAuthorizationServerPolicy", Route: put + policy, Tag: policyTag, Scopes: writeScope,
+			Summary: "Replaces a policy", Find: s.findForReplacePolicy, Do: s.replacePolicy},
+		rest.Op[policyTarget, rest.Nothing]{ID: "deleteAuthorizationServerPolicy", Route: remove + policy, Tag: policyTag, Scopes: writeScope,
+			Summary: "Removes a policy and its rules", Find: s.findPolicy, Do: s.deletePolicy},
+		rest.Op[policyTarget, rest.Nothing]{ID: "activateAuthorizationServerPolicy", Route: post + policy + activate, Tag: policyTag, Scopes: writeScope,
+			Summary: "Puts a policy into force", Find: s.findPolicy, Do: s.enterPolicy(model.Active, audit.PolicyActivate)},
+		rest.Op[policyTarget, rest.Nothing]{ID: "deactivateAuthorizationServerPolicy", Route: post + policy + deactivate, Tag: policyTag, Scopes: writeScope,
+			Summary: "Takes a policy out of force", Find: s.findPolicy, Do: s.enterPolicy(model.Inactive, audit.PolicyDeactivate)},
+
+		rest.Op[policyTarget, []Rule]{ID: "listAuthorizationServerPolicyRules", Route: get + rules, Tag: policyTag, Scopes: readScope,
+			Summary: "Lists the rules of a policy by priority", Find: s.findPolicy, Do: s.listRules},
+		rest.Op[createRuleRequest, Rule]{ID: "createAuthorizationServerPolicyRule", Route: post + rules, Tag: policyTag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Adds a rule to a policy", Find: s.findForCreateRule, Do: s.createRule},
+		rest.Op[ruleTarget, Rule]{ID: "getAuthorizationServerPolicyRule", Route: get + rule, Tag: policyTag, Scopes: readScope,
+			Summary: "Reads a rule", Find: s.findRule, Do: s.getRule},
+		rest.Op[replaceRuleRequest, Rule]{ID: "replaceAuthorizationServerPolicyRule", Route: put + rule, Tag: policyTag, Scopes: writeScope,
+			Summary: "Replaces a rule", Find: s.findForReplaceRule, Do: s.replaceRule},
+		rest.Op[ruleTarget, rest.Nothing]{ID: "deleteAuthorizationServerPolicyRule", Route: remove + rule, Tag: policyTag, Scopes: writeScope,
+			Summary: "Removes a rule", Find: s.findRule, Do: s.deleteRule},
+		rest.Op[ruleTarget, rest.Nothing]{ID: "activateAuthorizationServerPolicyRule", Route: post + rule + activate, Tag: policyTag, Scopes: writeScope,
+			Summary: "Puts a rule into force", Find: s.findRule, Do: s.enterRule(model.Active, audit.PolicyRuleActivate)},
+		rest.Op[ruleTarget, rest.Nothing]{ID: "deactivateAuthorizationServerPolicyRule", Route: post + rule + deactivate, Tag: policyTag, Scopes: writeScope,
+			Summary: "Takes a rule out of force", Find: s.findRule, Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate)},
+
+		rest.Op[listScopesRequest, rest.Page[Scope]]{ID: "listOAuth2Scopes", Route: get + scopes, Tag: scopeTag, Scopes: readScope,
+			Summary: "Lists the scopes of a server", Find: s.findForScopes, Do: s.listScopes},
+		rest.Op[createScopeRequest, Scope]{ID: "createOAuth2Scope", Route: post + scopes, Tag: scopeTag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Adds a scope", Find: s.findForCreateScope, Do: s.createScope},
+		rest.Op[scopeTarget, Scope]{ID: "getOAuth2Scope", Route: get + scope, Tag: scopeTag, Scopes: readScope,
+			Summary: "Reads a scope", Find: s.findScope, Do: s.getScope},
+		rest.Op[replaceScopeRequest, Scope]{ID: "replaceOAuth2Scope", Route: put + scope, Tag: scopeTag, Scopes: writeScope,
+			Summary: "Replaces a scope", Find: s.findForReplaceScope, Do: s.replaceScope},
+		rest.Op[scopeTarget, rest.Nothing]{ID: "deleteOAuth2Scope", Route: remove + scope, Tag: scopeTag, Scopes: writeScope,
+			Summary: "Removes a scope", Find: s.findScope, Do: s.deleteScope},
+
+		rest.Op[listClaimsRequest, []Claim]{ID: "listOAuth2Claims", Route: get + claims, Tag: claimTag, Scopes: readScope,
+			Summary: "Lists the claims of a server", Find: s.findForClaims, Do: s.listClaims},
+		rest.Op[createClaimRequest, Claim]{ID: "createOAuth2Claim", Route: post + claims, Tag: claimTag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Adds a claim", Find: s.findForCreateClaim, Do: s.createClaim},
+		rest.Op[claimTarget, Claim]{ID: "getOAuth2Claim", Route: get + claim, Tag: claimTag, Scopes: readScope,
+			Summary: "Reads a claim", Find: s.findClaim, Do: s.getClaim},
+		rest.Op[replaceClaimRequest, Claim]{ID: "replaceOAuth2Claim", Route: put + claim, Tag: claimTag, Scopes: writeScope,
+			Summary: "Replaces a claim", Find: s.findForReplaceClaim, Do: s.replaceClaim},
+		rest.Op[claimTarget, rest.Nothing]{ID: "deleteOAuth2Claim", Route: remove + claim, Tag: claimTag, Scopes: writeScope,
+			Summary: "Removes a claim", Find: s.findClaim, Do: s.deleteClaim},
+
+		rest.Op[target, []Key]{ID: "listAuthorizationServerKeys", Route: get + keys, Tag: keyTag, Scopes: readScope,
+			Summary: "Lists the signing keys of a server", Find: s.find, Do: s.listKeys},
+		rest.Op[keyTarget, Key]{ID: "getAuthorizationServerKey", Route: get + keys + "/{kid}", Tag: keyTag, Scopes: readScope,
+			Summary: "Reads a signing key of a server", Find: s.findKey, Do: s.getKey},
+		rest.Op[rotateRequest, []Key]{ID: "rotateAuthorizationServerKeys", Route: post + one + "/credentials/lifecycle/keyRotate", Tag: keyTag, Scopes: writeScope,
+			Summary: "Makes the next signing key the active one", Find: s.findForRotate, Do: s.rotate},
+	}
+}
+
+// target is the server that a path names.
+type target struct {
+	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
+
+	found docstore.Doc[model.AuthServer]
+}
+
+func (s *Slice) find(ctx context.Context, t *target) error { return s.load(ctx, s.Store.Reader(), t) }
+
+func (s *Slice) load(ctx context.Context, q docstore.Reader, t *target) (err error) {
+	t.found, err = s.FindAuthServer(ctx, q, t.Server)
+	return rest.Missing(err, "AuthorizationServer", t.Server)
+}
+
+// change changes a server in a transaction, and logs what was done: the parts that were acted on, and the server.
+func (s *Slice) change(ctx context.Context, t *target, event audit.Type, fn func(tx *docstore.Tx, server *model.AuthServer) (parts []model.LogParty, err error)) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.load(ctx, tx, t); err != nil {
+			return err
+		}
+		server := t.found.Value
+		parts, err := fn(tx, &server)
+		if err != nil {
+			if err == errUnchanged { //nolint:errorlint // it is never wrapped
+				return nil
+			}
+			return err
+		}
+		if t.found, err = s.AuthServers.Update(ctx, tx, t.found.ID, t.found.Rev, server); err != nil {
+			return err
+		}
+		targets := append(parts, audit.AuthServer(t.found.ID, &server))
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
+	})
+}

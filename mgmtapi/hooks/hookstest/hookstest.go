@@ -1,0 +1,144 @@
+// Package hookstest is an endpoint for inline hooks that tests steer: it serves TLS under a CA of its own, keeps what it was sent, and
+// answers what it is told to.
+package hookstest
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Endpoint is the endpoint of a hook, and of the authorization server that hooks get their access tokens from.
+type Endpoint struct {
+	URL string
+	// CA is the certificate to trust, as PEM.
+	CA string
+
+	t      testing.TB
+	server *httptest.Server
+	mu     sync.Mutex
+	answer http.HandlerFunc
+	calls  []Call
+}
+
+// Call is a request that the endpoint got.
+type Call struct {
+	Method, Path string
+	Header       http.Header
+	Body         string
+}
+
+// New serves an endpoint that answers every call with 204 as long as it is not told something else.
+func New(t testing.TB) *Endpoint {
+	t.Helper()
+	e := &Endpoint{t: t}
+	e.Answer(JSON(http.StatusNoContent, ""))
+	e.server = httptest.NewUnstartedServer(http.HandlerFunc(e.serve))
+	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that tests want to fail
+	e.server.TLS = &tls.Config{}
+	e.CA, e.server.TLS.Certificates = certificates(t)
+	e.server.StartTLS()
+	t.Cleanup(e.server.Close)
+	e.URL = e.server.URL
+	return e
+}
+
+// certificates makes a CA, which it returns as PEM, and a certificate for the loopback address that it has signed.
+func certificates(t testing.TB) (string, []tls.Certificate) {
+	t.Helper()
+	sign := func(template, parent *x509.Certificate, public *ecdsa.PublicKey, private *ecdsa.PrivateKey) []byte {
+		template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, public, private)
+		require.NoError(t, err)
+		return der
+	}
+	key := func() *ecdsa.PrivateKey {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		return key
+	}
+	ours, theirs := key(), key()
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a CA for tests"},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	signed := sign(ca, ca, &ours.PublicKey, ours)
+	leaf := sign(&x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "a hook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, ca, &theirs.PublicKey, ours)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})), []tls.Certificate{{Certificate: [][]byte{leaf}, PrivateKey: theirs}}
+}
+
+func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the caller has left
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body)) // for the answer
+	e.mu.Lock()
+	e.calls = append(e.calls, Call{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: string(body)})
+	answer := e.answer
+	e.mu.Unlock()
+	answer(w, r)
+}
+
+// Answer says what is answered from now on, and forgets the calls so far.
+func (e *Endpoint) Answer(f http.HandlerFunc) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answer, e.calls = f, nil
+}
+
+// Calls are the calls since the last Answer.
+func (e *Endpoint) Calls() []Call {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]Call(nil), e.calls...)
+}
+
+// Called checks how many calls there were since the last Answer and returns them.
+func (e *Endpoint) Called(times int) []Call {
+	e.t.Helper()
+	calls := e.Calls()
+	require.Len(e.t, calls, times, "calls of the endpoint")
+	return calls
+}
+
+// JSON answers with a status and a text that is said to be JSON.
+func JSON(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // a caller that has left is not told
+	}
+}
+
+// Silence answers nothing until the caller has left.
+func Silence(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// Endless begins a JSON text and never ends it, until the caller has left.
+func Endless(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		for _, err := io.WriteString(w, `{"a":"`); err == nil; {
+			_, err = io.WriteString(w, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package issue_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/mgmtapi/signkey"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+// hook answers what a test wants.
+type hook func(hooks.TokenContext, hooks.Tokens) (hooks.Tokens, error)
+
+func (h hook) TransformTokens(_ context.Context, _ string, about hooks.TokenContext, tokens hooks.Tokens) (hooks.Tokens, error) {
+	return h(about, tokens)
+}
+
+// setUp returns what makes tokens, and a request for one without a user.
+func setUp(t testing.TB, secrets seal.Secrets, h issue.Transformer) (*issue.Issuer, issue.Request) {
+	t.Helper()
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	e.Unrecorded()
+	deps := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
+	server, err := deps.FindAuthServer(t.Context(), e.Store.Reader(), model.DefaultServerName)
+	require.NoError(t, err)
+	server.Value.Policies[0].Rules[0].Hook = "cal1"
+	r := issue.Request{
+		Server: server, Issuer: "https://as.example", Grant: model.GrantClientCredentials, Scopes: []string{"s"},
+		Client: docstore.Doc[model.App]{ID: "0oa1", Value: model.NewOIDCApp("Robot", model.AppOAuthClient{ID: "client"}, model.AppOAuthSettings{})},
+	}
+	r.Decision, err = issue.Decide(&r.Server.Value, "client", r.Grant, nil, r.Scopes)
+	require.NoError(t, err)
+	return issue.New(deps, issue.NewKeys(deps, secrets), issue.Options{Transformer: h}), r
+}
+
+func claims(t *testing.T, token string) jwt.MapClaims {
+	t.Helper()
+	out := jwt.MapClaims{}
+	_, _, err := jwt.NewParser().ParseUnverified(token, out)
+	require.NoError(t, err)
+	return out
+}
+
+func TestTokensAreSignedAsAHookLeavesThem(t *testing.T) {
+	var failure error
+	issuer, r := setUp(t, seal.Random(), hook(func(about hooks.TokenContext, tokens hooks.Tokens) (hooks.Tokens, error) {
+		require.Equal(t, map[string]any{"uri": "https://as.example"}, about.Protocol.(map[string]any)["issuer"])
+		require.Equal(t, "client", about.Protocol.(map[string]any)["client"].(map[string]any)["id"])
+		require.Nil(t, about.User)
+		require.Nil(t, tokens.Identity)
+		require.Equal(t, "client", tokens.Access.Claims["sub"])
+		require.Equal(t, time.Hour, tokens.Access.Lifetime)
+		if failure != nil {
+			return tokens, failure
+		}
+		claims := maps.Clone(tokens.Access.Claims)
+		claims["team"] = "red"
+		return hooks.Tokens{Access: &hooks.Token{Claims: claims, Lifetime: 5 * time.Minute}}, nil
+	}))
+	out, err := issuer.Issue(t.Context(), r)
+	require.NoError(t, err)
+	require.NoError(t, out.HookProblem)
+	says := claims(t, out.Access)
+	require.Equal(t, "red", says["team"])
+	require.Equal(t, says["iat"].(float64)+300, says["exp"])
+	require.Equal(t, 300, out.ExpiresIn)
+
+	failure = errors.New("no answer")
+	out, err = issuer.Issue(t.Context(), r)
+	require.NoError(t, err)
+	require.ErrorIs(t, out.HookProblem, failure)
+	says = claims(t, out.Access)
+	require.NotContains(t, says, "team")
+	require.Equal(t, says["iat"].(float64)+3600, says["exp"])
+}
+
+func TestAKeyRingCatchesUp(t *testing.T) {
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for periods, survivors := range []int{2, 2, 1, 0, 0} {
+		ring := model.NewKeyRing(begin)
+		was := []string{ring.Active, ring.Next}
+		due := begin.Add(time.Duration(periods) * model.RotationPeriod)
+		require.Equal(t, periods > 0, ring.CatchUp(due.Add(model.RotationPeriod-1)))
+		have := 0
+		for _, kid := range []string{ring.Active, ring.Next, ring.Expired} {
+			if slices.Contains(was, kid) {
+				have++
+			}
+		}
+		require.Equal(t, survivors, have, "after %d periods", periods)
+		require.Equal(t, due, ring.Rotated)
+		require.False(t, ring.CatchUp(due.Add(model.RotationPeriod-1)), "once is enough")
+	}
+}
+
+// BenchmarkIssue compares making a token with bare signing.
+func BenchmarkIssue(b *testing.B) {
+	secrets := seal.Random()
+	issuer, r := setUp(b, secrets, nil)
+	b.Run("token", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := issuer.Issue(b.Context(), r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	key, err := signkey.New(secrets, signkey.Options{})
+	require.NoError(b, err)
+	signer, err := key.Signer(secrets, (&jose.SignerOptions{}).WithType("JWT"))
+	require.NoError(b, err)
+	payload := make([]byte, 400)
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := signer.Sign(payload); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

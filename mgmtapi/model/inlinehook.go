@@ -1,0 +1,131 @@
+package model
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim/filter"
+)
+
+// HookType says what an inline hook is asked about.
+type HookType string
+
+// The types of inline hooks.
+const (
+	HookTokenTransform  HookType = "com.svc.oauth2.tokens.transform"
+	HookSAML            HookType = "com.svc.saml.tokens.transform"
+	HookImport          HookType = "com.svc.import.transform"
+	HookPreRegistration HookType = "com.svc.user.pre-registration"
+	HookPasswordImport  HookType = "com.svc.user.credential.password.import" //nolint:gosec // a name
+	HookTelephony       HookType = "com.svc.telephony.provider"
+)
+
+// HookStatus says whether an inline hook is called.
+type HookStatus string
+
+// The statuses of an inline hook.
+const (
+	HookActive   HookStatus = "ACTIVE"
+	HookInactive HookStatus = "INACTIVE"
+)
+
+// HookChannelType says how the calls of an inline hook prove who they are.
+type HookChannelType string
+
+// The types of channels: with a secret in a header, or with an access token.
+const (
+	HookHTTP  HookChannelType = "HTTP"
+	HookOAuth HookChannelType = "OAUTH"
+)
+
+// HookAuthType says how a hook proves who it is where it gets its access tokens.
+type HookAuthType string
+
+// The ways to authenticate at a token endpoint.
+const (
+	HookClientSecret HookAuthType = "client_secret_post" //nolint:gosec // a name
+	HookPrivateKey   HookAuthType = "private_key_jwt"
+)
+
+// HookVersion is the version of hooks and of their channels.
+const HookVersion = "1.0.0"
+
+// InlineHook is an endpoint outside that is asked while something is decided here.
+type InlineHook struct {
+	Name    string      `json:"name"`
+	Type    HookType    `json:"type"`
+	Version string      `json:"version"`
+	Status  HookStatus  `json:"status"`
+	Channel HookChannel `json:"channel"`
+	// Turn grows with each activation of a hook of the type: of several active ones, that with the greatest is called.
+	Turn int `json:"turn"`
+}
+
+// HookChannel is how the endpoint of an inline hook is called.
+type HookChannel struct {
+	Type    HookChannelType `json:"type"`
+	Version string          `json:"version"`
+	URI     string          `json:"uri"`
+	Headers []HookHeader    `json:"headers,omitempty"`
+	// AuthHeader and SealedAuthValue are the header with the secret, of HTTP channels that have one.
+	AuthHeader      string `json:"authHeader,omitempty"`
+	SealedAuthValue string `json:"sealedAuthValue,omitempty"`
+	// What follows belongs to OAUTH channels. HookKey is the id of a hook key.
+	AuthType           HookAuthType `json:"authType,omitempty"`
+	TokenURL           string       `json:"tokenUrl,omitempty"`
+	ClientID           string       `json:"clientId,omitempty"`
+	SealedClientSecret string       `json:"sealedClientSecret,omitempty"`
+	Scope              string       `json:"scope,omitempty"`
+	HookKey            string       `json:"hookKey,omitempty"`
+}
+
+// HookHeader is a header that goes with each call.
+type HookHeader struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// HookAuthValueBinding is the binding under which the secret of a hook's header is sealed.
+func HookAuthValueBinding(hook string) string { return "hook/" + hook + "/authScheme" }
+
+// HookClientSecretBinding is the binding under which the client secret of a hook is sealed.
+func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/clientSecret" }
+
+// The indexes of the inline hooks.
+const (
+	InlineHookByName = "name"     // folded name, unique
+	InlineHookByType = "type"     // the type
+	InlineHookByKey  = "hook_key" // the hook key that it uses
+)
+
+func inlineHookCollection() *docstore.Collection[InlineHook] {
+	return docstore.NewCollection("inline_hooks",
+		docstore.Index[InlineHook]{Name: InlineHookByName, Version: filter.FoldVersion, Unique: true, Values: func(h *InlineHook) []any {
+			return []any{filter.Fold(h.Name)}
+		}},
+		docstore.Index[InlineHook]{Name: InlineHookByType, Values: func(h *InlineHook) []any { return []any{string(h.Type)} }},
+		docstore.Index[InlineHook]{Name: InlineHookByKey, Values: func(h *InlineHook) []any { return optional(h.Channel.HookKey) }},
+	)
+}
+
+// NextHookTurn is the turn of a hook of the type that becomes active now.
+func (d Deps) NextHookTurn(ctx context.Context, q docstore.Reader, kind HookType) (int, error) {
+	turn := 0
+	err := Each(ctx, q, d.InlineHooks, docstore.Eq(InlineHookByType, string(kind)), func(h docstore.Doc[InlineHook]) error {
+		turn = max(turn, h.Value.Turn)
+		return nil
+	})
+	return turn + 1, err
+}
+
+// ActiveHook is the hook of the type that is called: of the active ones, that which was activated last. It is nil when there is none.
+func (d Deps) ActiveHook(ctx context.Context, q docstore.Reader, kind HookType) (*docstore.Doc[InlineHook], error) {
+	var found *docstore.Doc[InlineHook]
+	err := Each(ctx, q, d.InlineHooks, docstore.Eq(InlineHookByType, string(kind)), func(h docstore.Doc[InlineHook]) error {
+		if h.Value.Status == HookActive && (found == nil || h.Value.Turn > found.Value.Turn) {
+			found = &h
+		}
+		return nil
+	})
+	return found, err
+}

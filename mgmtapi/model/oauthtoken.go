@@ -1,0 +1,181 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// TokenStatus is the status of a refresh token or of a consent.
+type TokenStatus string
+
+// The statuses. What has expired is told from its time.
+const (
+	TokenActive  TokenStatus = "ACTIVE"
+	TokenRevoked TokenStatus = "REVOKED"
+	TokenExpired TokenStatus = "EXPIRED"
+)
+
+// RefreshToken is a refresh token. Only the hash of its secret is stored.
+type RefreshToken struct {
+	Hash     string      `json:"hash"`
+	Server   string      `json:"server"` // id of the authorization server
+	ClientID string      `json:"clientId"`
+	AppID    string      `json:"appId"`
+	UserID   string      `json:"userId"`
+	Scopes   []string    `json:"scopes"`
+	Status   TokenStatus `json:"status"`
+	// Grant, Policy and Rule are what it was issued under. Using it asks them again.
+	Grant  string `json:"grant"`
+	Policy string `json:"policy"`
+	Rule   string `json:"rule"`
+	// SignedIn is when the user has shown who it is.
+	SignedIn time.Time `json:"signedIn"`
+	// End is when it ends however it is used, zero for never.
+	End time.Time `json:"end,omitzero"`
+	// Window is how long it lives without being used.
+	Window  time.Duration `json:"window"`
+	Expires time.Time     `json:"expires"`
+}
+
+// Use moves the expiry of a token that is used.
+func (t *RefreshToken) Use(now time.Time) {
+	t.Expires = now.Add(t.Window)
+	if !t.End.IsZero() && t.End.Before(t.Expires) {
+		t.Expires = t.End
+	}
+}
+
+// Usable says whether the token can be used.
+func (t *RefreshToken) Usable(now time.Time) bool {
+	return t.Status == TokenActive && now.Before(t.Expires)
+}
+
+// The indexes of the refresh tokens.
+const (
+	RefreshTokenByHash    = "hash"      // SecretHash of the secret, unique
+	RefreshTokenByServer  = "server"    // the authorization server
+	RefreshTokenByClient  = "client_id" // the client
+	RefreshTokenByApp     = "app_id"    // the application
+	RefreshTokenByUser    = "user_id"   // the user
+	RefreshTokenByExpires = "expires"   // when it expires
+	RefreshTokenByStatus  = "status"    // the status
+)
+
+func refreshTokenCollection() *docstore.Collection[RefreshToken] {
+	return docstore.NewCollection("refresh_tokens",
+		docstore.Index[RefreshToken]{Name: RefreshTokenByHash, Unique: true, Values: func(t *RefreshToken) []any { return []any{t.Hash} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByServer, Values: func(t *RefreshToken) []any { return []any{t.Server} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByClient, Values: func(t *RefreshToken) []any { return []any{t.ClientID} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByApp, Values: func(t *RefreshToken) []any { return []any{t.AppID} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByUser, Values: func(t *RefreshToken) []any { return []any{t.UserID} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByStatus, Values: func(t *RefreshToken) []any { return []any{string(t.Status)} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByExpires, Kind: docstore.Int, Values: func(t *RefreshToken) []any { return []any{t.Expires} }},
+	)
+}
+
+// Consent says that a user lets a client have a scope.
+type Consent struct {
+	Server   string      `json:"server"` // id of the authorization server
+	ClientID string      `json:"clientId"`
+	AppID    string      `json:"appId"`
+	UserID   string      `json:"userId"`
+	ScopeID  string      `json:"scopeId"`
+	Scope    string      `json:"scope"` // its name
+	Status   TokenStatus `json:"status"`
+	Source   string      `json:"source"` // END_USER or ADMIN
+}
+
+// SourceEndUser is the source of a consent that the user gave.
+const SourceEndUser = "END_USER"
+
+// The indexes of the consents.
+const (
+	ConsentByServer = "server"    // the authorization server
+	ConsentByApp    = "app_id"    // the application
+	ConsentByUser   = "user_id"   // the user
+	ConsentByClient = "client_id" // the client
+	ConsentByStatus = "status"    // the status
+)
+
+func consentCollection() *docstore.Collection[Consent] {
+	return docstore.NewCollection("consents",
+		docstore.Index[Consent]{Name: ConsentByServer, Values: func(c *Consent) []any { return []any{c.Server} }},
+		docstore.Index[Consent]{Name: ConsentByApp, Values: func(c *Consent) []any { return []any{c.AppID} }},
+		docstore.Index[Consent]{Name: ConsentByUser, Values: func(c *Consent) []any { return []any{c.UserID} }},
+		docstore.Index[Consent]{Name: ConsentByClient, Values: func(c *Consent) []any { return []any{c.ClientID} }},
+		docstore.Index[Consent]{Name: ConsentByStatus, Values: func(c *Consent) []any { return []any{string(c.Status)} }},
+	)
+}
+
+// Spent is something that must not be used again: an access token that was revoked, or an assertion that was seen. Its document id
+// is RevokedID or AssertionID. It is forgotten when it could not be used any more anyway.
+type Spent struct {
+	Expires time.Time `json:"expires"`
+}
+
+// RevokedID is the id of an access token among the spent ones.
+func RevokedID(jti string) string { return docstore.JoinID("token", SecretHash(jti)) }
+
+// AssertionID is the id of an assertion of a client among the spent ones.
+func AssertionID(client, jti string) string {
+	return docstore.JoinID("assertion", client, SecretHash(jti))
+}
+
+// SpentByExpires is the index of the spent ones by the time at which they are forgotten.
+const SpentByExpires = "expires"
+
+func spentCollection() *docstore.Collection[Spent] {
+	return docstore.NewCollection("spent",
+		docstore.Index[Spent]{Name: SpentByExpires, Kind: docstore.Int, Values: func(s *Spent) []any { return []any{s.Expires} }},
+	)
+}
+
+// Spend notes that something must not be used again and says whether it was new. What nobody could use any more is forgotten meanwhile.
+func (d Deps) Spend(ctx context.Context, tx *docstore.Tx, id string, expires time.Time) (bool, error) {
+	if _, err := d.Spent.DeleteWhere(ctx, tx, docstore.Lt(SpentByExpires, d.Now())); err != nil {
+		return false, err
+	}
+	known, err := Optional(ctx, tx, d.Spent, id)
+	if err != nil || known != nil {
+		return false, err
+	}
+	_, err = d.Spent.Insert(ctx, tx, id, Spent{Expires: expires})
+	return true, err
+}
+
+// RevokeTokens revokes the refresh tokens that fulfil the condition and are active, and returns them.
+func (d Deps) RevokeTokens(ctx context.Context, tx *docstore.Tx, where docstore.Cond, match func(*RefreshToken) bool) ([]docstore.Doc[RefreshToken], error) {
+	var revoked []docstore.Doc[RefreshToken]
+	err := Each(ctx, tx, d.RefreshTokens, docstore.All(where, docstore.Eq(RefreshTokenByStatus, string(TokenActive))), func(doc docstore.Doc[RefreshToken]) error {
+		if match != nil && !match(&doc.Value) {
+			return nil
+		}
+		doc.Value.Status = TokenRevoked
+		doc, err := d.RefreshTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+		revoked = append(revoked, doc)
+		return err
+	})
+	return revoked, err
+}
+
+// RevokeConsents revokes the consents that fulfil the condition, with the refresh tokens that carry their scopes, and returns both.
+func (d Deps) RevokeConsents(ctx context.Context, tx *docstore.Tx, where docstore.Cond) (consents []docstore.Doc[Consent], tokens []docstore.Doc[RefreshToken], err error) {
+	err = Each(ctx, tx, d.Consents, docstore.All(where, docstore.Eq(ConsentByStatus, string(TokenActive))), func(doc docstore.Doc[Consent]) error {
+		c := doc.Value
+		c.Status = TokenRevoked
+		doc, err := d.Consents.Update(ctx, tx, doc.ID, doc.Rev, c)
+		if err != nil {
+			return err
+		}
+		consents = append(consents, doc)
+		revoked, err := d.RevokeTokens(ctx, tx, docstore.Eq(RefreshTokenByUser, c.UserID), func(t *RefreshToken) bool {
+			return t.Server == c.Server && t.ClientID == c.ClientID && slices.Contains(t.Scopes, c.Scope)
+		})
+		tokens = append(tokens, revoked...)
+		return err
+	})
+	return consents, tokens, err
+}

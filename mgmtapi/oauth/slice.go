@@ -1,0 +1,148 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/password"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+)
+
+// Options configure the slice.
+type Options struct {
+	// Keys are the signing keys of the servers. They are needed.
+	Keys *issue.Keys
+	// Secrets opens the secrets of clients. They are needed.
+	Secrets seal.Secrets
+	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
+	Transformer issue.Transformer
+	// Hook is asked for passwords that another system has. Defaults to nobody: who has such a password gets no token for it.
+	Hook PasswordHook
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
+	// Logger is told when an event about a refused request cannot be written. Defaults to nobody.
+	Logger *slog.Logger
+}
+
+// PasswordHook verifies passwords that another system has. A hooks.Caller does.
+type PasswordHook interface {
+	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
+	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
+}
+
+// Slice serves the OAuth endpoints.
+type Slice struct {
+	model.Deps
+	keys     *issue.Keys
+	issuer   *issue.Issuer
+	clients  *issue.Clients
+	secrets  seal.Secrets
+	hasher   password.Hasher
+	hook     PasswordHook
+	logger   *slog.Logger
+	refusals *rate.Limiter // of what is logged, not of what is refused
+}
+
+// maxRefusals is how many refused requests in a row are logged; then it is one a second.
+const maxRefusals = 60
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Slice{
+		Deps: d, keys: o.Keys, issuer: issue.New(d, o.Keys, issue.Options{Transformer: o.Transformer}),
+		clients: &issue.Clients{Deps: d, Secrets: o.Secrets}, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, logger: o.Logger,
+		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
+	}
+}
+
+const (
+	tag       = "OAuth"
+	clientTag = "OAuth clients"
+
+	custom    = " /oauth2/{authServerId}"
+	orgServer = " /oauth2"
+	clients   = " /oauth2/v1/clients"
+)
+
+var (
+	readScope  = []string{"svc.clients.read"}
+	writeScope = []string{"svc.clients.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return []rest.Route{
+		rest.Op[serverRequest, Metadata]{ID: "getWellKnownOAuthConfigurationCustomAS", Route: "GET" + custom + "/.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
+			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findActive, Do: s.metadata},
+		rest.Op[serverRequest, OpenIDMetadata]{ID: "getWellKnownOpenIDConfigurationCustomAS", Route: "GET" + custom + "/.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
+			Summary: "Describes a custom authorization server as an OpenID provider", Find: s.findActive, Do: s.openID},
+		rest.Op[struct{}, Metadata]{ID: "getWellKnownOAuthConfiguration", Route: "GET /.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
+			Summary: "Describes the org authorization server (RFC 8414)", Do: s.orgMetadata},
+		rest.Op[struct{}, OpenIDMetadata]{ID: "getWellKnownOpenIDConfiguration", Route: "GET /.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
+			Summary: "Describes the org authorization server as an OpenID provider", Do: s.orgOpenID},
+		rest.Op[serverRequest, KeySet]{ID: "oauthKeysCustomAS", Route: "GET" + custom + "/v1/keys", Tag: tag, Public: true, OAuth: true,
+			Summary: "Lists the public signing keys of a custom authorization server", Find: s.findActive, Do: s.keySet},
+		rest.Op[struct{}, KeySet]{ID: "oauthKeys", Route: "GET" + orgServer + "/v1/keys", Tag: tag, Public: true, OAuth: true,
+			Summary: "Lists the public signing keys of the org authorization server", Do: s.orgKeySet},
+		rest.Op[tokenRequest, TokenResponse]{ID: "tokenCustomAS", Route: "POST" + custom + "/v1/token", Tag: tag, Public: true, OAuth: true,
+			Summary: "Issues tokens of a custom authorization server", Description: "Grant types: client_credentials, password and refresh_token.", Find: s.findForToken, Do: s.token},
+		rest.Op[orgTokenRequest, TokenResponse]{ID: "token", Route: "POST" + orgServer + "/v1/token", Tag: tag, Public: true, OAuth: true,
+			Summary: "Issues access tokens for this API", Description: "Grant type: client_credentials, with the scopes that the application was granted.", Do: s.orgToken},
+		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
+			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)", Find: s.findForIntrospect, Do: s.introspect},
+		rest.Op[revokeRequest, rest.Nothing]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
+			Summary: "Revokes a token of a custom authorization server (RFC 7009)", Find: s.findForRevoke, Do: s.revoke},
+
+		rest.Op[listClientsRequest, rest.Page[Client]]{ID: "listClients", Route: "GET" + clients, Tag: clientTag, Scopes: readScope,
+			Summary: "Lists the OAuth clients", Do: s.listClients},
+		rest.Op[createClientRequest, Client]{ID: "createClient", Route: "POST" + clients, Tag: clientTag, Scopes: writeScope, Status: http.StatusCreated,
+			Summary: "Registers an OAuth client (RFC 7591)", Description: "It is an application of the sign-on mode OPENID_CONNECT.", Do: s.createClient},
+		rest.Op[clientTarget, Client]{ID: "getClient", Route: "GET" + clients + "/{clientId}", Tag: clientTag, Scopes: readScope,
+			Summary: "Reads an OAuth client", Find: s.findClient, Do: s.getClient},
+		rest.Op[replaceClientRequest, Client]{ID: "replaceClient", Route: "PUT" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
+			Summary: "Replaces the settings of an OAuth client", Find: s.findForReplaceClient, Do: s.replaceClient},
+		rest.Op[clientTarget, rest.Nothing]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
+			Summary: "Removes an OAuth client, which is its application", Find: s.findClient, Do: s.deleteClient},
+	}
+}
+
+// serverRequest names a custom authorization server.
+type serverRequest struct {
+	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
+
+	found docstore.Doc[model.AuthServer]
+}
+
+// findActive finds the server. One that is not active answers nothing.
+func (s *Slice) findActive(ctx context.Context, r *serverRequest) (err error) {
+	r.found, err = s.FindAuthServer(ctx, s.Store.Reader(), r.Server)
+	switch {
+	case errors.Is(err, docstore.ErrNotFound):
+		return rest.NotFound("AuthorizationServer", r.Server)
+	case err != nil:
+		return err
+	case r.found.Value.Status != model.Active:
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "The authorization server is not active.")
+	}
+	return nil
+}
+
+// issuer is the address of the server.
+func (r *serverRequest) issuer(ctx context.Context) string {
+	if r.found.Value.Default {
+		return rest.URL(ctx, "oauth2", model.DefaultServerName)
+	}
+	return rest.URL(ctx, "oauth2", r.found.ID)
+}

@@ -1,0 +1,113 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+)
+
+// The error codes of OAuth endpoints (RFC 6749 section 5.2).
+const (
+	OAuthInvalidRequest   = "invalid_request"
+	OAuthInvalidClient    = "invalid_client"
+	OAuthInvalidGrant     = "invalid_grant"
+	OAuthInvalidScope     = "invalid_scope"
+	OAuthUnauthorized     = "unauthorized_client"
+	OAuthUnsupportedGrant = "unsupported_grant_type"
+	OAuthAccessDenied     = "access_denied"
+	oauthServerError      = "server_error"
+)
+
+// OAuthError is an error of an OAuth endpoint. Both texts are for the caller.
+type OAuthError struct {
+	Code        string
+	Description string
+	Status      int // Defaults to 400
+	Header      http.Header
+}
+
+// Error returns the texts for the log.
+func (e *OAuthError) Error() string { return e.Code + ": " + e.Description }
+
+// OAuthFail makes an OAuth error with the status 400.
+func OAuthFail(code, description string) *OAuthError {
+	return &OAuthError{Code: code, Description: description}
+}
+
+// OAuthErrorBody is the body of an error of an OAuth endpoint.
+type OAuthErrorBody struct {
+	Error       string `json:"error" readOnly:"true" doc:"Code of the error (RFC 6749 section 5.2)."`
+	Description string `json:"error_description" readOnly:"true" doc:"What went wrong, in one sentence."`
+}
+
+// oauthError maps what an OAuth endpoint has failed with to one of its errors, or to nil for what looks the same everywhere: an
+// authorization server that is not there, and a rate limit.
+func oauthError(err error) *OAuthError {
+	if e, ok := errors.AsType[*OAuthError](err); ok {
+		return e
+	}
+	wire := wireError(err)
+	switch {
+	case wire.Code == CodeInternal:
+		return &OAuthError{Code: oauthServerError, Description: wire.summary(), Status: http.StatusInternalServerError}
+	case wire.Status() == http.StatusBadRequest:
+		description := wire.summary()
+		if len(wire.Causes) > 0 {
+			description = wire.Causes[0]
+		}
+		return OAuthFail(OAuthInvalidRequest, description)
+	}
+	return nil
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// bindForm binds the parameters of a form. They may be in the query, too; the body counts where both have one. None may be there twice
+// (RFC 6749 section 3.2).
+func (s *requestShape) bindForm(to reflect.Value, in *input, causes *Causes) error {
+	if len(s.form) == 0 {
+		return nil
+	}
+	values, err := readForm(in)
+	if err != nil {
+		return err
+	}
+	query := in.request.URL.Query()
+	for _, f := range s.form {
+		sent := values[f.name]
+		if len(sent) == 0 {
+			sent = query[f.name]
+		}
+		if len(sent) > 1 {
+			causes.Add(f.name, "The parameter must not be repeated")
+			continue
+		}
+		text := ""
+		if len(sent) == 1 {
+			text = sent[0]
+		}
+		f.bindText(f.of(to), text, causes)
+	}
+	return nil
+}
+
+func readForm(in *input) (url.Values, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(nil, in.request.Body, in.limit))
+	if err != nil {
+		return nil, Failf(CodeBody, "The request body could not be read, or is larger than %d bytes.", in.limit)
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if media, _, err := mime.ParseMediaType(in.request.Header.Get("Content-Type")); err != nil || media != formType {
+		return nil, Failf(CodeMediaType, "The body must be %s.", formType)
+	}
+	values, err := url.ParseQuery(string(data))
+	if err != nil {
+		return nil, Failf(CodeBody, "The body is not %s.", formType)
+	}
+	return values, nil
+}
