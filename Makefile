@@ -25,7 +25,7 @@ test: ## run all tests
 
 .PHONY: race
 race: ## run all tests with the race detector
-	go test -race -timeout 15m $(PKGS)
+	go test -race -timeout 20m $(PKGS)
 
 .PHONY: lint
 lint: ## vet, formatting and golangci-lint
