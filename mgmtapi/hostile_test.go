@@ -244,9 +244,16 @@ func (w *world) request(t *testing.T) {
 	if w.one(60) {
 		path += "/"
 	}
-	body := ""
+	body, header := "", w.header()
 	if b := to.operation.RequestBody; b != nil && !w.one(12) {
-		body = w.broken(w.value(b.Value.Content.Get("application/json").Schema, "", 0))
+		if written := b.Value.Content["application/json"]; written != nil {
+			body = w.broken(w.value(written.Schema, "", 0))
+		} else {
+			body = w.form(b.Value.Content[formType].Schema)
+			if header == nil {
+				header = map[string]string{"Content-Type": formType}
+			}
+		}
 	} else if w.one(10) {
 		body = pick(w.choices, []string{"{}", "null", "[]", "x", "0", `""`})
 	}
@@ -265,7 +272,7 @@ func (w *world) request(t *testing.T) {
 	}
 	before := w.count(t)
 	trace := do + "\n" + clip(body)
-	a := w.env.Do(traced{t, trace}, do, body, w.header())
+	a := w.env.Do(traced{t, trace}, do, body, header)
 	require.True(t, a.Status < 500 || a.Status == http.StatusNotImplemented && a.Value("errorCode") == "E0000060", "%s\n%d %s\n%s", trace, a.Status, a.Body, w.env.Log)
 	if a.Status >= 400 {
 		after := w.count(t)
@@ -410,6 +417,29 @@ func (w *world) object(s *openapi3.Schema, name string, depth int) any {
 		w.fill(out, name, extra.Schema, depth)
 	}
 	return out
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// form makes the fields that an endpoint of OAuth takes.
+func (w *world) form(ref *openapi3.SchemaRef) string {
+	fields := url.Values{}
+	for name, value := range w.object(ref.Value, "", 0).(map[string]any) {
+		if text, ok := value.(string); ok {
+			fields.Add(name, text)
+		} else {
+			data, _ := json.Marshal(value)
+			fields.Add(name, string(data))
+		}
+	}
+	for w.one(6) { // twice the same, and what nobody knows
+		fields.Add(pick(w.choices, []string{"grant_type", "client_id", "scope", "x"}), pick(w.choices, junk))
+	}
+	text := fields.Encode()
+	if w.one(10) && text != "" {
+		text = text[:w.below(len(text))] + pick(w.choices, junk)
+	}
+	return text
 }
 
 // fill gives an object with names of its own the ones that it may have where it stands.
