@@ -45,7 +45,7 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	funcs := template.FuncMap{"style": func() string { return style }, "clock": clock, "tone": tone, "statusTone": statusTone}
-	for _, name := range []string{"overview", "app", "history", "error"} {
+	for _, name := range []string{"overview", "app", "history", "link", "error"} {
 		t, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/exchanges.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("console: page %s: %w", name, err)
@@ -56,6 +56,7 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", c.overview)
 	mux.HandleFunc("GET /apps/{app}", c.app)
 	mux.HandleFunc("GET /apps/{app}/{kind}/{principal}", c.history)
+	c.addLinks(mux)
 	mux.Handle("GET "+style, asset("assets/console.css"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, http.StatusNotFound, "There is no page at this address.")

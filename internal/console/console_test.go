@@ -46,6 +46,10 @@ func TestPages(t *testing.T) {
 		{"overview", "/", 200},
 		{"app", "/apps/0oa1", 200},
 		{"history", "/apps/0oa1/user/00u1", 200},
+		{"activation link", "/welcome/3DX0SCRVXut4Hhys2YQu", 200},
+		{"reset link", "/reset_password/3DX0SCRVXut4Hhys2YQu", 200},
+		{"link after a forgotten password", "/signin/reset-password/3DX0SCRVXut4Hhys2YQu", 200},
+		{"link with what is no token", "/welcome/$(date)", 404},
 		{"unknown app", "/apps/none", 404},
 		{"unknown page", "/nowhere", 404},
 	}
