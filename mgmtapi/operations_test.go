@@ -112,6 +112,8 @@ var logged = map[string][]audit.Type{
 	"resetRecoveredPassword":                             {audit.UserUpdatePassword, audit.UserSessionStart},
 	"changeExpiredPassword":                              {audit.UserUpdatePassword, audit.UserSessionStart},
 	"replacePolicy":                                      {audit.PolicyUpdate},
+	"uploadYubikeyOtpTokenSeed":                          {audit.HardwareTokenCreate},
+	"deleteYubikeyOtpToken":                              {audit.HardwareTokenDelete},
 	"createUserType":                                     {audit.UserTypeCreate},
 	"updateUserType":                                     {audit.UserSchemaUpdate},
 	"replaceUserType":                                    {audit.UserSchemaUpdate},

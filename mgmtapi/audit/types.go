@@ -157,6 +157,10 @@ const (
 	HookKeyUpdate  Type = "hook_key.updated"
 	HookKeyDelete  Type = "hook_key.deleted"
 
+	// The names of hardware tokens are our own.
+	HardwareTokenCreate Type = "system.mfa.hardware_token.create"
+	HardwareTokenDelete Type = "system.mfa.hardware_token.delete"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -166,6 +170,8 @@ const (
 
 // messages are the event types with what they tell people.
 var messages = map[Type]string{
+	HardwareTokenCreate:       "Add a hardware token",
+	HardwareTokenDelete:       "Delete a hardware token",
 	UserRoleGrant:             "Give a role to a user",
 	UserRoleRevoke:            "Take a role from a user",
 	GroupRoleGrant:            "Give a role to a group",

@@ -136,7 +136,9 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	p, b := party(t), newBrowser(virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
 	data := func(at int) func(*fido.Registration) {
-		return func(r *fido.Registration) { r.Attestation = edit(t, r.Attestation, func(o *object) { o.AuthData[at] ^= 0x80 }) }
+		return func(r *fido.Registration) {
+			r.Attestation = edit(t, r.Attestation, func(o *object) { o.AuthData[at] ^= 0x80 })
+		}
 	}
 	statement := func(change func(*object)) func(*fido.Registration) {
 		return func(r *fido.Registration) { r.Attestation = edit(t, r.Attestation, change) }

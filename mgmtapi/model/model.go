@@ -54,6 +54,8 @@ type Model struct {
 	RoleMembers     *docstore.Collection[RoleMember]
 	HookKeys        *docstore.Collection[HookKey]
 	InlineHooks     *docstore.Collection[InlineHook]
+
+	HardwareTokens *docstore.Collection[HardwareToken]
 }
 
 // New declares the collections.
@@ -103,6 +105,8 @@ func New() *Model {
 		RoleMembers:     roleMemberCollection(),
 		HookKeys:        hookKeyCollection(),
 		InlineHooks:     inlineHookCollection(),
+
+		HardwareTokens: hardwareTokenCollection(),
 	}
 }
 
@@ -115,6 +119,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 		m.HookKeys, m.InlineHooks,
+		m.HardwareTokens,
 	}
 }
 

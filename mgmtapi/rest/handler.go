@@ -215,8 +215,14 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 // answer writes a success. The body is complete before anything is written, so that a value that cannot be written is an
 // internal error and not half an answer.
 func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
-	header := w.Header()
+	header, media := w.Header(), op.media()
 	maps.Copy(header, c.header)
+	var table []byte
+	if t, ok := result.(tabular); ok {
+		if media, table = mediaJSON, t.table(); table != nil {
+			media = mediaCSV + "; charset=utf-8"
+		}
+	}
 	if p, ok := result.(pager); ok {
 		items, next := p.page()
 		result = items
@@ -235,13 +241,17 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		w.WriteHeader(op.info.Status)
 		return nil
 	}
-	body, err := []byte(nil), error(nil)
-	if document, ok := result.(XML); ok {
+	body, err := table, error(nil)
+	switch document, isXML := result.(XML); {
+	case table != nil:
+	case isXML:
 		body = document.Document
-	} else if body, err = encode(result); err != nil {
-		return err
+	default:
+		if body, err = encode(result); err != nil {
+			return err
+		}
 	}
-	header.Set("Content-Type", op.media())
+	header.Set("Content-Type", media)
 	w.WriteHeader(op.info.Status)
 	_, _ = w.Write(body) // a caller who has left is no error of ours
 	return nil

@@ -87,12 +87,16 @@ func (o Op[Req, Resp]) Info() Info {
 const (
 	mediaJSON = "application/json"
 	mediaXML  = "application/xml"
+	mediaCSV  = "text/csv"
 )
 
-// media is the media type of a success.
+// media is the media type of a success; a list that can be had as a table has JSON, too.
 func (o *operation) media() string {
 	if o.response == reflect.TypeFor[XML]() {
 		return mediaXML
+	}
+	if _, ok := reflect.New(o.response).Elem().Interface().(tabular); ok {
+		return mediaCSV
 	}
 	return mediaJSON
 }

@@ -171,6 +171,9 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 		return nil, err
 	}
 	response.Content = openapi3.NewContentWithJSONSchemaRef(d.ref(s))
+	if op.media() == mediaCSV {
+		response.Content[mediaCSV] = openapi3.NewMediaType()
+	}
 	return response, nil
 }
 

@@ -39,6 +39,18 @@ func (p Page[T]) page() (any, string) {
 	return p.Items, p.Next
 }
 
+// Listing is a Page that can be written as a table instead.
+type Listing[T any] struct {
+	Page[T]
+	// Table is the page as comma-separated values (RFC 4180), which is written instead of the items unless it is nil.
+	Table []byte
+}
+
+// tabular is what the adapter sees of a Listing.
+type tabular interface{ table() []byte }
+
+func (l Listing[T]) table() []byte { return l.Table }
+
 // Tagged is implemented by responses that carry an entity tag.
 type Tagged interface {
 	// ETag returns the whole header value, quotes included.

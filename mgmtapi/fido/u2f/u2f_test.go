@@ -171,7 +171,7 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 		"over other client data":              {good, d.register(t, origin, append([]byte(" "), good...)), u2f.ErrSignature},
 		"with a certificate of another maker": {good, with(other.certificate), u2f.ErrSignature},
 		"with an RSA certificate":             {good, with(certificate(t, &rsaKey.PublicKey, rsaKey)), u2f.ErrMessage},
-		"with another key": {good, bytes.Join([][]byte{message[:1], other.point(t), message[66:]}, nil), u2f.ErrSignature},
+		"with another key":                    {good, bytes.Join([][]byte{message[:1], other.point(t), message[66:]}, nil), u2f.ErrSignature},
 		"with another handle": {
 			good, bytes.Join([][]byte{message[:handle], bytes.Repeat([]byte{8}, 64), message[handle+64:]}, nil), u2f.ErrSignature,
 		},
