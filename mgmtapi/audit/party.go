@@ -30,6 +30,7 @@ const (
 	TypeConsent     = "OAuth2Grant"
 	TypeInlineHook  = "InlineHook"
 	TypeHookKey     = "HookKey"
+	TypeFactor      = "UserFactor"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
 	TypeRole        = "ROLE"
@@ -158,4 +159,9 @@ func InlineHook(doc docstore.Doc[model.InlineHook]) model.LogParty {
 // HookKey is a hook key as a party.
 func HookKey(doc docstore.Doc[model.HookKey]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeHookKey, AlternateID: doc.Value.KeyID, DisplayName: doc.Value.Name}
+}
+
+// Factor is a factor of a user as a party.
+func Factor(id string, f *model.Factor) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeFactor, AlternateID: string(f.Provider), DisplayName: string(f.Type)}
 }

@@ -236,13 +236,22 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		return nil
 	}
 	body, err := []byte(nil), error(nil)
-	if document, ok := result.(XML); ok {
-		body = document.Document
-	} else if body, err = encode(result); err != nil {
-		return err
+	switch r := result.(type) {
+	case XML:
+		body = r.Document
+	case PNG:
+		body = r.Picture
+	default:
+		if body, err = encode(result); err != nil {
+			return err
+		}
+	}
+	status := op.info.Status
+	if s, ok := result.(Statused); ok {
+		status = cmp.Or(s.HTTPStatus(), status)
 	}
 	header.Set("Content-Type", op.media())
-	w.WriteHeader(op.info.Status)
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller who has left is no error of ours
 	return nil
 }
