@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/authservers"
 	"github.com/scimwright/scimwright/mgmtapi/clienttokens"
+	"github.com/scimwright/scimwright/mgmtapi/factors"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
 	"github.com/scimwright/scimwright/mgmtapi/hardwaretokens"
@@ -58,6 +59,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		sessions.New(d),
+		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box}),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),

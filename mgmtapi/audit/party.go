@@ -31,6 +31,7 @@ const (
 	TypeInlineHook  = "InlineHook"
 	TypeHookKey     = "HookKey"
 	TypeHardware    = "HardwareToken"
+	TypeFactor      = "UserFactor"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
 	TypeRole        = "ROLE"
@@ -164,4 +165,9 @@ func HookKey(doc docstore.Doc[model.HookKey]) model.LogParty {
 // HardwareToken is a hardware token as a party.
 func HardwareToken(doc docstore.Doc[model.HardwareToken]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeHardware, AlternateID: doc.Value.PublicID, DisplayName: doc.Value.Serial}
+}
+
+// Factor is a factor of a user as a party.
+func Factor(id string, f *model.Factor) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeFactor, AlternateID: string(f.Provider), DisplayName: string(f.Type)}
 }

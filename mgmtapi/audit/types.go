@@ -160,6 +160,14 @@ const (
 	// The names of hardware tokens are our own.
 	HardwareTokenCreate Type = "system.mfa.hardware_token.create"
 	HardwareTokenDelete Type = "system.mfa.hardware_token.delete"
+	FactorActivate   Type = "user.mfa.factor.activate"
+	FactorDeactivate Type = "user.mfa.factor.deactivate"
+	FactorResetAll   Type = "user.mfa.factor.reset_all"
+	FactorUpdate     Type = "user.mfa.factor.update"
+	FactorVerify     Type = "user.authentication.auth_via_mfa"
+	FactorSMS        Type = "system.sms.send_factor_verify_message"
+	FactorCall       Type = "system.voice.send_mfa_challenge_call"
+	FactorEmail      Type = "system.email.send_factor_verify_message"
 
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
@@ -172,6 +180,14 @@ const (
 var messages = map[Type]string{
 	HardwareTokenCreate:       "Add a hardware token",
 	HardwareTokenDelete:       "Delete a hardware token",
+	FactorActivate:            "Activate a factor of a user",
+	FactorDeactivate:          "Take a factor from a user",
+	FactorResetAll:            "Take all factors from a user",
+	FactorUpdate:              "Change a factor of a user",
+	FactorVerify:              "Verify a user by a factor",
+	FactorSMS:                 "Send a code by text message",
+	FactorCall:                "Tell a code by phone",
+	FactorEmail:               "Send a code by e-mail",
 	UserRoleGrant:             "Give a role to a user",
 	UserRoleRevoke:            "Take a role from a user",
 	GroupRoleGrant:            "Give a role to a group",

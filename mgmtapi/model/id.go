@@ -45,6 +45,9 @@ const (
 
 	KindInlineHook Kind = "cal"
 	KindHookKey    Kind = "HKY"
+
+	KindPhone             Kind = "mbl"
+	KindFactorTransaction Kind = "mst"
 )
 
 const (

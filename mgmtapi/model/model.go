@@ -56,6 +56,10 @@ type Model struct {
 	InlineHooks     *docstore.Collection[InlineHook]
 
 	HardwareTokens *docstore.Collection[HardwareToken]
+	Factors            *docstore.Collection[Factor]
+	OrgFactors         *docstore.Collection[OrgFactor]
+	FactorTransactions *docstore.Collection[FactorTransaction]
+	FactorWindows      *docstore.Collection[FactorWindow]
 }
 
 // New declares the collections.
@@ -107,6 +111,10 @@ func New() *Model {
 		InlineHooks:     inlineHookCollection(),
 
 		HardwareTokens: hardwareTokenCollection(),
+		Factors:            factorCollection(),
+		OrgFactors:         orgFactorCollection(),
+		FactorTransactions: factorTransactionCollection(),
+		FactorWindows:      factorWindowCollection(),
 	}
 }
 
@@ -120,6 +128,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 		m.HookKeys, m.InlineHooks,
 		m.HardwareTokens,
+		m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows,
 	}
 }
 

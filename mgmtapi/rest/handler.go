@@ -242,17 +242,25 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		return nil
 	}
 	body, err := table, error(nil)
-	switch document, isXML := result.(XML); {
-	case table != nil:
-	case isXML:
-		body = document.Document
+	switch r := result.(type) {
+	case XML:
+		body = r.Document
+	case PNG:
+		body = r.Picture
 	default:
+		if body != nil {
+			break
+		}
 		if body, err = encode(result); err != nil {
 			return err
 		}
 	}
+	status := op.info.Status
+	if s, ok := result.(Statused); ok {
+		status = cmp.Or(s.HTTPStatus(), status)
+	}
 	header.Set("Content-Type", media)
-	w.WriteHeader(op.info.Status)
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller who has left is no error of ours
 	return nil
 }

@@ -18,6 +18,17 @@ type XML struct {
 	Document []byte
 }
 
+// PNG is the response of an operation that answers with a picture. Its errors are JSON.
+type PNG struct {
+	Picture []byte
+}
+
+// Statused is implemented by responses that choose between Op.Status and Op.Also.
+type Statused interface {
+	// HTTPStatus returns one of the two, or 0 for Op.Status.
+	HTTPStatus() int
+}
+
 // Page is the response of a list: one array, and where it goes on.
 type Page[T any] struct {
 	// Items are the elements of the page. Nil is written as an empty array.
