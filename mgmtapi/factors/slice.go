@@ -2,6 +2,7 @@ package factors
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
@@ -34,11 +35,13 @@ type Slice struct {
 	kinds         []*kind
 }
 
-// New returns the slice.
+// New returns the slice and adds its reaction to the feed.
 func New(d model.Deps, o Options) *Slice {
-	return &Slice{
+	s := &Slice{
 		Deps: d, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, outbox: o.Outbox, answerReplays: o.AnswerReplays, kinds: kinds(),
 	}
+	model.On(d.Feed, s.forget)
+	return s
 }
 
 const (
@@ -55,7 +58,7 @@ var (
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
-	return []rest.Route{
+	routes := []rest.Route{
 		rest.Op[enrolRequest, Factor]{
 			ID: "enrollFactor", Route: "POST " + root, Tag: tag, Scopes: writeScope,
 			Summary: "Enrols a factor", Find: func(ctx context.Context, r *enrolRequest) error { return s.findOwner(ctx, &r.owner) }, Do: s.enrol,
@@ -73,12 +76,51 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Asks how far the enrolment of a factor is that somebody else completes", Find: s.findForActivate, Do: s.activate,
 		},
 		rest.Op[verifyRequest, Verification]{
-			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: 201,
+			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: http.StatusCreated,
 			Summary:     "Verifies a factor, or begins to",
 			Description: "Without a proof, it begins a verification where the factor needs that: a code is sent, or something to sign is given out.",
 			Find:        s.findForVerify, Do: s.verify,
 		},
+		rest.Op[owner, rest.Page[Factor]]{
+			ID: "listFactors", Route: "GET " + root, Tag: tag, Scopes: readScope,
+			Summary: "Lists the factors of a user that are active or can be activated", Find: s.findOwner, Do: s.list,
+		},
+		rest.Op[owner, rest.Page[CatalogFactor]]{
+			ID: "listSupportedFactors", Route: "GET " + root + "/catalog", Tag: tag, Scopes: readScope,
+			Summary: "Lists the kinds of factors that a user can enrol", Find: s.findOwner, Do: s.catalog,
+		},
+		rest.Op[owner, rest.Page[SecurityQuestion]]{
+			ID: "listSupportedSecurityQuestions", Route: "GET " + root + "/questions", Tag: tag, Scopes: readScope,
+			Summary: "Lists the security questions that a user can choose", Find: s.findOwner, Do: s.questions,
+		},
+		rest.Op[updateRequest, Factor]{
+			ID: "replaceFactor", Route: "PUT " + one, Tag: tag, Scopes: writeScope,
+			Summary: "Replaces the question and the answer of a security question",
+			Find:    func(ctx context.Context, r *updateRequest) error { return s.find(ctx, &r.target) }, Do: s.update,
+		},
+		rest.Op[removeRequest, rest.Nothing]{
+			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
+			Summary: "Takes a factor from a user", Find: func(ctx context.Context, r *removeRequest) error { return s.find(ctx, &r.target) }, Do: s.unenrol,
+		},
+		rest.Op[resendRequest, Factor]{
+			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
+			Summary: "Sends the code of an enrolment again", Find: func(ctx context.Context, r *resendRequest) error { return s.find(ctx, &r.target) }, Do: s.resend,
+		},
+		rest.Op[qrRequest, rest.PNG]{
+			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,
+			Summary: "Shows the QR code of an enrolment", Find: s.findQR, Do: s.qr,
+		},
+		rest.Op[transactionRequest, Verification]{
+			ID: "getFactorTransactionStatus", Route: "GET " + one + "/transactions/{transactionId}", Tag: tag, Scopes: readScope,
+			Summary: "Asks how far a verification is that somebody else answers", Find: s.findTransaction, Do: s.poll,
+		},
+		rest.Op[transactionRequest, Verification]{
+			ID: "cancelFactorTransaction", Route: "DELETE " + one + "/transactions/{transactionId}", Tag: tag, Scopes: writeScope,
+			Status: http.StatusOK, Summary: "Cancels a verification that somebody else would answer", Find: s.findTransaction, Do: s.cancel,
+		},
+		s.resetRoute(),
 	}
+	return append(routes, s.orgRoutes()...)
 }
 
 // owner is the user whose factors a path names.
