@@ -62,7 +62,7 @@ type kind struct {
 
 // kinds are all kinds, in the order in which they are offered.
 func kinds() []*kind {
-	return []*kind{question(), sms(), call(), email()}
+	return []*kind{question(), sms(), call(), email(), hardware(), u2f(), webauthn()}
 }
 
 // find returns the kind of a pair, nil when the two do not go together.

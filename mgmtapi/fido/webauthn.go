@@ -23,11 +23,11 @@ func Algorithms() []int { return []int{ES256, RS256} }
 // Credential is what is kept of a registration.
 type Credential struct {
 	// ID names the credential.
-	ID []byte
+	ID []byte `json:"id"`
 	// PublicKey is the public half as a COSE key.
-	PublicKey []byte
+	PublicKey []byte `json:"publicKey"`
 	// Counter is the signature counter, 0 for authenticators that have none.
-	Counter uint32
+	Counter uint32 `json:"counter"`
 }
 
 // Registration is what an authenticator answers to navigator.credentials.create.

@@ -3,7 +3,6 @@ package fido_test
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/mgmtapi/fido"
+	"github.com/scimwright/scimwright/mgmtapi/fido/fidotest"
 )
 
 const origin = "http://localhost:8080"
@@ -23,78 +23,38 @@ func party(t testing.TB) fido.Party {
 	return p
 }
 
-// browser is an authenticator and the page that asks it.
-type browser struct {
-	page          virtualwebauthn.RelyingParty
-	authenticator virtualwebauthn.Authenticator
-	credential    virtualwebauthn.Credential
-}
-
-func newBrowser(kind virtualwebauthn.KeyType) *browser {
-	return &browser{
-		page:          virtualwebauthn.RelyingParty{ID: "localhost", Origin: origin},
-		authenticator: virtualwebauthn.NewAuthenticator(), credential: virtualwebauthn.NewCredential(kind),
-	}
-}
-
-func raw(t testing.TB, text string) []byte {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	require.NoError(t, err)
-	return data
-}
-
-func (b *browser) create(t testing.TB, challenge string) fido.Registration {
-	answer := virtualwebauthn.CreateAttestationResponse(b.page, b.authenticator, b.credential, virtualwebauthn.AttestationOptions{Challenge: raw(t, challenge)})
-	var parsed struct {
-		Response struct{ AttestationObject, ClientDataJSON string }
-	}
-	require.NoError(t, json.Unmarshal([]byte(answer), &parsed))
-	return fido.Registration{ClientData: raw(t, parsed.Response.ClientDataJSON), Attestation: raw(t, parsed.Response.AttestationObject)}
-}
-
-func (b *browser) get(t testing.TB, challenge string) fido.Assertion {
-	answer := virtualwebauthn.CreateAssertionResponse(b.page, b.authenticator, b.credential, virtualwebauthn.AssertionOptions{Challenge: raw(t, challenge)})
-	var parsed struct {
-		Response struct{ AuthenticatorData, ClientDataJSON, Signature string }
-	}
-	require.NoError(t, json.Unmarshal([]byte(answer), &parsed))
-	return fido.Assertion{
-		ClientData: raw(t, parsed.Response.ClientDataJSON), AuthenticatorData: raw(t, parsed.Response.AuthenticatorData), Signature: raw(t, parsed.Response.Signature),
-	}
-}
-
 func TestAGenuineAuthenticatorRegistersAndAsserts(t *testing.T) {
 	for _, kind := range []virtualwebauthn.KeyType{virtualwebauthn.KeyTypeEC2, virtualwebauthn.KeyTypeRSA} {
 		t.Run(string(kind), func(t *testing.T) {
-			p, b := party(t), newBrowser(kind)
+			p, b := party(t), fidotest.NewBrowser(origin, kind)
 			challenge := fido.NewChallenge()
-			b.credential.Counter = 7
-			c, err := p.Register(challenge, b.create(t, challenge))
+			b.Credential.Counter = 7
+			c, err := p.Register(challenge, b.Create(t, challenge))
 			require.NoError(t, err)
-			require.Equal(t, b.credential.ID, c.ID)
+			require.Equal(t, b.Credential.ID, c.ID)
 			require.EqualValues(t, 7, c.Counter)
-			b.credential.Counter = 8
-			assertion := b.get(t, challenge)
+			b.Credential.Counter = 8
+			assertion := b.Get(t, challenge)
 			counter, err := p.Assert(c, challenge, assertion)
 			require.NoError(t, err)
 			require.EqualValues(t, 8, counter)
 			c.Counter = counter
 			_, err = p.Assert(c, challenge, assertion)
 			require.ErrorIs(t, err, fido.ErrCounter)
-			b.credential.Counter = 0
-			_, err = p.Assert(c, challenge, b.get(t, challenge))
+			b.Credential.Counter = 0
+			_, err = p.Assert(c, challenge, b.Get(t, challenge))
 			require.ErrorIs(t, err, fido.ErrCounter, "a counter that begins again")
 		})
 	}
 }
 
 func TestAnAuthenticatorThatDoesNotCount(t *testing.T) {
-	p, b := party(t), newBrowser(virtualwebauthn.KeyTypeEC2)
+	p, b := party(t), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
-	c, err := p.Register(challenge, b.create(t, challenge))
+	c, err := p.Register(challenge, b.Create(t, challenge))
 	require.NoError(t, err)
 	for range 2 {
-		counter, err := p.Assert(c, challenge, b.get(t, challenge))
+		counter, err := p.Assert(c, challenge, b.Get(t, challenge))
 		require.NoError(t, err)
 		require.Zero(t, counter)
 	}
@@ -133,7 +93,7 @@ const (
 )
 
 func TestRegistrationsThatAreRefused(t *testing.T) {
-	p, b := party(t), newBrowser(virtualwebauthn.KeyTypeEC2)
+	p, b := party(t), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
 	data := func(at int) func(*fido.Registration) {
 		return func(r *fido.Registration) {
@@ -178,7 +138,7 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 		"cut short": func(r *fido.Registration) { r.Attestation = r.Attestation[:len(r.Attestation)-1] },
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := b.create(t, challenge)
+			answer := b.Create(t, challenge)
 			_, err := p.Register(challenge, answer)
 			require.NoError(t, err, "as it was")
 			change(&answer)
@@ -187,21 +147,21 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 		})
 	}
 	t.Run("without attestation when nothing is claimed", func(t *testing.T) {
-		answer := b.create(t, challenge)
+		answer := b.Create(t, challenge)
 		statement(func(o *object) { o.Format, o.Statement = "none", map[string]any{} })(&answer)
 		c, err := p.Register(challenge, answer)
 		require.NoError(t, err)
-		require.Equal(t, b.credential.ID, c.ID)
+		require.Equal(t, b.Credential.ID, c.ID)
 	})
 }
 
 func TestAssertionsThatAreRefused(t *testing.T) {
-	p, b, other := party(t), newBrowser(virtualwebauthn.KeyTypeEC2), newBrowser(virtualwebauthn.KeyTypeEC2)
+	p, b, other := party(t), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
-	b.credential.Counter, other.credential.Counter = 5, 5
-	c, err := p.Register(challenge, b.create(t, challenge))
+	b.Credential.Counter, other.Credential.Counter = 5, 5
+	c, err := p.Register(challenge, b.Create(t, challenge))
 	require.NoError(t, err)
-	b.credential.Counter, other.credential.Counter = 6, 6
+	b.Credential.Counter, other.Credential.Counter = 6, 6
 	data := func(at int, bits byte) func(*fido.Assertion) {
 		return func(a *fido.Assertion) { a.AuthenticatorData[at] ^= bits }
 	}
@@ -223,10 +183,10 @@ func TestAssertionsThatAreRefused(t *testing.T) {
 		"without authenticator data": func(a *fido.Assertion) { a.AuthenticatorData = nil },
 		"with another signature":     func(a *fido.Assertion) { a.Signature[20] ^= 1 },
 		"without a signature":        func(a *fido.Assertion) { a.Signature = nil },
-		"by another authenticator":   func(a *fido.Assertion) { *a = other.get(t, challenge) },
+		"by another authenticator":   func(a *fido.Assertion) { *a = other.Get(t, challenge) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := b.get(t, challenge)
+			answer := b.Get(t, challenge)
 			_, err := p.Assert(c, challenge, answer)
 			require.NoError(t, err, "as it was")
 			change(&answer)
@@ -270,13 +230,13 @@ func TestBase64OfEveryKindIsDecoded(t *testing.T) {
 func TestChallengesAreLongAndDiffer(t *testing.T) {
 	first, second := fido.NewChallenge(), fido.NewChallenge()
 	require.NotEqual(t, first, second)
-	require.Len(t, raw(t, first), 32)
+	require.Len(t, fidotest.Raw(t, first), 32)
 }
 
 func FuzzRegister(f *testing.F) {
-	b := newBrowser(virtualwebauthn.KeyTypeEC2)
+	b := fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
-	answer := b.create(f, challenge)
+	answer := b.Create(f, challenge)
 	f.Add(answer.ClientData, answer.Attestation)
 	for _, format := range []string{"none", "fido-u2f", "tpm", "android-key", "android-safetynet", "apple", "compound"} {
 		f.Add(answer.ClientData, edit(f, answer.Attestation, func(o *object) { o.Format = format }))

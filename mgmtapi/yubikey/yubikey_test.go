@@ -1,8 +1,6 @@
 package yubikey_test
 
 import (
-	"crypto/aes"
-	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/mgmtapi/yubikey"
+	"github.com/scimwright/scimwright/mgmtapi/yubikey/yubikeytest"
 )
 
 const publicID = "cccccccccccb"
@@ -94,48 +93,6 @@ func TestTextsThatAreNoPasswords(t *testing.T) {
 	}
 }
 
-// press makes the password of a token as the manual describes it, with a checksum computed by another way than in the package:
-// by division of polynomials, the highest power first.
-func press(t require.TestingT, token yubikey.Token, session uint16, use uint8, noise [5]byte) string {
-	block := make([]byte, aes.BlockSize)
-	copy(block, token.PrivateID[:])
-	binary.LittleEndian.PutUint16(block[6:], session)
-	copy(block[8:], noise[:3])
-	block[11] = use
-	copy(block[12:], noise[3:])
-	binary.LittleEndian.PutUint16(block[14:], checksum(block[:14]))
-	cipher, err := aes.NewCipher(token.Key[:])
-	require.NoError(t, err)
-	cipher.Encrypt(block, block)
-	return publicID + yubikey.EncodeModhex(block)
-}
-
-func checksum(data []byte) uint16 {
-	var bits []byte // of the message, in the order in which they are sent, and sixteen zeros
-	for _, b := range append(append([]byte{}, data...), 0, 0) {
-		for i := range 8 {
-			bits = append(bits, b>>i&1)
-		}
-	}
-	for i := range 16 {
-		bits[i] ^= 1
-	}
-	const polynomial = 0x11021
-	var rest uint32
-	for _, bit := range bits {
-		rest = rest<<1 | uint32(bit)
-		if rest&0x10000 != 0 {
-			rest ^= polynomial
-		}
-	}
-	rest ^= 0xffff
-	var reversed uint16
-	for i := range 16 {
-		reversed |= uint16(rest>>i&1) << (15 - i)
-	}
-	return reversed
-}
-
 func TestAPasswordIsAcceptedWhenItsCounterIsLaterThanTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var token yubikey.Token
@@ -146,7 +103,7 @@ func TestAPasswordIsAcceptedWhenItsCounterIsLaterThanTheLast(t *testing.T) {
 		made := yubikey.Counter{Session: near.Draw(t, "session"), Use: uint8(near.Draw(t, "use"))}
 		capsLock := rapid.SampledFrom([]uint16{0, 0x8000}).Draw(t, "caps lock")
 		noise := [5]byte(rapid.SliceOfN(rapid.Byte(), 5, 5).Draw(t, "noise"))
-		_, block, err := yubikey.Split(press(t, token, made.Session|capsLock, made.Use, noise))
+		_, block, err := yubikey.Split(yubikeytest.Press(t, publicID, token, made.Session|capsLock, made.Use, noise))
 		require.NoError(t, err)
 		counter, err := token.Check(block)
 		later := made.Session > token.Last.Session || made.Session == token.Last.Session && made.Use > token.Last.Use

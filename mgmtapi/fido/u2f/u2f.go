@@ -28,11 +28,11 @@ type Site struct {
 // Registration is what is kept of a token that has been registered.
 type Registration struct {
 	// KeyHandle names the key pair.
-	KeyHandle []byte
+	KeyHandle []byte `json:"keyHandle"`
 	// PublicKey is the public half: an uncompressed point on P-256, 65 bytes.
-	PublicKey []byte
+	PublicKey []byte `json:"publicKey"`
 	// Counter is that of the last authentication, 0 before the first.
-	Counter uint32
+	Counter uint32 `json:"counter"`
 }
 
 var (

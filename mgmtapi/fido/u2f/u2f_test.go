@@ -2,22 +2,14 @@ package u2f_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"math/big"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/mgmtapi/fido/fidotest"
 	"github.com/scimwright/scimwright/mgmtapi/fido/u2f"
 )
 
@@ -60,64 +52,6 @@ func TestTheExamplesOfTheSpecification(t *testing.T) {
 	require.EqualValues(t, 1, counter)
 }
 
-// token is a U2F token, written from the specification and without the package.
-type token struct {
-	maker, key  *ecdsa.PrivateKey
-	certificate []byte
-	handle      []byte
-	counter     uint32
-}
-
-func newToken(t testing.TB) *token {
-	key := func() *ecdsa.PrivateKey {
-		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		require.NoError(t, err)
-		return k
-	}
-	d := &token{maker: key(), key: key(), handle: bytes.Repeat([]byte{7}, 64)}
-	d.certificate = certificate(t, &d.maker.PublicKey, d.maker)
-	return d
-}
-
-func certificate(t testing.TB, public, private any) []byte {
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "A token"}, NotAfter: time.Unix(1<<31, 0)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	require.NoError(t, err)
-	return der
-}
-
-func (d *token) point(t testing.TB) []byte {
-	point, err := d.key.PublicKey.Bytes()
-	require.NoError(t, err)
-	return point
-}
-
-func sign(t testing.TB, key *ecdsa.PrivateKey, parts ...[]byte) []byte {
-	digest := sha256.Sum256(bytes.Join(parts, nil))
-	signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-	require.NoError(t, err)
-	return signature
-}
-
-func (d *token) register(t testing.TB, appID string, clientData []byte) []byte {
-	app, challenge := sha256.Sum256([]byte(appID)), sha256.Sum256(clientData)
-	signature := sign(t, d.maker, []byte{0}, app[:], challenge[:], d.handle, d.point(t))
-	return bytes.Join([][]byte{{5}, d.point(t), {byte(len(d.handle))}, d.handle, d.certificate, signature}, nil)
-}
-
-func (d *token) authenticate(t testing.TB, appID string, clientData []byte, presence byte) []byte {
-	d.counter++
-	app, challenge := sha256.Sum256([]byte(appID)), sha256.Sum256(clientData)
-	head := binary.BigEndian.AppendUint32([]byte{presence}, d.counter)
-	return append(head, sign(t, d.key, app[:], head, challenge[:])...)
-}
-
-func clientData(t testing.TB, action, challenge, origin string) []byte {
-	data, err := json.Marshal(map[string]any{"typ": action, "challenge": challenge, "origin": origin, "cid_pubkey": "unused"})
-	require.NoError(t, err)
-	return data
-}
-
 const (
 	enrol  = "navigator.id.finishEnrollment"
 	assert = "navigator.id.getAssertion"
@@ -127,15 +61,15 @@ const (
 var site = u2f.Site{AppID: origin, Origin: origin}
 
 func TestAGenuineTokenRegistersAndAuthenticates(t *testing.T) {
-	d := newToken(t)
-	data := clientData(t, enrol, "c1", origin)
-	r, err := site.Register("c1", data, d.register(t, origin, data))
+	d := fidotest.NewToken(t)
+	data := fidotest.ClientData(t, enrol, "c1", origin)
+	r, err := site.Register("c1", data, d.Register(t, origin, data))
 	require.NoError(t, err)
-	require.Equal(t, d.handle, r.KeyHandle)
-	require.Equal(t, d.point(t), r.PublicKey)
+	require.Equal(t, d.Handle, r.KeyHandle)
+	require.Equal(t, d.Point(t), r.PublicKey)
 	for want := uint32(1); want < 4; want++ {
-		data := clientData(t, assert, "c2", origin)
-		answer := d.authenticate(t, origin, data, 1)
+		data := fidotest.ClientData(t, assert, "c2", origin)
+		answer := d.Authenticate(t, origin, data, 1)
 		counter, err := site.Authenticate(r, "c2", data, answer)
 		require.NoError(t, err)
 		require.Equal(t, want, counter)
@@ -146,32 +80,32 @@ func TestAGenuineTokenRegistersAndAuthenticates(t *testing.T) {
 }
 
 func TestRegistrationsThatAreRefused(t *testing.T) {
-	d, other := newToken(t), newToken(t)
-	good := clientData(t, enrol, "c", origin)
-	message := d.register(t, origin, good)
+	d, other := fidotest.NewToken(t), fidotest.NewToken(t)
+	good := fidotest.ClientData(t, enrol, "c", origin)
+	message := d.Register(t, origin, good)
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // it protects nothing
 	require.NoError(t, err)
 	with := func(certificate []byte) []byte {
 		changed := *d
-		changed.certificate = certificate
-		return changed.register(t, origin, good)
+		changed.Certificate = certificate
+		return changed.Register(t, origin, good)
 	}
 	handle := 1 + 65 + 1
 	for name, c := range map[string]struct {
 		clientData, message []byte
 		want                error
 	}{
-		"for another challenge":               {clientData(t, enrol, "d", origin), nil, u2f.ErrClientData},
-		"for no challenge":                    {clientData(t, enrol, "", origin), nil, u2f.ErrClientData},
-		"from another origin":                 {clientData(t, enrol, "c", "http://localhost:8081"), nil, u2f.ErrClientData},
-		"for another action":                  {clientData(t, assert, "c", origin), nil, u2f.ErrClientData},
+		"for another challenge":               {fidotest.ClientData(t, enrol, "d", origin), nil, u2f.ErrClientData},
+		"for no challenge":                    {fidotest.ClientData(t, enrol, "", origin), nil, u2f.ErrClientData},
+		"from another origin":                 {fidotest.ClientData(t, enrol, "c", "http://localhost:8081"), nil, u2f.ErrClientData},
+		"for another action":                  {fidotest.ClientData(t, assert, "c", origin), nil, u2f.ErrClientData},
 		"with client data that is no object":  {[]byte(`"c"`), nil, u2f.ErrMessage},
 		"with client data that is no JSON":    {[]byte(`{`), nil, u2f.ErrMessage},
-		"for another application":             {good, d.register(t, "http://localhost", good), u2f.ErrSignature},
-		"over other client data":              {good, d.register(t, origin, append([]byte(" "), good...)), u2f.ErrSignature},
-		"with a certificate of another maker": {good, with(other.certificate), u2f.ErrSignature},
-		"with an RSA certificate":             {good, with(certificate(t, &rsaKey.PublicKey, rsaKey)), u2f.ErrMessage},
-		"with another key":                    {good, bytes.Join([][]byte{message[:1], other.point(t), message[66:]}, nil), u2f.ErrSignature},
+		"for another application":             {good, d.Register(t, "http://localhost", good), u2f.ErrSignature},
+		"over other client data":              {good, d.Register(t, origin, append([]byte(" "), good...)), u2f.ErrSignature},
+		"with a certificate of another maker": {good, with(other.Certificate), u2f.ErrSignature},
+		"with an RSA certificate":             {good, with(fidotest.Certificate(t, &rsaKey.PublicKey, rsaKey)), u2f.ErrMessage},
+		"with another key":                    {good, bytes.Join([][]byte{message[:1], other.Point(t), message[66:]}, nil), u2f.ErrSignature},
 		"with another handle": {
 			good, bytes.Join([][]byte{message[:handle], bytes.Repeat([]byte{8}, 64), message[handle+64:]}, nil), u2f.ErrSignature,
 		},
@@ -181,13 +115,13 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 		"with a handle beyond the end":  {good, message[:handle+63], u2f.ErrMessage},
 		"without a certificate":         {good, message[:handle+64], u2f.ErrMessage},
 		"with half a certificate":       {good, message[:handle+100], u2f.ErrMessage},
-		"without a signature":           {good, message[:handle+64+len(d.certificate)], u2f.ErrSignature},
+		"without a signature":           {good, message[:handle+64+len(d.Certificate)], u2f.ErrSignature},
 		"with something behind the end": {good, append(bytes.Clone(message), 0), u2f.ErrSignature},
 		"empty":                         {good, []byte{}, u2f.ErrMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.message == nil {
-				c.message = d.register(t, origin, c.clientData)
+				c.message = d.Register(t, origin, c.clientData)
 			}
 			_, err := site.Register("c", c.clientData, c.message)
 			require.ErrorIs(t, err, c.want)
@@ -196,11 +130,11 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 }
 
 func TestAuthenticationsThatAreRefused(t *testing.T) {
-	d, other := newToken(t), newToken(t)
-	r := u2f.Registration{KeyHandle: d.handle, PublicKey: d.point(t)}
-	good := clientData(t, assert, "c", origin)
+	d, other := fidotest.NewToken(t), fidotest.NewToken(t)
+	r := u2f.Registration{KeyHandle: d.Handle, PublicKey: d.Point(t)}
+	good := fidotest.ClientData(t, assert, "c", origin)
 	flipped := func(at int) []byte {
-		message := d.authenticate(t, origin, good, 1)
+		message := d.Authenticate(t, origin, good, 1)
 		message[at] ^= 2
 		return message
 	}
@@ -208,23 +142,23 @@ func TestAuthenticationsThatAreRefused(t *testing.T) {
 		clientData, message []byte
 		want                error
 	}{
-		"for another challenge":          {clientData(t, assert, "d", origin), nil, u2f.ErrClientData},
-		"from another origin":            {clientData(t, assert, "c", "https://localhost:8080"), nil, u2f.ErrClientData},
-		"for another action":             {clientData(t, enrol, "c", origin), nil, u2f.ErrClientData},
-		"for another application":        {good, d.authenticate(t, "http://localhost", good, 1), u2f.ErrSignature},
-		"over other client data":         {good, d.authenticate(t, origin, append([]byte(" "), good...), 1), u2f.ErrSignature},
-		"by another token":               {good, other.authenticate(t, origin, good, 1), u2f.ErrSignature},
-		"when nobody was present":        {good, d.authenticate(t, origin, good, 0), u2f.ErrPresence},
+		"for another challenge":          {fidotest.ClientData(t, assert, "d", origin), nil, u2f.ErrClientData},
+		"from another origin":            {fidotest.ClientData(t, assert, "c", "https://localhost:8080"), nil, u2f.ErrClientData},
+		"for another action":             {fidotest.ClientData(t, enrol, "c", origin), nil, u2f.ErrClientData},
+		"for another application":        {good, d.Authenticate(t, "http://localhost", good, 1), u2f.ErrSignature},
+		"over other client data":         {good, d.Authenticate(t, origin, append([]byte(" "), good...), 1), u2f.ErrSignature},
+		"by another token":               {good, other.Authenticate(t, origin, good, 1), u2f.ErrSignature},
+		"when nobody was present":        {good, d.Authenticate(t, origin, good, 0), u2f.ErrPresence},
 		"when the presence was changed":  {good, flipped(0), u2f.ErrSignature},
 		"when the counter was changed":   {good, flipped(4), u2f.ErrSignature},
 		"when the signature was changed": {good, flipped(20), u2f.ErrSignature},
-		"without a signature":            {good, d.authenticate(t, origin, good, 1)[:5], u2f.ErrMessage},
-		"cut short":                      {good, d.authenticate(t, origin, good, 1)[:40], u2f.ErrSignature},
+		"without a signature":            {good, d.Authenticate(t, origin, good, 1)[:5], u2f.ErrMessage},
+		"cut short":                      {good, d.Authenticate(t, origin, good, 1)[:40], u2f.ErrSignature},
 		"empty":                          {good, []byte{}, u2f.ErrMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.message == nil {
-				c.message = d.authenticate(t, origin, c.clientData, 1)
+				c.message = d.Authenticate(t, origin, c.clientData, 1)
 			}
 			_, err := site.Authenticate(r, "c", c.clientData, c.message)
 			require.ErrorIs(t, err, c.want)
@@ -234,9 +168,9 @@ func TestAuthenticationsThatAreRefused(t *testing.T) {
 
 func FuzzRegister(f *testing.F) {
 	f.Add([]byte(enrolClientData), unhex(f, exampleRegistration))
-	d := newToken(f)
-	data := clientData(f, enrol, enrolChallenge, "http://example.com")
-	f.Add(data, d.register(f, "http://example.com", data))
+	d := fidotest.NewToken(f)
+	data := fidotest.ClientData(f, enrol, enrolChallenge, "http://example.com")
+	f.Add(data, d.Register(f, "http://example.com", data))
 	f.Add([]byte{}, []byte{5})
 	site := u2f.Site{AppID: "http://example.com", Origin: "http://example.com"}
 	f.Fuzz(func(t *testing.T, clientData, message []byte) {
