@@ -215,6 +215,7 @@ var logged = map[string][]audit.Type{
 	"executeInlineHook":                                  {audit.HookExecute},
 	"enrollFactor":                                       {audit.FactorActivate, audit.FactorSMS, audit.FactorCall, audit.FactorEmail, audit.FactorUpdate},
 	"activateFactor":                                     {audit.FactorActivate},
+	"pollFactorActivation":                               {audit.FactorActivate},
 	"resendEnrollFactor":                                 {audit.FactorSMS, audit.FactorCall, audit.FactorEmail},
 	"verifyFactor":                                       {audit.FactorVerify, audit.FactorSMS},
 	"cancelFactorTransaction":                            {audit.FactorVerify},
