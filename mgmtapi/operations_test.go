@@ -215,6 +215,17 @@ var logged = map[string][]audit.Type{
 	"activateInlineHook":                                 {audit.HookActivate},
 	"deactivateInlineHook":                               {audit.HookDeactivate},
 	"executeInlineHook":                                  {audit.HookExecute},
+	"enrollFactor":                                       {audit.FactorActivate, audit.FactorSMS, audit.FactorCall, audit.FactorEmail, audit.FactorUpdate},
+	"activateFactor":                                     {audit.FactorActivate},
+	"pollFactorActivation":                               {audit.FactorActivate},
+	"resendEnrollFactor":                                 {audit.FactorSMS, audit.FactorCall, audit.FactorEmail},
+	"verifyFactor":                                       {audit.FactorVerify, audit.FactorSMS},
+	"cancelFactorTransaction":                            {audit.FactorVerify},
+	"replaceFactor":                                      {audit.FactorUpdate},
+	"unenrollFactor":                                     {audit.FactorDeactivate},
+	"resetFactors":                                       {audit.FactorResetAll, audit.FactorDeactivate},
+	"activateOrgFactor":                                  {audit.PolicyActivate},
+	"deactivateOrgFactor":                                {audit.PolicyDeactivate},
 }
 
 const changesTargets = "who changes what a role is limited to changes what its administrators may do"

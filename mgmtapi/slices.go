@@ -59,7 +59,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		sessions.New(d),
-		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box}),
+		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays}),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),

@@ -62,7 +62,11 @@ type kind struct {
 
 // kinds are all kinds, in the order in which they are offered.
 func kinds() []*kind {
-	return []*kind{question(), sms(), call(), email(), hardware(), u2f(), webauthn()}
+	return []*kind{
+		question(), sms(), call(), email(),
+		totp(model.FactorProviderService, "svc_otp"), totp(model.FactorProviderB, "vendor_b_otp"),
+		tokenC(), tokenD(), hardware(), hotp(), u2f(), webauthn(),
+	}
 }
 
 // find returns the kind of a pair, nil when the two do not go together.

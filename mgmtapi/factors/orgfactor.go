@@ -20,6 +20,7 @@ type OrgFactor struct {
 	Provider string     `json:"provider" readOnly:"true" doc:"Whose factors they are."`
 	Vendor   string     `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
 	Status   string     `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether users may enrol and use them."`
+	Profile  string     `json:"factorProfileId,omitempty" readOnly:"true" doc:"Custom profile that enrolments name, of custom_hotp."`
 	Links    rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the kind."`
 }
 
@@ -75,6 +76,9 @@ func (s *Slice) renderOrg(ctx context.Context, q docstore.Reader, k *kind) (OrgF
 	out := OrgFactor{
 		ID: k.Org, Type: string(k.Type), Provider: string(k.Provider), Vendor: string(k.Provider), Status: string(model.Inactive),
 		Links: rest.Links{"self": rest.To(at(), http.MethodGet)},
+	}
+	if k.Type == model.FactorHOTP {
+		out.Profile = model.CustomOTPProfile()
 	}
 	if allowed {
 		out.Status = string(model.Active)

@@ -28,14 +28,19 @@ func parsePhone(text string) (string, error) {
 		}
 		return r
 	}, text)
+	malformed := rest.Fail(rest.CodePhone, "profile.phoneNumber: The number must have digits, spaces and dashes, with a + in front, and at most 15 digits")
 	if !phoneSyntax.MatchString(text) || len(digits) > maxPhoneDigits {
-		return "", rest.Fail(rest.CodePhone, "profile.phoneNumber: The number must have digits, spaces and dashes, with a + in front, and at most 15 digits")
+		return "", malformed
 	}
 	number, err := phonenumbers.Parse(text, home)
 	if err != nil {
 		return "", rest.Fail(rest.CodePhone, "profile.phoneNumber: The number is not one of E.164: it is too short, or its country code does not exist")
 	}
-	return phonenumbers.Format(number, phonenumbers.E164), nil
+	out := phonenumbers.Format(number, phonenumbers.E164)
+	if len(out) > len("+")+maxPhoneDigits { // with the country code
+		return "", malformed
+	}
+	return out, nil
 }
 
 // hasPhone says whether a factor has a phone.

@@ -18,11 +18,18 @@ const (
 	qrSize  = 256
 )
 
-// newQR makes the token that opens the QR code of the enrolment, and its address.
-func (a *act) newQR(ctx context.Context) string {
+// newQR makes the token that opens the QR code of the enrolment. It is kept sealed by the kind, so that it can be shown again.
+func (a *act) newQR() string {
 	token := model.NewSecret(qrToken)
 	a.factor.QR = model.SecretHash(token)
-	return a.url(ctx, "qr", token)
+	return token
+}
+
+// qrLink is the link to the QR code that a token opens.
+func (a *act) qrLink(ctx context.Context, token string) rest.Link {
+	link := rest.To(a.url(ctx, "qr", token))
+	link.Type = "image/png"
+	return link
 }
 
 type qrRequest struct {

@@ -182,3 +182,6 @@ func factorWindowCollection() *docstore.Collection[FactorWindow] {
 		docstore.Index[FactorWindow]{Name: FactorWindowByEnd, Kind: docstore.Int, Values: func(w *FactorWindow) []any { return []any{w.Ends} }},
 	)
 }
+
+// CustomOTPProfile is the id of the custom profile for one-time passcodes that is shipped: it is the same everywhere.
+func CustomOTPProfile() string { return derivedID(KindFactorProfile, "totp") }

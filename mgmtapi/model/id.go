@@ -48,6 +48,7 @@ const (
 
 	KindPhone             Kind = "mbl"
 	KindFactorTransaction Kind = "mst"
+	KindFactorProfile     Kind = "fpr"
 )
 
 const (
