@@ -12,14 +12,23 @@ import (
 type activateRequest struct {
 	target
 	Body *Proof `body:"optional"`
+
+	polling bool // asks, and begins nothing again
 }
 
 func (s *Slice) findForActivate(ctx context.Context, r *activateRequest) error {
 	return s.find(ctx, &r.target)
 }
 
+// pollActivation is activate for whoever only asks.
+func (s *Slice) pollActivation(ctx context.Context, r *activateRequest) (FactorOrActivation, error) {
+	r.polling = true
+	return s.activate(ctx, r)
+}
+
 func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrActivation, err error) {
 	a := s.actOn(&r.target)
+	a.polling = r.polling
 	if r.Body != nil {
 		a.proof = *r.Body
 	}
@@ -31,6 +40,10 @@ func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrA
 	var refusal *wrong
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, &r.target); err != nil {
+			return err
+		}
+		if a.kind.Elsewhere && a.factor.Status == model.FactorActive {
+			out.shown, err = s.render(ctx, tx, a)
 			return err
 		}
 		if err := a.mayActivate(ctx); err != nil {

@@ -61,6 +61,8 @@ func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
 	activation := openapi3.NewObjectSchema().
 		WithProperty("expiresAt", openapi3.NewDateTimeSchema()).
 		WithProperty("factorResult", openapi3.NewStringSchema()).
+		WithProperty("host", openapi3.NewStringSchema()).
+		WithProperty("signature", openapi3.NewStringSchema()).
 		WithProperty("_links", openapi3.NewObjectSchema().WithAnyAdditionalProperties())
 	activation.Required = []string{"factorResult", "_links"}
 	schema := openapi3.NewSchema()
@@ -72,6 +74,8 @@ func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
 type Activation struct {
 	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be completed."`
 	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"How far it is."`
+	Host      string             `json:"host,omitempty" readOnly:"true" doc:"Where the page of the vendor is, of web."`
+	Signature string             `json:"signature,omitempty" readOnly:"true" doc:"Signed request for that page, of web."`
 	Links     rest.Links         `json:"_links" readOnly:"true" doc:"What can be done about it."`
 }
 

@@ -28,6 +28,8 @@ type kind struct {
 	Several bool
 	// AtOnce says that an enrolment is complete as soon as it is made. Skips says that it is, when the caller says activate=true.
 	AtOnce, Skips bool
+	// Elsewhere says that somebody else than the caller completes an enrolment. Who asks for it after that is answered the factor.
+	Elsewhere bool
 	// Guessable says that a proof can be found by trying, so that wrong ones are counted and too many are refused.
 	Guessable bool
 	// Asks names the member that a verification cannot do without, of kinds without Challenge.
@@ -63,9 +65,9 @@ type kind struct {
 // kinds are all kinds, in the order in which they are offered.
 func kinds() []*kind {
 	return []*kind{
-		question(), sms(), call(), email(),
+		question(), sms(), call(), email(), push(),
 		totp(model.FactorProviderService, "svc_otp"), totp(model.FactorProviderB, "vendor_b_otp"),
-		tokenC(), tokenD(), hardware(), hotp(), u2f(), webauthn(),
+		tokenC(), tokenD(), hardware(), hotp(), web(), u2f(), webauthn(),
 	}
 }
 
@@ -102,6 +104,8 @@ type act struct {
 
 	// prepared is what Prepare has kept.
 	prepared any
+	// polling says that the caller only asks how far an enrolment is.
+	polling bool
 }
 
 // open reads the sealed state of the factor into a pointer.

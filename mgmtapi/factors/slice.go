@@ -73,7 +73,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "pollFactorActivation", Route: "POST " + one + "/lifecycle/activate/poll", Tag: tag, Scopes: writeScope,
-			Summary: "Asks how far the enrolment of a factor is that somebody else completes", Find: s.findForActivate, Do: s.activate,
+			Summary: "Asks how far the enrolment of a factor is that somebody else completes", Find: s.findForActivate, Do: s.pollActivation,
 		},
 		rest.Op[verifyRequest, Verification]{
 			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: http.StatusCreated,
@@ -120,7 +120,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		s.resetRoute(),
 	}
-	return append(routes, s.orgRoutes()...)
+	routes = append(append(routes, s.orgRoutes()...), s.pushRoutes()...)
+	if s.outbox != nil { // in a sandbox, which has the devices, too
+		routes = append(routes, s.deviceRoutes()...)
+	}
+	return routes
 }
 
 // owner is the user whose factors a path names.
