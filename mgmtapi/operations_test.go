@@ -217,6 +217,7 @@ var logged = map[string][]audit.Type{
 	"executeInlineHook":                                  {audit.HookExecute},
 	"enrollFactor":                                       {audit.FactorActivate, audit.FactorSMS, audit.FactorCall, audit.FactorEmail, audit.FactorUpdate},
 	"activateFactor":                                     {audit.FactorActivate},
+	"pollFactorActivation":                               {audit.FactorActivate},
 	"sendPushActivationEmail":                            {audit.FactorEmail},
 	"sendPushActivationSms":                              {audit.FactorSMS},
 	"completePushActivation":                             {audit.FactorActivate},
@@ -256,7 +257,6 @@ var ownEvents = map[string]string{
 
 // unlogged are operations that change something and are not told of, each with its reason.
 var unlogged = map[string]string{
-	"pollFactorActivation":   "asks; who completes the enrolment is told of",
 	"verifyRecoveryToken":    "begins what is told when it is complete",
 	"answerRecoveryQuestion": "goes on with what is told when it is complete",
 	"cancelSignIn":           "ends what is told when it is complete",
