@@ -59,7 +59,7 @@ func (a *app) unlike(t *testing.T) string {
 func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 	for _, provider := range []string{"SVC", "VENDOR_B"} {
 		t.Run(provider, func(t *testing.T) {
-			e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+			e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 			mine := &app{env: e}
 			completes := activate
 			if provider == "VENDOR_B" {
@@ -124,7 +124,7 @@ func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 }
 
 func TestNothingOfASecretIsInTheStore(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	var secrets []string
 	saved := e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: `{"factorType":"token:software:totp","provider":"SVC"}`, Save: map[string]string{"a": "_embedded.activation.sharedSecret", "id": "id"}},
@@ -156,7 +156,7 @@ func TestNothingOfASecretIsInTheStore(t *testing.T) {
 }
 
 func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed, func(o *mgmtapi.Options) { o.AnswerReplays = true })
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *mgmtapi.Options) { o.AnswerReplays = true })
 	mine := &app{env: e}
 	saved := e.Run(t, withPerson(), apitest.Step{
 		Do: "POST " + factors, Body: `{"factorType":"token:software:totp","provider":"SVC"}`, Save: map[string]string{"id": "id"},

@@ -28,7 +28,7 @@ const (
 )
 
 func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}},
 		apitest.Step{Do: "POST " + factors, Body: smsBody, Save: map[string]string{"sms": "id"}}, lastCode())
@@ -67,7 +67,7 @@ func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
 // Thirty wrong codes at a time are not more tries than five in a row, whatever they are for.
 func TestParallelWrongCodesGetNoMoreTries(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, sandboxed)
+		e := apitest.New(t, db, apitest.Sandboxed)
 		saved := e.Run(t, withPerson(),
 			apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id"}},
 			apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"question": "id"}},
@@ -96,7 +96,7 @@ func TestParallelWrongCodesGetNoMoreTries(t *testing.T) {
 
 func TestAnEnrolmentExpires(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, sandboxed)
+		e := apitest.New(t, db, apitest.Sandboxed)
 		e.Run(t, withPerson(),
 			apitest.Step{Do: "POST " + factors, Body: emailBody, Save: map[string]string{"id": "id"}},
 			apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"totp": "id", "qr": "_embedded.activation._links.qrcode.href"}},
@@ -122,7 +122,7 @@ func TestAnEnrolmentExpires(t *testing.T) {
 func TestKindsThatTheOrganisationForbids(t *testing.T) {
 	const org = "/api/v1/org/factors"
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, sandboxed)
+		e := apitest.New(t, db, apitest.Sandboxed)
 		e.Run(t, withPerson(),
 			apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 			apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"totp": "id"}},
@@ -149,7 +149,7 @@ func TestKindsThatTheOrganisationForbids(t *testing.T) {
 }
 
 func TestWhatBecomesOfTheFactorsOfUsers(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	saved := e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		apitest.Step{Do: "POST " + factors, Body: totpBody},
@@ -186,7 +186,7 @@ func TestWhatBecomesOfTheFactorsOfUsers(t *testing.T) {
 }
 
 func TestUsersOfOtherStatuses(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	staged := withPerson()
 	staged.Do, staged.Equal = "POST "+users+"?activate=false", map[string]any{"status": "STAGED"}
 	steps := []apitest.Step{
@@ -224,7 +224,7 @@ func TestQuestionsCanBeChanged(t *testing.T) {
 }
 
 func TestFactorsThatCannotBeEnrolled(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	bad := func(name, body string, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST " + factors, Body: body, Status: 400, Code: "E0000001", Causes: causes}
 	}

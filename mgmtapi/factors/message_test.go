@@ -10,13 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
-
-// sandboxed has messages kept, so that they can be read.
-func sandboxed(o *mgmtapi.Options) { o.Work = struct{ sandboxapi.Work }{} }
 
 const (
 	factors = users + "/{{user}}/factors"
@@ -51,7 +46,7 @@ func TestTheLifeOfAFactorWhoseCodesAreSent(t *testing.T) {
 		{"email", `{"factorType":"email","provider":"SVC","profile":{"email":"ADA@example.org"}}`, "emf", "ada@example.org", "system.email.send_factor_verify_message", "factor.email", 6, 5 * time.Second, "E0000118"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
-			e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+			e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 			member := map[string]string{"email": "email"}[c.kind]
 			if member == "" {
 				member = "phoneNumber"
@@ -149,7 +144,7 @@ func stepFor(saved map[string]string, s apitest.Step) apitest.Step {
 }
 
 func TestPhonesOfAUser(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	phone := func(kind, number string) string {
 		return fmt.Sprintf(`{"factorType":%q,"provider":"SVC","profile":{"phoneNumber":%q}}`, kind, number)
 	}

@@ -37,7 +37,7 @@ func is(t *testing.T, a *apitest.Answer, want map[string]string) {
 
 func TestTheLifeOfAPushFactor(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, sandboxed)
+		e := apitest.New(t, db, apitest.Sandboxed)
 		h := withHolder(t, e)
 		begun := h.ok(t, "POST", "", pushBody)
 		id := begun.Value("id")
@@ -154,7 +154,7 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 }
 
 func TestPasscodesThatAUserHasAlreadyAreNotThoseOfThePush(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), sandboxed)
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
 	own := h.ok(t, "POST", "", `{"factorType":"token:software:totp","provider":"SVC"}`).Value("id")
 	id := h.ok(t, "POST", "", pushBody).Value("id")

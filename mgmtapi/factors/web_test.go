@@ -13,7 +13,7 @@ import (
 
 func TestTheLifeOfAWebFactor(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, sandboxed)
+		e := apitest.New(t, db, apitest.Sandboxed)
 		h := withHolder(t, e)
 		begun := h.ok(t, "POST", "", `{"factorType":"web","provider":"VENDOR_A","profile":{"credentialId":"ada"}}`)
 		id := begun.Value("id")
