@@ -61,6 +61,8 @@ type Options struct {
 	HashCost int
 	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
 	MaxBody int64
+	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
+	AnswerReplays bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.

@@ -13,8 +13,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/authn"
 	"github.com/scimwright/scimwright/mgmtapi/authservers"
 	"github.com/scimwright/scimwright/mgmtapi/clienttokens"
+	"github.com/scimwright/scimwright/mgmtapi/factors"
 	"github.com/scimwright/scimwright/mgmtapi/grouprules"
 	"github.com/scimwright/scimwright/mgmtapi/groups"
+	"github.com/scimwright/scimwright/mgmtapi/hardwaretokens"
 	"github.com/scimwright/scimwright/mgmtapi/hookkeys"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/iam"
@@ -43,9 +45,8 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		explained = operations
 	}
 	var people *users.Slice
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
-		return people.Show(ctx, q, id)
-	}})
+	show := func(ctx context.Context, q docstore.Reader, id string) (any, error) { return people.Show(ctx, q, id) }
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: show})
 	var box *outbox.Box
 	if o.Work != nil { // nobody can read messages elsewhere
 		box = outbox.New(d, o.Secrets)
@@ -58,6 +59,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		sessions.New(d),
+		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays}),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
@@ -72,6 +74,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		hookkeys.New(d, hookkeys.Options{Secrets: o.Secrets}),
 		inlinehooks.New(d, inlinehooks.Options{Secrets: o.Secrets, Caller: caller}),
 		tokens,
+		hardwaretokens.New(d, hardwaretokens.Options{Secrets: o.Secrets, User: show}),
 		authservers.New(d, authservers.Options{Keys: keys}),
 		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
 		clienttokens.New(d),

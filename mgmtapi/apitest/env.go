@@ -20,6 +20,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // Token is the API token of the built-in administrator.
@@ -83,6 +84,9 @@ func (e *Env) recordJobs(t testing.TB) {
 	})
 	require.NoError(t, err)
 }
+
+// Sandboxed is an adjustment for New that serves /sandbox/v1 too, for its outbox. What it shows of the provisioning must not be asked.
+func Sandboxed(o *mgmtapi.Options) { o.Work = struct{ sandboxapi.Work }{} }
 
 // Clock is a clock that tests move.
 type Clock struct {

@@ -30,6 +30,8 @@ const (
 	TypeConsent     = "OAuth2Grant"
 	TypeInlineHook  = "InlineHook"
 	TypeHookKey     = "HookKey"
+	TypeHardware    = "HardwareToken"
+	TypeFactor      = "UserFactor"
 	TypeSystem      = "SystemPrincipal"
 	TypeBucket      = "Bucket"
 	TypeRole        = "ROLE"
@@ -158,4 +160,14 @@ func InlineHook(doc docstore.Doc[model.InlineHook]) model.LogParty {
 // HookKey is a hook key as a party.
 func HookKey(doc docstore.Doc[model.HookKey]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeHookKey, AlternateID: doc.Value.KeyID, DisplayName: doc.Value.Name}
+}
+
+// HardwareToken is a hardware token as a party.
+func HardwareToken(doc docstore.Doc[model.HardwareToken]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeHardware, AlternateID: doc.Value.PublicID, DisplayName: doc.Value.Serial}
+}
+
+// Factor is a factor of a user as a party.
+func Factor(id string, f *model.Factor) model.LogParty {
+	return model.LogParty{ID: id, Type: TypeFactor, AlternateID: string(f.Provider), DisplayName: string(f.Type)}
 }

@@ -157,6 +157,18 @@ const (
 	HookKeyUpdate  Type = "hook_key.updated"
 	HookKeyDelete  Type = "hook_key.deleted"
 
+	// The names of hardware tokens are our own.
+	HardwareTokenCreate Type = "system.mfa.hardware_token.create"
+	HardwareTokenDelete Type = "system.mfa.hardware_token.delete"
+	FactorActivate   Type = "user.mfa.factor.activate"
+	FactorDeactivate Type = "user.mfa.factor.deactivate"
+	FactorResetAll   Type = "user.mfa.factor.reset_all"
+	FactorUpdate     Type = "user.mfa.factor.update"
+	FactorVerify     Type = "user.authentication.auth_via_mfa"
+	FactorSMS        Type = "system.sms.send_factor_verify_message"
+	FactorCall       Type = "system.voice.send_mfa_challenge_call"
+	FactorEmail      Type = "system.email.send_factor_verify_message"
+
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
 	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
@@ -166,6 +178,16 @@ const (
 
 // messages are the event types with what they tell people.
 var messages = map[Type]string{
+	HardwareTokenCreate:       "Add a hardware token",
+	HardwareTokenDelete:       "Delete a hardware token",
+	FactorActivate:            "Activate a factor of a user",
+	FactorDeactivate:          "Take a factor from a user",
+	FactorResetAll:            "Take all factors from a user",
+	FactorUpdate:              "Change a factor of a user",
+	FactorVerify:              "Verify a user by a factor",
+	FactorSMS:                 "Send a code by text message",
+	FactorCall:                "Tell a code by phone",
+	FactorEmail:               "Send a code by e-mail",
 	UserRoleGrant:             "Give a role to a user",
 	UserRoleRevoke:            "Take a role from a user",
 	GroupRoleGrant:            "Give a role to a group",

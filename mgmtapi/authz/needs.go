@@ -67,13 +67,15 @@ const (
 	anyWrite = "POST,PUT,PATCH,DELETE "
 )
 
-// rules is the table. The first rule whose path fits an operation counts.
+// rules is the table. The first rule whose path fits an operation counts; one without needs is for an operation that nobody is asked
+// who runs it.
 var rules = []rule{
 	// Users.
 	{"GET /api/v1/users", []Need{later(read(ColumnUsers, KindUser, 0, UsersRead))}},
 	{"POST /api/v1/users", []Need{later(write(ColumnUsers, KindUser, 0, UsersCreate, UsersManage))}},
 	{anyRead + "/api/v1/users/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/api/v1/users/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
+	{"GET /api/v1/users/*/factors/*/qr/*", nil}, // the token in the path is the guard
 	{anyRead + "/api/v1/users/*/factors**", []Need{help(read(ColumnCredentials, KindUser, 1, UsersRead))}},
 	{"DELETE /api/v1/users/*/factors/*", []Need{help(lifecycle(UsersResetFactors))}},
 	{anyWrite + "/api/v1/users/*/factors**", []Need{lifecycle(UsersCredentials)}},
@@ -187,6 +189,9 @@ func NeedsOf(method, path string) ([]Need, bool) {
 	for _, r := range rules {
 		methods, pattern, _ := strings.Cut(r.do, " ")
 		if hasMethod(methods, method) && fits(pattern, path) {
+			if r.needs == nil {
+				break
+			}
 			return r.needs, true
 		}
 	}

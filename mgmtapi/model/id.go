@@ -45,6 +45,10 @@ const (
 
 	KindInlineHook Kind = "cal"
 	KindHookKey    Kind = "HKY"
+
+	KindPhone             Kind = "mbl"
+	KindFactorTransaction Kind = "mst"
+	KindFactorProfile     Kind = "fpr"
 )
 
 const (

@@ -54,6 +54,12 @@ type Model struct {
 	RoleMembers     *docstore.Collection[RoleMember]
 	HookKeys        *docstore.Collection[HookKey]
 	InlineHooks     *docstore.Collection[InlineHook]
+
+	HardwareTokens *docstore.Collection[HardwareToken]
+	Factors            *docstore.Collection[Factor]
+	OrgFactors         *docstore.Collection[OrgFactor]
+	FactorTransactions *docstore.Collection[FactorTransaction]
+	FactorWindows      *docstore.Collection[FactorWindow]
 }
 
 // New declares the collections.
@@ -103,6 +109,12 @@ func New() *Model {
 		RoleMembers:     roleMemberCollection(),
 		HookKeys:        hookKeyCollection(),
 		InlineHooks:     inlineHookCollection(),
+
+		HardwareTokens: hardwareTokenCollection(),
+		Factors:            factorCollection(),
+		OrgFactors:         orgFactorCollection(),
+		FactorTransactions: factorTransactionCollection(),
+		FactorWindows:      factorWindowCollection(),
 	}
 }
 
@@ -115,6 +127,8 @@ func (m *Model) Tables() []docstore.Table {
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 		m.HookKeys, m.InlineHooks,
+		m.HardwareTokens,
+		m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows,
 	}
 }
 

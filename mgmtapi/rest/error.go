@@ -47,19 +47,25 @@ const (
 	CodeConnection     Code = "E0000059" // the SCIM connection could not be verified
 	CodeUnsupported    Code = "E0000060" // operation not supported
 	CodeExclusive      Code = "E0000063" // mutually exclusive parameters
+	CodeFactorWrong    Code = "E0000068" // passcode, answer, registration or attestation wrong
+	CodeFactorLocked   Code = "E0000069" // factor operation for a locked user
 	CodeMappedDiffers  Code = "E0000075" // a mapped attribute differs while push is on
 	CodeReadOnly       Code = "E0000077" // attribute is read-only
 	CodeImmutable      Code = "E0000078" // attribute is immutable
 	CodeStateToken     Code = "E0000079" // state token used in the wrong state
 	CodeResetPolicy    Code = "E0000080" // new password of a recovery against the policy
+	CodeReplayed       Code = "E0000082" // passcode already used in this window
 	CodeAnswer         Code = "E0000087" // recovery answer wrong
 	CodeRoleAssigned   Code = "E0000090" // role already assigned
 	CodeTargetKind     Code = "E0000091" // target kind does not fit the role
 	CodeTooMany        Code = "E0000093" // too many elements
+	CodePhone          Code = "E0000098" // phone number not valid
 	CodeExpiredLink    Code = "E0000105" // recovery link expired
 	CodeState          Code = "E0000107" // entity in the wrong state for a transition
+	CodeSMSTooSoon     Code = "E0000109" // text message to the same number within 30 s
 	CodeTransitioning  Code = "E0000112" // the user is still being activated or deactivated
 	CodeInactiveUser   Code = "E0000117" // app assignment for an inactive user
+	CodeEmailTooSoon   Code = "E0000118" // e-mail to the same address within 5 s
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
@@ -107,19 +113,25 @@ var codes = map[Code]struct {
 	CodeConnection:     {http.StatusBadRequest, "The connection could not be verified."},
 	CodeUnsupported:    {http.StatusNotImplemented, "Unsupported operation."},
 	CodeExclusive:      {http.StatusBadRequest, "Invalid combination of parameters specified."},
+	CodeFactorWrong:    {http.StatusForbidden, "Invalid Passcode/Answer"},
+	CodeFactorLocked:   {http.StatusForbidden, "User locked. Unable to proceed with the factor operation."},
 	CodeMappedDiffers:  {http.StatusForbidden, "Cannot modify an attribute because it has a field mapping and profile push is enabled."},
 	CodeReadOnly:       {http.StatusForbidden, "Cannot modify an attribute because it is read-only."},
 	CodeImmutable:      {http.StatusForbidden, "Cannot modify an attribute because it is immutable."},
 	CodeStateToken:     {http.StatusForbidden, "This operation is not allowed in the current authentication state."},
 	CodeResetPolicy:    {http.StatusForbidden, "The password does not meet the requirements of the password policy."},
+	CodeReplayed:       {http.StatusForbidden, "The passcode was used already. Wait for the next one."},
 	CodeAnswer:         {http.StatusForbidden, "The recovery question was not answered correctly."},
 	CodeRoleAssigned:   {http.StatusConflict, "The role specified is already assigned."},
 	CodeTargetKind:     {http.StatusBadRequest, "The provided role type was not the same as required role type."},
 	CodeTooMany:        {http.StatusBadRequest, "Limit exceeded."},
+	CodePhone:          {http.StatusBadRequest, "Invalid phone number."},
 	CodeExpiredLink:    {http.StatusForbidden, "The recovery link has expired."},
 	CodeState:          {http.StatusForbidden, "Cannot perform the transition in the entity's current state."},
+	CodeSMSTooSoon:     {http.StatusTooManyRequests, "A text message was recently sent. Wait 30 seconds before trying again."},
 	CodeTransitioning:  {http.StatusConflict, "Unable to update the user until its activation or deactivation is complete."},
 	CodeInactiveUser:   {http.StatusForbidden, "Cannot assign an application to an inactive user."},
+	CodeEmailTooSoon:   {http.StatusTooManyRequests, "An e-mail was recently sent. Wait 5 seconds before trying again."},
 	CodeNotAcceptable:  {http.StatusNotAcceptable, "The requested media types are not available. Only application/json is."},
 	CodeNoPassword:     {http.StatusBadRequest, "A password is required to have the user change it at the next login."},
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},

@@ -215,8 +215,14 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 // answer writes a success. The body is complete before anything is written, so that a value that cannot be written is an
 // internal error and not half an answer.
 func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
-	header := w.Header()
+	header, media := w.Header(), op.media()
 	maps.Copy(header, c.header)
+	var table []byte
+	if t, ok := result.(tabular); ok {
+		if media, table = mediaJSON, t.table(); table != nil {
+			media = mediaCSV + "; charset=utf-8"
+		}
+	}
 	if p, ok := result.(pager); ok {
 		items, next := p.page()
 		result = items
@@ -235,14 +241,26 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		w.WriteHeader(op.info.Status)
 		return nil
 	}
-	body, err := []byte(nil), error(nil)
-	if document, ok := result.(XML); ok {
-		body = document.Document
-	} else if body, err = encode(result); err != nil {
-		return err
+	body, err := table, error(nil)
+	switch r := result.(type) {
+	case XML:
+		body = r.Document
+	case PNG:
+		body = r.Picture
+	default:
+		if body != nil {
+			break
+		}
+		if body, err = encode(result); err != nil {
+			return err
+		}
 	}
-	header.Set("Content-Type", op.media())
-	w.WriteHeader(op.info.Status)
+	status := op.info.Status
+	if s, ok := result.(Statused); ok {
+		status = cmp.Or(s.HTTPStatus(), status)
+	}
+	header.Set("Content-Type", media)
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller who has left is no error of ours
 	return nil
 }

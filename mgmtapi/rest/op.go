@@ -35,6 +35,7 @@ type Info struct {
 	Public      bool     // needs no credentials
 	OAuth       bool     // fails as OAuth endpoints do
 	Status      int      // of a success
+	Also        int      // another status of a success, 0 for none
 	Unsupported bool     // answers with CodeUnsupported, see Unsupported
 }
 
@@ -54,6 +55,8 @@ type Op[Req, Resp any] struct {
 	OAuth bool
 	// Status of a success. Defaults to 204 when Resp is Nothing, else to 200.
 	Status int
+	// Also is another status of a success, for responses that choose one, see Statused. Defaults to none.
+	Also int
 	// Find runs after authorization, with the path variables bound and nothing else read. It answers "not found" before the
 	// body is looked at, and may keep what it found in unexported fields of the request. Optional.
 	Find func(ctx context.Context, req *Req) error
@@ -79,7 +82,7 @@ func (o Op[Req, Resp]) Info() Info {
 	}
 	return Info{
 		ID: o.ID, Method: method, Path: path, Tag: o.Tag, Summary: o.Summary, Description: o.Description,
-		Scopes: slices.Clone(o.Scopes), Public: o.Public, OAuth: o.OAuth, Status: status,
+		Scopes: slices.Clone(o.Scopes), Public: o.Public, OAuth: o.OAuth, Status: status, Also: o.Also,
 	}
 }
 
@@ -87,12 +90,20 @@ func (o Op[Req, Resp]) Info() Info {
 const (
 	mediaJSON = "application/json"
 	mediaXML  = "application/xml"
+	mediaCSV  = "text/csv"
+	mediaPNG  = "image/png"
 )
 
-// media is the media type of a success.
+// media is the media type of a success; a list that can be had as a table has JSON, too.
 func (o *operation) media() string {
-	if o.response == reflect.TypeFor[XML]() {
+	switch o.response {
+	case reflect.TypeFor[XML]():
 		return mediaXML
+	case reflect.TypeFor[PNG]():
+		return mediaPNG
+	}
+	if _, ok := reflect.New(o.response).Elem().Interface().(tabular); ok {
+		return mediaCSV
 	}
 	return mediaJSON
 }

@@ -116,6 +116,11 @@ func (d *document) add(op *operation) error {
 		return err
 	}
 	out.Responses.Set(strconv.Itoa(op.info.Status), &openapi3.ResponseRef{Value: success})
+	if op.info.Also != 0 {
+		also := *success
+		also.Description = new(http.StatusText(op.info.Also))
+		out.Responses.Set(strconv.Itoa(op.info.Also), &openapi3.ResponseRef{Value: &also})
+	}
 	failure, err := d.failure(op)
 	if err != nil {
 		return err
@@ -154,6 +159,9 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 	case XML:
 		response.Content = openapi3.Content{mediaXML: openapi3.NewMediaType()}
 		return response, nil
+	case PNG:
+		response.Content = openapi3.Content{mediaPNG: openapi3.NewMediaType()}
+		return response, nil
 	case pager:
 		items, _ := t.FieldByName("Items")
 		t = items.Type
@@ -171,6 +179,9 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 		return nil, err
 	}
 	response.Content = openapi3.NewContentWithJSONSchemaRef(d.ref(s))
+	if op.media() == mediaCSV {
+		response.Content[mediaCSV] = openapi3.NewMediaType()
+	}
 	return response, nil
 }
 

@@ -18,6 +18,17 @@ type XML struct {
 	Document []byte
 }
 
+// PNG is the response of an operation that answers with a picture. Its errors are JSON.
+type PNG struct {
+	Picture []byte
+}
+
+// Statused is implemented by responses that choose between Op.Status and Op.Also.
+type Statused interface {
+	// HTTPStatus returns one of the two, or 0 for Op.Status.
+	HTTPStatus() int
+}
+
 // Page is the response of a list: one array, and where it goes on.
 type Page[T any] struct {
 	// Items are the elements of the page. Nil is written as an empty array.
@@ -38,6 +49,18 @@ func (p Page[T]) page() (any, string) {
 	}
 	return p.Items, p.Next
 }
+
+// Listing is a Page that can be written as a table instead.
+type Listing[T any] struct {
+	Page[T]
+	// Table is the page as comma-separated values (RFC 4180), which is written instead of the items unless it is nil.
+	Table []byte
+}
+
+// tabular is what the adapter sees of a Listing.
+type tabular interface{ table() []byte }
+
+func (l Listing[T]) table() []byte { return l.Table }
 
 // Tagged is implemented by responses that carry an entity tag.
 type Tagged interface {

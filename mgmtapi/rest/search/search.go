@@ -69,6 +69,9 @@ type Language[T any] map[string]Attribute[T]
 type Query[T any] struct {
 	Where docstore.Cond
 	Match func(*docstore.Doc[T]) bool
+	// Exact says that Where alone is exact, too, as long as the indexes have no values for what counts as missing: the database then
+	// finds what is asked for and nothing else is read.
+	Exact bool
 }
 
 // Compile parses and checks an expression. Errors are *rest.Error with rest.CodeFilter.
@@ -96,12 +99,13 @@ func (l Language[T]) compile(expr filter.Expr) (Query[T], error) {
 		return Query[T]{
 			Where: docstore.All(x.Where, y.Where),
 			Match: func(d *docstore.Doc[T]) bool { return x.Match(d) && y.Match(d) },
+			Exact: x.Exact && y.Exact,
 		}, err
 	case filter.Or:
 		x, y, err := l.both(e.X, e.Y)
 		q := Query[T]{Match: func(d *docstore.Doc[T]) bool { return x.Match(d) || y.Match(d) }}
 		if x.Where != nil && y.Where != nil {
-			q.Where = docstore.Any(x.Where, y.Where)
+			q.Where, q.Exact = docstore.Any(x.Where, y.Where), x.Exact && y.Exact
 		}
 		return q, err
 	case filter.Compare:
@@ -110,7 +114,7 @@ func (l Language[T]) compile(expr filter.Expr) (Query[T], error) {
 		a, err := l.attribute(e.Path, "pr")
 		q := Query[T]{Match: func(d *docstore.Doc[T]) bool { return len(present(a.Values(d))) > 0 }}
 		if err == nil && a.Index != "" {
-			q.Where = docstore.NotNull(a.Index)
+			q.Where, q.Exact = docstore.NotNull(a.Index), true
 		}
 		return q, err
 	case filter.Not:
@@ -188,14 +192,24 @@ func (a Attribute[T]) compareTime(op filter.Op, t time.Time) Query[T] {
 	if a.Index == "" {
 		return q
 	}
-	// The index has milliseconds: ask for the whole second and let Match decide.
+	// The index has milliseconds, what is compared has none.
 	from, to := t.Truncate(time.Second), t.Truncate(time.Second).Add(time.Second)
+	whole := from.Equal(t)
+	upTo := to // the first second that is not before t
+	if whole {
+		upTo = from
+	}
+	q.Exact = true
 	switch op {
 	case "eq":
-		q.Where = docstore.All(docstore.Ge(a.Index, from), docstore.Lt(a.Index, to))
-	case "gt", "ge":
-		q.Where = docstore.Ge(a.Index, from)
-	case "lt", "le":
+		q.Where, q.Exact = docstore.All(docstore.Ge(a.Index, from), docstore.Lt(a.Index, to)), whole
+	case "gt":
+		q.Where = docstore.Ge(a.Index, to)
+	case "ge":
+		q.Where = docstore.Ge(a.Index, upTo)
+	case "lt":
+		q.Where = docstore.Lt(a.Index, upTo)
+	case "le":
 		q.Where = docstore.Lt(a.Index, to)
 	}
 	return q
@@ -225,7 +239,7 @@ func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 	}
 	switch op {
 	case "eq":
-		q.Where = docstore.Eq(a.Index, key(text))
+		q.Where, q.Exact = docstore.Eq(a.Index, key(text)), a.Key == nil && text != ""
 	case "sw":
 		q.Where = docstore.Prefix(a.Index, key(text))
 	case "gt", "ge":

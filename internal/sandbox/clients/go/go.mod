@@ -6,10 +6,12 @@ go 1.26
 require (
 	github.com/okta/okta-sdk-golang/v2 v2.20.0
 	github.com/okta/okta-sdk-golang/v5 v5.0.2
+	github.com/pquerna/otp v1.5.0
 )
 
 require (
 	github.com/BurntSushi/toml v1.1.0 // indirect
+	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // indirect
 	github.com/cenkalti/backoff/v4 v4.1.3 // indirect
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.2.0 // indirect
 	github.com/go-jose/go-jose/v3 v3.0.3 // indirect

@@ -43,6 +43,7 @@ func main() {
 	w := &work{Walk: walk.New(), ctx: ctx, client: client}
 	w.users()
 	w.passwords()
+	w.factors()
 	w.groups()
 	w.rules()
 	w.types()

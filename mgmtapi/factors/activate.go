@@ -1,0 +1,104 @@
+package factors
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+type activateRequest struct {
+	target
+	Body *Proof `body:"optional"`
+
+	polling bool // asks, and begins nothing again
+}
+
+func (s *Slice) findForActivate(ctx context.Context, r *activateRequest) error {
+	return s.find(ctx, &r.target)
+}
+
+// pollActivation is activate for whoever only asks.
+func (s *Slice) pollActivation(ctx context.Context, r *activateRequest) (FactorOrActivation, error) {
+	r.polling = true
+	return s.activate(ctx, r)
+}
+
+func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrActivation, err error) {
+	a := s.actOn(&r.target)
+	a.polling = r.polling
+	if r.Body != nil {
+		a.proof = *r.Body
+	}
+	if a.kind.Prepare != nil {
+		if err := a.kind.Prepare(ctx, a); err != nil {
+			return out, err
+		}
+	}
+	var refusal *wrong
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := a.again(ctx, tx, &r.target); err != nil {
+			return err
+		}
+		if a.kind.Elsewhere && a.factor.Status == model.FactorActive {
+			out.shown, err = s.render(ctx, tx, a)
+			return err
+		}
+		if err := a.mayActivate(ctx); err != nil {
+			return err
+		}
+		var waiting *Activation
+		refusal, err = a.try(ctx, audit.FactorActivate, func() (err error) {
+			waiting, err = a.kind.Activate(ctx, a)
+			return err
+		})
+		switch {
+		case err != nil || refusal != nil:
+			return err
+		case waiting != nil:
+			out.shown = waiting
+			return a.write(ctx)
+		}
+		if err := a.complete(ctx); err != nil {
+			return err
+		}
+		out.shown, err = s.render(ctx, tx, a)
+		return err
+	})
+	if err == nil && refusal != nil {
+		err = rest.Fail(rest.CodeFactorWrong, "passCode: "+refusal.why)
+	}
+	return out, err
+}
+
+// mayActivate answers factors whose enrolment cannot be completed now.
+func (a *act) mayActivate(ctx context.Context) error {
+	if err := mayUse(&a.user.Value); err != nil {
+		return err
+	}
+	status, err := a.statusOf(ctx, a.tx, &a.factor)
+	switch {
+	case err != nil:
+		return err
+	case status == model.FactorExpired:
+		return rest.Failf(rest.CodeExpiredLink, "The enrolment of the factor has expired.")
+	case status != model.FactorPending && status != model.FactorEnrolled || a.kind.Activate == nil:
+		return rest.Invalid("status", "The factor is %s", status)
+	}
+	allowed, err := a.allowed(ctx, a.tx, a.kind.Org)
+	if err == nil && !allowed {
+		err = rest.Fail(rest.CodeStateToken)
+	}
+	return err
+}
+
+// complete makes the factor ACTIVE.
+func (a *act) complete(ctx context.Context) error {
+	a.factor.Status, a.factor.Changed, a.factor.QR = model.FactorActive, a.now, ""
+	if err := a.write(ctx); err != nil {
+		return err
+	}
+	return a.log(ctx, audit.FactorActivate, "")
+}

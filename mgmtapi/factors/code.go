@@ -1,0 +1,112 @@
+package factors
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/otp"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// codeLife is how long a code that was sent is valid, where the caller does not say.
+const codeLife = 5 * time.Minute
+
+// codeState is the sealed state of factors whose codes are sent: the hash of the last one, empty when none is outstanding.
+type codeState struct {
+	Hash    string    `json:"hash,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// sending is how the codes of a kind are sent.
+type sending struct {
+	channel outbox.Channel
+	to      string // member of the profile
+	digits  int
+	life    time.Duration
+	limit   limit
+	event   audit.Type
+}
+
+// send sends a new code, which voids the one before.
+func (a *act) send(ctx context.Context, how sending) error {
+	if a.outbox == nil {
+		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
+	}
+	to := a.factor.Profile[how.to]
+	if err := a.take(ctx, how.limit, to); err != nil {
+		return err
+	}
+	code := otp.Random(how.digits)
+	if err := a.seal(codeState{Hash: a.hashCode(code), Expires: a.now.Add(how.life)}); err != nil {
+		return err
+	}
+	message := outbox.Message{
+		Channel: how.channel, To: to, UserID: a.user.ID, Template: cmp.Or(a.query.TemplateID, "factor."+string(how.channel)), OTP: code,
+		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, how.life),
+	}
+	if how.channel == outbox.Email {
+		message.Subject = "Your verification code"
+	}
+	if err := a.outbox.Send(ctx, a.tx, message); err != nil {
+		return err
+	}
+	return a.log(ctx, how.event, "")
+}
+
+// hashCode is what is kept of a code.
+func (a *act) hashCode(code string) string { return model.SecretHash(a.id + ":" + code) }
+
+// compareCode compares what was sent. A code is good once.
+func compareCode(_ context.Context, a *act) error {
+	code, err := a.passCode()
+	if err != nil {
+		return err
+	}
+	var state codeState
+	if err := a.open(&state); err != nil {
+		return err
+	}
+	switch {
+	case state.Hash == "" || !a.now.Before(state.Expires):
+		return errExpired
+	case subtle.ConstantTimeCompare([]byte(state.Hash), []byte(a.hashCode(code))) != 1:
+		return errWrong
+	}
+	return a.seal(codeState{})
+}
+
+// passCode is the passcode that was given.
+func (a *act) passCode() (string, error) {
+	if a.proof.PassCode == "" {
+		var causes rest.Causes
+		causes.Blank("passCode")
+		return "", causes.Err()
+	}
+	return a.proof.PassCode, nil
+}
+
+// activatedBy makes a check of a proof the end of an enrolment.
+func activatedBy(check func(context.Context, *act) error) func(context.Context, *act) (*Activation, error) {
+	return func(ctx context.Context, a *act) (*Activation, error) { return nil, check(ctx, a) }
+}
+
+// sendAgain begins a verification with a new code.
+func sendAgain(ctx context.Context, a *act) (*Verification, error) {
+	if err := a.kind.Send(ctx, a); err != nil {
+		return nil, err
+	}
+	return a.challenged(ctx), nil
+}
+
+// messaging completes a kind whose codes are sent.
+func messaging(k *kind) *kind {
+	k.Skips, k.Guessable, k.Asks = true, true, "passCode"
+	k.Activate, k.Challenge, k.Verify = activatedBy(compareCode), sendAgain, compareCode
+	return k
+}

@@ -1,0 +1,248 @@
+package factors_test
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/otp"
+)
+
+const (
+	activate = "POST " + factor + "/lifecycle/activate"
+	verify   = "POST " + factor + "/verify"
+)
+
+// app computes passcodes as an app of the user does. It is told the secret once.
+type app struct {
+	env    *apitest.Env
+	secret otp.Secret
+}
+
+// code is the passcode so many steps from now.
+func (a *app) code(t *testing.T, steps int) string {
+	t.Helper()
+	code, err := otp.Device{}.Time(a.secret, a.env.Clock.Now().Add(time.Duration(steps)*30*time.Second))
+	require.NoError(t, err)
+	return code
+}
+
+// prove is the body with the passcode so many steps from now.
+func (a *app) prove(t *testing.T, steps int) string {
+	return fmt.Sprintf(`{"passCode":%q}`, a.code(t, steps))
+}
+
+// unlike is a passcode that the app does not show around now.
+func (a *app) unlike(t *testing.T) string {
+	t.Helper()
+	var near []string
+	for i := -15; i <= 15; i++ {
+		near = append(near, a.code(t, i))
+	}
+	for n := range 1000000 {
+		if code := fmt.Sprintf("%06d", n); !strings.Contains(strings.Join(near, " "), code) {
+			return code
+		}
+	}
+	return ""
+}
+
+func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
+	for _, provider := range []string{"SVC", "VENDOR_B"} {
+		t.Run(provider, func(t *testing.T) {
+			e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+			mine := &app{env: e}
+			completes := activate
+			if provider == "VENDOR_B" {
+				completes = activate + "/poll" // does the same
+			}
+			saved := e.Run(t, withPerson(), apitest.Step{
+				Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Save: map[string]string{"id": "id", "qr": "_embedded.activation._links.qrcode.href"},
+				Equal: map[string]any{
+					"status": "PENDING_ACTIVATION", "profile.credentialId": "ada@example.com", "provider": provider, "vendorName": provider, "_embedded.activation._links.qrcode.type": "image/png",
+					"_embedded.activation.timeStep": 30, "_embedded.activation.encoding": "base32", "_embedded.activation.keyLength": 6,
+				},
+				Has: []string{"_links.activate"}, Lacks: []string{"_links.verify", "_links.resend"},
+				Then: func(t *testing.T, a *apitest.Answer) {
+					mine.secret = otp.Secret(a.Value("_embedded.activation.sharedSecret"))
+					require.Regexp(t, "^[A-Z2-7]{32}$", string(mine.secret))
+					require.Equal(t, "ost", a.Value("id")[:3])
+				},
+			})
+			at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
+			anonymous := map[string]string{"Authorization": ""}
+			e.Run(t,
+				at(apitest.Step{Name: "it is shown as long as it is pending", Do: "GET " + factor, Equal: map[string]any{"_embedded.activation.sharedSecret": string(mine.secret), "_embedded.activation._links.qrcode.href": saved["qr"]}}),
+				apitest.Step{Name: "the picture needs no credentials", Do: "GET " + saved["qr"], Header: anonymous, Then: func(t *testing.T, a *apitest.Answer) {
+					require.Equal(t, "image/png", a.Header.Get("Content-Type"))
+					picture, err := png.Decode(bytes.NewReader(a.Body))
+					require.NoError(t, err)
+					require.Equal(t, 256, picture.Bounds().Dx())
+				}},
+				apitest.Step{Name: "but the token", Do: "GET " + saved["qr"] + "x", Header: anonymous, Status: 404, Code: "E0000007"},
+				at(apitest.Step{Do: activate, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: The field cannot be left blank"}}),
+				at(apitest.Step{Do: activate, Body: `{"passCode":123456}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
+				at(apitest.Step{Do: activate, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "too late", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "too early", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "nothing else completes it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
+				at(apitest.Step{Name: "of the step before", Do: completes, Body: mine.prove(t, -1), Equal: map[string]any{"status": "ACTIVE"}, Has: []string{"_links.verify"}, Lacks: []string{"_embedded"}}),
+				at(apitest.Step{Name: "the secret is shown no more", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"}, Lacks: []string{"_embedded"}, Then: func(t *testing.T, a *apitest.Answer) {
+					require.NotContains(t, string(a.Body), string(mine.secret))
+				}}),
+				apitest.Step{Name: "nor is its picture", Do: "GET " + saved["qr"], Header: anonymous, Status: 404, Code: "E0000007"},
+				at(apitest.Step{Name: "the passcode of the activation is used up", Do: verify, Body: mine.prove(t, -1), Status: 403, Code: "E0000082"}),
+				at(apitest.Step{Name: "now", Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "SUCCESS"}}),
+				wait(e, 10*time.Minute),
+			)
+			changed := ""
+			e.Run(t,
+				at(apitest.Step{Name: "again", Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "SUCCESS"}}),
+				at(apitest.Step{Name: "and again", Do: verify, Body: mine.prove(t, 0), Status: 403, Code: "E0000082"}),
+				at(apitest.Step{Name: "the next step", Do: verify, Body: mine.prove(t, 1), Equal: map[string]any{"factorResult": "SUCCESS"}}),
+				at(apitest.Step{Name: "not this one after that", Do: verify, Body: mine.prove(t, 0), Status: 403, Code: "E0000082"}),
+				at(apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
+				at(apitest.Step{Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) { changed = a.Value("lastUpdated") }}),
+				at(apitest.Step{Name: "verifications are no changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, a.Value("created"), changed) }}),
+				at(apitest.Step{Name: "there is one", Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Status: 400, Code: "E0000001", Causes: []string{"factorEnrollRequest: "}}),
+				at(apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22", Equal: map[string]any{"#": 3}}),
+				at(apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22FAILURE%22", Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was used already"}}),
+				at(apitest.Step{Do: "DELETE " + factor + "?removeRecoveryEnrollment=true", Status: 204}),
+				at(apitest.Step{Do: verify, Body: mine.prove(t, 2), Status: 404, Code: "E0000007"}),
+			)
+		})
+	}
+}
+
+func TestNothingOfASecretIsInTheStore(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	var secrets []string
+	saved := e.Run(t, withPerson(),
+		apitest.Step{Do: "POST " + factors, Body: `{"factorType":"token:software:totp","provider":"SVC"}`, Save: map[string]string{"a": "_embedded.activation.sharedSecret", "id": "id"}},
+		apitest.Step{Do: "POST " + factors, Body: `{"factorType":"email","provider":"SVC","profile":{"email":"ada@example.com"}}`},
+		apitest.Step{Do: "POST " + factors, Body: `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"chessboard"}}`},
+		lastCode(),
+	)
+	secrets = append(secrets, saved["a"], saved["code"], "chessboard")
+	for _, table := range []string{"factors", "log_events", "messages", "factor_windows"} {
+		rows, err := e.Store.Reader().Query(t.Context(), "SELECT * FROM "+table)
+		require.NoError(t, err)
+		columns, err := rows.Columns()
+		require.NoError(t, err)
+		for rows.Next() {
+			values, targets := make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				targets[i] = &values[i]
+			}
+			require.NoError(t, rows.Scan(targets...))
+			text := fmt.Sprintf("%s", values)
+			for _, secret := range secrets {
+				require.NotContains(t, text, secret)
+			}
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+	}
+	require.NotContains(t, e.Log.String(), saved["a"])
+}
+
+func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *mgmtapi.Options) { o.AnswerReplays = true })
+	mine := &app{env: e}
+	saved := e.Run(t, withPerson(), apitest.Step{
+		Do: "POST " + factors, Body: `{"factorType":"token:software:totp","provider":"SVC"}`, Save: map[string]string{"id": "id"},
+		Then: func(_ *testing.T, a *apitest.Answer) {
+			mine.secret = otp.Secret(a.Value("_embedded.activation.sharedSecret"))
+		},
+	})
+	at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
+	e.Run(t,
+		at(apitest.Step{Name: "not for activations", Do: activate, Body: mine.prove(t, 5), Status: 403, Code: "E0000068"}),
+		at(apitest.Step{Do: activate, Body: mine.prove(t, 0)}),
+		at(apitest.Step{Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "PASSCODE_REPLAYED"}}),
+		at(apitest.Step{Do: verify, Body: mine.prove(t, 3), Equal: map[string]any{"factorResult": "TIME_WINDOW_EXCEEDED"}}),
+		at(apitest.Step{Do: verify, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}),
+	)
+}
+
+func TestTheLifeOfACustomDevice(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	mine := &app{env: e, secret: otp.SecretOf([]byte("12345678901234567890"))}
+	const hexed = "3132333435363738393031323334353637383930"
+	body := func(profile, secret string) string {
+		return fmt.Sprintf(`{"factorType":"token:hotp","provider":"CUSTOM","factorProfileId":%q,"profile":{"sharedSecret":%q}}`, profile, secret)
+	}
+	saved := e.Run(t, withPerson(),
+		apitest.Step{Do: "GET /api/v1/org/factors/custom_hotp", Save: map[string]string{"profile": "factorProfileId"}, Equal: map[string]any{"status": "ACTIVE", "factorType": "token:hotp", "provider": "CUSTOM"}},
+		apitest.Step{Do: "POST " + factors, Body: body("{{profile}}", hexed), Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("fpr00000000000000000", hexed), Status: 400, Code: "E0000001", Causes: []string{"factorProfileId: There is no profile"}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("", ""), Status: 400, Code: "E0000001", Causes: []string{"factorProfileId: The field", "profile.sharedSecret: The field"}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "0"), Status: 400, Code: "E0000001", Causes: []string{"profile.sharedSecret: "}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "no secret!"), Status: 400, Code: "E0000001", Causes: []string{"profile.sharedSecret: "}},
+		apitest.Step{
+			Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", hexed), Save: map[string]string{"id": "id"},
+			Equal: map[string]any{"status": "ACTIVE", "vendorName": "Custom OTP", "provider": "CUSTOM"}, Lacks: []string{"profile.sharedSecret", "_embedded"},
+			Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, "chf", a.Value("id")[:3]) },
+		},
+	)
+	require.Equal(t, model.CustomOTPProfile(), saved["profile"])
+	at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
+	e.Run(t,
+		at(apitest.Step{Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "SUCCESS"}}),
+		at(apitest.Step{Do: verify, Body: mine.prove(t, 0), Status: 403, Code: "E0000082"}),
+		at(apitest.Step{Do: verify, Body: mine.prove(t, 3), Status: 403, Code: "E0000068"}),
+		at(apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
+		at(apitest.Step{Do: activate, Body: mine.prove(t, 1), Status: 400, Code: "E0000001"}),
+		at(apitest.Step{Do: "DELETE " + factor, Status: 204}),
+		at(apitest.Step{Name: "in Base32", Do: "POST " + factors + "?activate=true", Body: body(saved["profile"], strings.ToLower(string(mine.secret))), Save: map[string]string{"again": "id"}}),
+		at(apitest.Step{Do: "POST " + factors + "/{{again}}/verify", Body: mine.prove(t, 1)}),
+	)
+}
+
+func TestTheLifeOfTokensOfVendors(t *testing.T) {
+	for _, c := range []struct {
+		provider, prefix, enrol, code string
+		wrong                         map[string]string
+	}{
+		{"VENDOR_C", "rsa", `{"passCode":"1234567890"}`, "654321", map[string]string{"zeros": `{"passCode":"000000"}`, "short": `{"passCode":"12345"}`, "long": `{"passCode":"12345678901"}`, "letters": `{"passCode":"12345a"}`}},
+		{"VENDOR_D", "ufv", `{"passCode":"123456","nextPassCode":"234567"}`, "345678", map[string]string{"same": `{"passCode":"123456","nextPassCode":"123456"}`, "zeros": `{"passCode":"123456","nextPassCode":"000000"}`, "long": `{"passCode":"1234567","nextPassCode":"234567"}`}},
+	} {
+		t.Run(c.provider, func(t *testing.T) {
+			e := apitest.New(t, sqldbtest.SQLite(t))
+			body := func(proof string) string {
+				return fmt.Sprintf(`{"factorType":"token","provider":%q,"profile":{"credentialId":"ada@example.com"},"verify":%s}`, c.provider, proof)
+			}
+			steps := []apitest.Step{
+				withPerson(),
+				{Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token","provider":%q}`, c.provider), Status: 400, Code: "E0000001", Causes: []string{"profile.credentialId: ", "verify.passCode: "}},
+			}
+			for name, proof := range c.wrong {
+				steps = append(steps, apitest.Step{Name: name, Do: "POST " + factors, Body: body(proof), Status: 403, Code: "E0000068"})
+			}
+			if c.provider == "VENDOR_D" {
+				steps = append(steps, apitest.Step{Do: "POST " + factors, Body: body(`{"passCode":"123456"}`), Status: 400, Code: "E0000001", Causes: []string{"verify.nextPassCode: "}})
+			}
+			steps = append(steps,
+				apitest.Step{Name: "none was made", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
+				apitest.Step{
+					Do: "POST " + factors, Body: body(c.enrol), Save: map[string]string{"id": "id"}, Equal: map[string]any{"status": "ACTIVE", "profile.credentialId": "ada@example.com"},
+					Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, c.prefix, a.Value("id")[:3]) },
+				},
+				apitest.Step{Do: verify, Body: `{"passCode":"` + c.code + `"}`, Equal: map[string]any{"factorResult": "SUCCESS"}},
+				apitest.Step{Do: verify, Body: `{"passCode":"000000"}`, Status: 403, Code: "E0000068"},
+				apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}},
+				apitest.Step{Do: "DELETE " + factor, Status: 204},
+			)
+			e.Run(t, steps...)
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package factors
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// enrolQuery is what the query of an enrolment, and in part of a verification, says.
+type enrolQuery struct {
+	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrolment at once and sends nothing."`
+	TemplateID  string `query:"templateId" max:"100" doc:"Template of the message. Any is accepted; there is one text."`
+	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
+	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrolment is not complete."`
+}
+
+// defaultQuery is what a query without parameters says.
+var defaultQuery = enrolQuery{Lifetime: 300}
+
+type enrolRequest struct {
+	owner
+	enrolQuery
+	Body struct {
+		Type     string        `json:"factorType" required:"true" doc:"Type of the factor." enum:"question,sms,call,email,push,token:software:totp,token,token:hardware,token:hotp,web,u2f,webauthn"`
+		Provider string        `json:"provider" required:"true" doc:"Whose factor it is." enum:"SVC,CUSTOM,FIDO,VENDOR_A,VENDOR_B,VENDOR_C,VENDOR_D,VENDOR_E"`
+		Profile  FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
+		Verify   Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
+		Custom   string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organisation, of token:hotp."`
+	} `body:"required"`
+}
+
+// pair returns the type and the provider that are asked for.
+func (r *enrolRequest) pair() (model.FactorType, model.FactorProvider) {
+	return model.FactorType(r.Body.Type), model.FactorProvider(r.Body.Provider)
+}
+
+func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err error) {
+	k := s.kindOf(r.pair())
+	if k == nil {
+		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
+	}
+	first := s.newAct(k, r)
+	if k.Prepare != nil {
+		if err := k.Prepare(ctx, first); err != nil {
+			return Factor{}, err
+		}
+	}
+	var refusal *wrong
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.findOwnerIn(ctx, tx, &r.owner, r.user.ID); err != nil {
+			return err
+		}
+		a := s.newAct(k, r)
+		a.tx, a.prepared = tx, first.prepared
+		if refusal, err = a.begin(ctx); err != nil || refusal != nil {
+			return err
+		}
+		out, err = s.render(ctx, tx, a)
+		return err
+	})
+	if err == nil && refusal != nil {
+		err = rest.Fail(refusal.code, "passCode: "+refusal.why)
+	}
+	return out, err
+}
+
+func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
+	now := s.Now()
+	return &act{
+		Slice: s, kind: k, now: now, user: r.user, id: model.NewID(k.Prefix),
+		factor: model.Factor{
+			User: r.user.ID, Type: k.Type, Provider: k.Provider, Vendor: string(k.Provider), Org: k.Org,
+			Status: model.FactorPending, Enrolled: now, Changed: now,
+		},
+		profile: r.Body.Profile, proof: r.Body.Verify, query: r.enrolQuery, ofCustom: r.Body.Custom,
+	}
+}
+
+// begin enrols the factor. A refusal is one of the proof that came with it.
+func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
+	if err := mayUse(&a.user.Value); err != nil {
+		return nil, err
+	}
+	allowed, err := a.allowed(ctx, a.tx, a.kind.Org)
+	if err != nil {
+		return nil, err
+	}
+	if !allowed {
+		return nil, rest.Invalid("factorType", "The organisation does not allow factors of this type")
+	}
+	if err := a.look(ctx); err != nil {
+		return nil, err
+	}
+	if !a.kind.Several && a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }) != nil {
+		return nil, rest.Invalid("factorEnrollRequest", "A factor of this type is already set up.")
+	}
+	if a.proof == (Proof{}) {
+		err = a.kind.Enrol(ctx, a)
+	} else {
+		refusal, err = a.try(ctx, audit.FactorActivate, func() error { return a.kind.Enrol(ctx, a) })
+	}
+	if err != nil || refusal != nil {
+		return refusal, err
+	}
+	return nil, a.settle(ctx)
+}
+
+// settle stores what was enrolled, and completes it or sends what that takes.
+func (a *act) settle(ctx context.Context) error {
+	if a.rev != 0 && a.factor.Status == model.FactorActive { // it was there already, just so
+		return nil
+	}
+	if err := a.replacePending(ctx); err != nil {
+		return err
+	}
+	if a.kind.AtOnce || a.kind.Skips && a.query.Activate {
+		return a.complete(ctx)
+	}
+	if a.kind.Send != nil {
+		if err := a.kind.Send(ctx, a); err != nil {
+			return err
+		}
+	}
+	return a.write(ctx)
+}
+
+// look reads the factors of the user.
+func (a *act) look(ctx context.Context) error {
+	a.others = nil
+	return model.Each(ctx, a.tx, a.Factors, docstore.Eq(model.FactorByUser, a.user.ID), func(doc docstore.Doc[model.Factor]) error {
+		a.others = append(a.others, doc)
+		return nil
+	})
+}
+
+// has returns a factor of the user that is of the same kind and fulfils the condition, nil for none.
+func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
+	for i := range a.others {
+		f := &a.others[i].Value
+		if f.Type == a.kind.Type && f.Provider == a.kind.Provider && cond(f) {
+			return &a.others[i]
+		}
+	}
+	return nil
+}
+
+// replacePending removes enrolments of the same kind that are not complete, but for the one that goes on.
+func (a *act) replacePending(ctx context.Context) error {
+	for _, doc := range a.others {
+		f := &doc.Value
+		if doc.ID == a.id || f.Type != a.kind.Type || f.Provider != a.kind.Provider || f.Status != model.FactorPending {
+			continue
+		}
+		if err := a.on(doc).remove(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adopt goes on with a factor of the user instead of a new one.
+func (a *act) adopt(doc *docstore.Doc[model.Factor]) {
+	a.id, a.factor, a.rev = doc.ID, doc.Value, doc.Rev
+}

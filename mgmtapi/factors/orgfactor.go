@@ -1,0 +1,143 @@
+package factors
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+const orgRoot = "/api/v1/org/factors"
+
+// OrgFactor is a kind of factors of the organisation.
+type OrgFactor struct {
+	ID       string     `json:"id" readOnly:"true" doc:"Name of the kind."`
+	Type     string     `json:"factorType" readOnly:"true" doc:"Type of its factors."`
+	Provider string     `json:"provider" readOnly:"true" doc:"Whose factors they are."`
+	Vendor   string     `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
+	Status   string     `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether users may enrol and use them."`
+	Profile  string     `json:"factorProfileId,omitempty" readOnly:"true" doc:"Custom profile that enrolments name, of custom_hotp."`
+	Links    rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the kind."`
+}
+
+// orgTarget is the kind that a path names.
+type orgTarget struct {
+	ID string `path:"id" doc:"Name of the kind."`
+
+	kind *kind
+}
+
+func (s *Slice) orgRoutes() []rest.Route {
+	return []rest.Route{
+		rest.Op[struct{}, rest.Page[OrgFactor]]{
+			ID: "listOrgFactors", Route: "GET " + orgRoot, Tag: tag, Scopes: readScope,
+			Summary: "Lists the kinds of factors of the organisation", Do: s.listOrg,
+		},
+		rest.Op[orgTarget, OrgFactor]{
+			ID: "getOrgFactor", Route: "GET " + orgRoot + "/{id}", Tag: tag, Scopes: readScope,
+			Summary: "Reads a kind of factors", Find: s.findOrg, Do: s.getOrg,
+		},
+		rest.Op[orgTarget, OrgFactor]{
+			ID: "activateOrgFactor", Route: "POST " + orgRoot + "/{id}/lifecycle/activate", Tag: tag, Scopes: writeScope,
+			Summary: "Allows a kind of factors", Find: s.findOrg,
+			Do: func(ctx context.Context, r *orgTarget) (OrgFactor, error) {
+				return s.allow(ctx, r, model.Active, audit.PolicyActivate)
+			},
+		},
+		rest.Op[orgTarget, OrgFactor]{
+			ID: "deactivateOrgFactor", Route: "POST " + orgRoot + "/{id}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
+			Summary:     "Forbids a kind of factors",
+			Description: "Those that users have stay, and are INACTIVE as long as the kind is.", Find: s.findOrg,
+			Do: func(ctx context.Context, r *orgTarget) (OrgFactor, error) {
+				return s.allow(ctx, r, model.Inactive, audit.PolicyDeactivate)
+			},
+		},
+	}
+}
+
+func (s *Slice) findOrg(_ context.Context, r *orgTarget) error {
+	i := slices.IndexFunc(s.kinds, func(k *kind) bool { return k.Org == r.ID })
+	if i < 0 {
+		return rest.NotFound("Policy", r.ID)
+	}
+	r.kind = s.kinds[i]
+	return nil
+}
+
+func (s *Slice) renderOrg(ctx context.Context, q docstore.Reader, k *kind) (OrgFactor, error) {
+	allowed, err := s.allowed(ctx, q, k.Org)
+	at := func(segments ...string) string {
+		return rest.URL(ctx, append([]string{"api", "v1", "org", "factors", k.Org}, segments...)...)
+	}
+	out := OrgFactor{
+		ID: k.Org, Type: string(k.Type), Provider: string(k.Provider), Vendor: string(k.Provider), Status: string(model.Inactive),
+		Links: rest.Links{"self": rest.To(at(), http.MethodGet)},
+	}
+	if k.Type == model.FactorHOTP {
+		out.Profile = model.CustomOTPProfile()
+	}
+	if allowed {
+		out.Status = string(model.Active)
+		out.Links["deactivate"] = rest.To(at("lifecycle", "deactivate"), http.MethodPost)
+	} else {
+		out.Links["activate"] = rest.To(at("lifecycle", "activate"), http.MethodPost)
+	}
+	return out, err
+}
+
+func (s *Slice) listOrg(ctx context.Context, _ *struct{}) (out rest.Page[OrgFactor], err error) {
+	err = s.Store.View(ctx, func(q docstore.Reader) error {
+		out = rest.Page[OrgFactor]{}
+		seen := map[string]bool{}
+		for _, k := range s.kinds {
+			if seen[k.Org] {
+				continue
+			}
+			seen[k.Org] = true
+			entry, err := s.renderOrg(ctx, q, k)
+			if err != nil {
+				return err
+			}
+			out.Items = append(out.Items, entry)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Slice) getOrg(ctx context.Context, r *orgTarget) (OrgFactor, error) {
+	return s.renderOrg(ctx, s.Store.Reader(), r.kind)
+}
+
+// allow sets whether the organisation allows a kind. One that is so already stays as it is.
+func (s *Slice) allow(ctx context.Context, r *orgTarget, status model.Status, event audit.Type) (out OrgFactor, err error) {
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		doc, err := model.Optional(ctx, tx, s.OrgFactors, r.ID)
+		if err != nil {
+			return err
+		}
+		before, next := model.Active, model.OrgFactor{Status: status}
+		if doc != nil {
+			before = doc.Value.Status
+			_, err = s.OrgFactors.Update(ctx, tx, doc.ID, doc.Rev, next)
+		} else {
+			_, err = s.OrgFactors.Insert(ctx, tx, r.ID, next)
+		}
+		if err != nil {
+			return err
+		}
+		if before != status {
+			party := model.LogParty{ID: r.ID, Type: audit.TypePolicy, AlternateID: string(r.kind.Provider), DisplayName: string(r.kind.Type)}
+			if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{party}}); err != nil {
+				return err
+			}
+		}
+		out, err = s.renderOrg(ctx, tx, r.kind)
+		return err
+	})
+	return out, err
+}

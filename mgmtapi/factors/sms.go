@@ -1,0 +1,47 @@
+package factors
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// sms is a code by text message. A user has one number for them.
+func sms() *kind {
+	return messaging(&kind{
+		Type: model.FactorSMS, Provider: model.FactorProviderService, Prefix: "sms", Org: "svc_sms",
+		Several: true, Resend: "sms", Enrol: enrolSMS,
+		Send: func(ctx context.Context, a *act) error {
+			return a.send(ctx, sending{channel: outbox.SMS, to: "phoneNumber", digits: 6, life: codeLife, limit: textsToOne, event: audit.FactorSMS})
+		},
+	})
+}
+
+// enrolSMS takes the number. The enrolment of a number that is verified already ends with the factor that there is.
+func enrolSMS(ctx context.Context, a *act) error {
+	number, err := a.phone()
+	if err != nil {
+		return err
+	}
+	if verified := a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }); verified != nil {
+		if verified.Value.Profile["phoneNumber"] != number {
+			return rest.Invalid("factorEnrollRequest", "There is an existing verified phone number.")
+		}
+		a.adopt(verified)
+		return nil
+	}
+	pending := a.has(func(f *model.Factor) bool { return f.Status == model.FactorPending })
+	updates := a.query.UpdatePhone && pending != nil
+	if updates {
+		a.adopt(pending)
+		a.factor.Enrolled, a.factor.Changed = a.now, a.now
+	}
+	a.factor.Profile = map[string]string{"phoneNumber": number}
+	if updates {
+		return a.log(ctx, audit.FactorUpdate, "")
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package factors_test
+
+import (
+	"encoding/base64"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/descope/virtualwebauthn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/fido"
+	"github.com/scimwright/scimwright/mgmtapi/fido/fidotest"
+)
+
+const webAuthn = `{"factorType":"webauthn","provider":"FIDO"}`
+
+func attested(r fido.Registration, encoding *base64.Encoding) map[string]string {
+	return map[string]string{"attestation": encoding.EncodeToString(r.Attestation), "clientData": encoding.EncodeToString(r.ClientData)}
+}
+
+func asserted(a fido.Assertion, encoding *base64.Encoding) map[string]string {
+	return map[string]string{
+		"clientData": encoding.EncodeToString(a.ClientData), "authenticatorData": encoding.EncodeToString(a.AuthenticatorData),
+		"signatureData": encoding.EncodeToString(a.Signature),
+	}
+}
+
+// tampered are all ways of changing one member of a proof.
+func tampered(proof map[string]string) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for name, text := range proof {
+		for how, value := range map[string]string{
+			"cut": text[:4], "of nothing": "AA", "no Base64": "%%%%", "longer": text[:len(text)/4*4] + "AAAA",
+			"changed": flipped(text),
+		} {
+			changed := maps.Clone(proof)
+			changed[name] = value
+			out[name+" "+how] = changed
+		}
+	}
+	return out
+}
+
+// flipped changes a character near the end. What stands there is signed, or the signature: a U2F device signs no certificates.
+func flipped(text string) string {
+	at, with := len(text)-20, "A"
+	if text[at] == 'A' {
+		with = "B"
+	}
+	return text[:at] + with + text[at+1:]
+}
+
+func TestTheLifeOfASecurityKey(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db)
+		h := withHolder(t, e)
+		browser := fidotest.NewBrowser(e.Server.URL, virtualwebauthn.KeyTypeEC2)
+		begun := h.ok(t, "POST", "", webAuthn)
+		id, challenge := begun.Value("id"), begun.Value("_embedded.activation.challenge")
+		require.Regexp(t, "^fwf[0-9A-Za-z]{17}$", id)
+		for path, want := range map[string]string{
+			"status": "PENDING_ACTIVATION", "vendorName": "FIDO", "_embedded.activation.attestation": "direct", "_embedded.activation.excludeCredentials.#": "0",
+			"_embedded.activation.pubKeyCredParams.0.alg": "-7", "_embedded.activation.pubKeyCredParams.1.alg": "-257", "_embedded.activation.pubKeyCredParams.0.type": "public-key",
+			"_embedded.activation.user.id": h.user, "_embedded.activation.user.name": "ada@example.com", "_embedded.activation.user.displayName": "Ada L",
+			"_embedded.activation.rp.name": "scimwright", "_links.activate.href": e.Server.URL + h.factors + "/" + id + "/lifecycle/activate",
+		} {
+			require.Equal(t, want, begun.Value(path), path)
+		}
+		require.Len(t, fidotest.Raw(t, challenge), 32)
+		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
+
+		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
+			for name, proof := range tampered(attested(browser.Create(t, challenge), base64.RawURLEncoding)) {
+				h.refused(t, "POST", activate, members(t, proof), "E0000068")
+				require.Equal(t, "PENDING_ACTIVATION", h.status(t, id), name)
+			}
+			h.refused(t, "POST", activate, members(t, attested(browser.Create(t, fido.NewChallenge()), base64.StdEncoding)), "E0000068")
+			elsewhere := fidotest.NewBrowser("http://localhost.example.com", virtualwebauthn.KeyTypeEC2)
+			h.refused(t, "POST", activate, members(t, attested(elsewhere.Create(t, challenge), base64.StdEncoding)), "E0000068")
+			h.refused(t, "POST", activate, "", "E0000001")
+			h.refused(t, "POST", activate, `{"attestation":7}`, "E0000001")
+			require.Equal(t, "clientData: The field cannot be left blank", h.refused(t, "POST", activate, `{"attestation":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
+			h.refused(t, "POST", verify, "", "E0000079")
+			require.Equal(t, "PENDING_ACTIVATION", h.status(t, id))
+			require.Equal(t, challenge, h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.challenge"), "which can still be answered")
+		})
+		require.Positive(t, h.events(t, "user.mfa.factor.activate", "FAILURE"))
+
+		active := h.ok(t, "POST", activate, members(t, attested(browser.Create(t, challenge), base64.StdEncoding)))
+		require.Equal(t, "ACTIVE", active.Value("status"))
+		require.Equal(t, base64.RawURLEncoding.EncodeToString(browser.Credential.ID), active.Value("profile.credentialId"))
+		require.NotContains(t, string(active.Body), challenge)
+		require.Equal(t, 1, h.events(t, "user.mfa.factor.activate", "SUCCESS"))
+		h.refused(t, "POST", activate, members(t, attested(browser.Create(t, challenge), base64.StdEncoding)), "E0000001")
+
+		t.Run("a genuine assertion is accepted once", func(t *testing.T) {
+			h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, challenge), base64.StdEncoding)), "E0000068")
+			for i, encoding := range encodings {
+				asked := h.ok(t, "POST", verify, "")
+				require.Equal(t, "CHALLENGE", asked.Value("factorResult"))
+				require.Contains(t, string(asked.Body), `"extensions":{}`)
+				require.Equal(t, active.Value("profile.credentialId"), asked.Value("profile.credentialId"))
+				fresh := asked.Value("_embedded.challenge.challenge")
+				browser.Credential.Counter = uint32(i + 1)
+				proof := asserted(browser.Get(t, fresh), encoding)
+				if i == 0 {
+					for name, changed := range tampered(proof) {
+						require.NotEmpty(t, name)
+						h.refused(t, "POST", verify, members(t, changed), "E0000068")
+					}
+				}
+				require.Equal(t, "SUCCESS", h.ok(t, "POST", verify, members(t, proof)).Value("factorResult"))
+				h.refused(t, "POST", verify, members(t, proof), "E0000068")
+			}
+			require.Equal(t, len(encodings), h.events(t, "user.authentication.auth_via_mfa", "SUCCESS"))
+		})
+		t.Run("not by a copy whose counter is behind, nor late", func(t *testing.T) {
+			fresh := h.ok(t, "POST", verify, "").Value("_embedded.challenge.challenge")
+			h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, fresh), base64.StdEncoding)), "E0000068")
+			browser.Credential.Counter = 100
+			e.Clock.Advance(5 * time.Minute)
+			h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, fresh), base64.StdEncoding)), "E0000068")
+			require.Equal(t, "clientData: The field cannot be left blank", h.refused(t, "POST", verify, `{"signatureData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
+		})
+		t.Run("a user can have several, each once", func(t *testing.T) {
+			second := h.ok(t, "POST", "", webAuthn)
+			require.Equal(t, active.Value("profile.credentialId"), second.Value("_embedded.activation.excludeCredentials.0.id"))
+			again, asks := "/"+second.Value("id")+"/lifecycle/activate", second.Value("_embedded.activation.challenge")
+			h.refused(t, "POST", again, members(t, attested(browser.Create(t, asks), base64.StdEncoding)), "E0000068")
+			other := fidotest.NewBrowser(e.Server.URL, virtualwebauthn.KeyTypeRSA)
+			require.Equal(t, "ACTIVE", h.ok(t, "POST", again, members(t, attested(other.Create(t, asks), base64.URLEncoding))).Value("status"))
+			require.Equal(t, "2", h.ok(t, "GET", "", "").Value("#"))
+			h.ok(t, "DELETE", "/"+second.Value("id"), "")
+		})
+		stored, err := e.Model.Factors.Get(t.Context(), e.Store.Reader(), id)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(stored.Value.State, "v1:"), "what is kept is sealed")
+		h.ok(t, "DELETE", "/"+id, "")
+		h.refused(t, "GET", "/"+id, "", "E0000007")
+		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"))
+	})
+}
+
+func TestAnEnrolmentOfASecurityKeyEnds(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	h := withHolder(t, e)
+	browser := fidotest.NewBrowser(e.Server.URL, virtualwebauthn.KeyTypeEC2)
+	begun := h.ok(t, "POST", "", webAuthn)
+	e.Clock.Advance(24 * time.Hour)
+	proof := members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding))
+	h.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate", proof, "E0000105")
+	next := h.ok(t, "POST", "", webAuthn)
+	h.refused(t, "GET", "/"+begun.Value("id"), "", "E0000007")
+	h.refused(t, "POST", "/"+next.Value("id")+"/lifecycle/activate", proof, "E0000068")
+}
