@@ -39,6 +39,8 @@ var ownOperations = map[string]string{
 	"deleteProviderToken":      "credentials that expire or may only read are needed to see what a client makes of them",
 	"listQuirks":               "a SCIM server deviates at run time, so that one process shows what a client makes of it",
 	"replaceQuirks":            "a SCIM server deviates at run time, so that one process shows what a client makes of it",
+	"introspect":               "the tokens of the org server are credentials as those of the others",
+	"revoke":                   "the tokens of the org server are credentials as those of the others",
 	"createPolicy":             "says that there are no others, where the path alone would say that the method is wrong",
 }
 
@@ -191,6 +193,7 @@ var logged = map[string][]audit.Type{
 	"tokenCustomAS":                                      {audit.AccessGrant, audit.AccessIssue, audit.RefreshIssue},
 	"token":                                              {audit.OrgAccessGrant},
 	"revokeCustomAS":                                     {audit.OAuthRevoke},
+	"revoke":                                             {audit.OrgRevoke},
 	"createClient":                                       {audit.AppCreate},
 	"replaceClient":                                      {audit.AppUpdate},
 	"deleteClient":                                       {audit.AppDelete},

@@ -214,7 +214,7 @@ func TestMetadata(t *testing.T) {
 			"scopes_supported.#": 7, "subject_types_supported.0": "public", "request_parameter_supported": false, "token_endpoint_auth_methods_supported.#": 4,
 		}, Lacks: []string{"userinfo_endpoint"}},
 		step{Do: "GET /oauth2/default/.well-known/openid-configuration", Equal: values{"id_token_signing_alg_values_supported.0": "RS256"}, Has: []string{"userinfo_endpoint", "end_session_endpoint"}},
-		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys", "grant_types_supported.#": 1}, Lacks: []string{"introspection_endpoint", "revocation_endpoint"}},
+		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys", "grant_types_supported.#": 1, "introspection_endpoint": base + "/oauth2/v1/introspect", "revocation_endpoint": base + "/oauth2/v1/revoke"}},
 		step{Do: "GET /.well-known/openid-configuration", Equal: values{"issuer": base}},
 		step{Do: "GET /oauth2/v1/keys", Header: saved{"Authorization": ""}, Equal: values{"keys.#": 2, "keys.0.kty": "RSA", "keys.0.alg": "RS256"}, Lacks: []string{"keys.0.d"}},
 		step{Do: "GET /oauth2/default/v1/keys", Equal: values{"keys.#": 2}},
