@@ -6,8 +6,10 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"flag"
 	"fmt"
 	"maps"
@@ -386,6 +388,9 @@ func TestPrivateKeyJWT(t *testing.T) {
 	}
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
+	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	require.NoError(t, err)
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	for name, assertion := range map[string]string{
 		"signed by another key":    sign(jwt.SigningMethodRS256, other, "one", good(nil)),
 		"the kid of another key":   sign(jwt.SigningMethodRS256, private, "two", good(nil)),
@@ -393,6 +398,8 @@ func TestPrivateKeyJWT(t *testing.T) {
 		"an algorithm of its own":  sign(jwt.SigningMethodPS256, private, "one", good(nil)),
 		"alg none":                 sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "one", good(nil)),
 		"key confusion":            sign(jwt.SigningMethodHS256, []byte(base64.RawURLEncoding.EncodeToString(private.N.Bytes())), "one", good(nil)),
+		"key confusion with PEM":   sign(jwt.SigningMethodHS256, public, "one", good(nil)),
+		"key confusion with DER":   sign(jwt.SigningMethodHS256, der, "", good(nil)),
 		"for another audience":     sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": "https://elsewhere.example"})),
 		"for no audience":          sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": nil})),
 		"of another issuer":        sign(jwt.SigningMethodRS256, private, "one", good(claims{"iss": "me"})),
