@@ -237,6 +237,7 @@ var ownEvents = map[string]string{
 	string(audit.RoleTargetDelete): changesTargets,
 	string(audit.ConsentRevoke):    "a consent that is withdrawn ends what a client may do",
 
+	string(audit.OrgRevoke):   "the tokens of the org server end as those of the others",
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
 }
 
@@ -252,6 +253,7 @@ var unlogged = map[string]string{
 	"deleteMessages":         "the outbox stands for mailboxes, which are no part of the organisation",
 	"advanceClock":           "the clock is no part of the organisation",
 	"resetSandbox":           "the log goes too",
+	"introspect":             "tells, and changes nothing",
 	"introspectCustomAS":     "tells, and changes nothing",
 	"retryProvisioningTask":  "what the attempt sends is logged, as that of a job",
 	"provisionUsers":         "what the attempts send is logged, as that of jobs",
