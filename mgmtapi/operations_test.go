@@ -39,6 +39,8 @@ var ownOperations = map[string]string{
 	"deleteProviderToken":      "credentials that expire or may only read are needed to see what a client makes of them",
 	"listQuirks":               "a SCIM server deviates at run time, so that one process shows what a client makes of it",
 	"replaceQuirks":            "a SCIM server deviates at run time, so that one process shows what a client makes of it",
+	"introspect":               "the tokens of the org server are credentials as those of the others",
+	"revoke":                   "the tokens of the org server are credentials as those of the others",
 	"createPolicy":             "says that there are no others, where the path alone would say that the method is wrong",
 }
 
@@ -193,6 +195,7 @@ var logged = map[string][]audit.Type{
 	"tokenCustomAS":                                      {audit.AccessGrant, audit.AccessIssue, audit.RefreshIssue},
 	"token":                                              {audit.OrgAccessGrant},
 	"revokeCustomAS":                                     {audit.OAuthRevoke},
+	"revoke":                                             {audit.OrgRevoke},
 	"createClient":                                       {audit.AppCreate},
 	"replaceClient":                                      {audit.AppUpdate},
 	"deleteClient":                                       {audit.AppDelete},
@@ -252,6 +255,7 @@ var ownEvents = map[string]string{
 	string(audit.RoleTargetDelete): changesTargets,
 	string(audit.ConsentRevoke):    "a consent that is withdrawn ends what a client may do",
 
+	string(audit.OrgRevoke):   "the tokens of the org server end as those of the others",
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
 }
 
@@ -267,6 +271,7 @@ var unlogged = map[string]string{
 	"deleteMessages":         "the outbox stands for mailboxes, which are no part of the organisation",
 	"advanceClock":           "the clock is no part of the organisation",
 	"resetSandbox":           "the log goes too",
+	"introspect":             "tells, and changes nothing",
 	"introspectCustomAS":     "tells, and changes nothing",
 	"retryProvisioningTask":  "what the attempt sends is logged, as that of a job",
 	"provisionUsers":         "what the attempts send is logged, as that of jobs",

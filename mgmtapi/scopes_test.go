@@ -126,7 +126,9 @@ var areas = []area{
 
 // open are the prefixes of paths that need no token: people sign in there, sessions prove themselves by a cookie, clients by their
 // own credentials, pictures of enrolments by what their address holds, and discovery is for everybody.
-var open = []string{"/api/v1/authn", "/api/v1/sessions/me", "/oauth2/v1/token", "/oauth2/v1/keys", "/oauth2/{}/v1/", "/oauth2/{}/.well-known/", "/.well-known/", "/sandbox/v1/health", "/api/v1/users/{}/factors/{}/qr/"}
+var open = []string{"/api/v1/authn", "/api/v1/sessions/me", "/oauth2/v1/token", "/oauth2/v1/introspect", "/oauth2/v1/revoke", "/oauth2/v1/keys",
+	"/oauth2/v1/authorize", "/oauth2/v1/userinfo", "/oauth2/v1/logout", "/oauth2/{}/v1/", "/oauth2/{}/.well-known/", "/.well-known/", "/sandbox/v1/health",
+	"/api/v1/users/{}/factors/{}/qr/"}
 
 func TestOperationsNeedTheScopesOfTheirArea(t *testing.T) {
 	for _, op := range table(t) {

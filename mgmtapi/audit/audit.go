@@ -2,8 +2,10 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -59,6 +61,21 @@ func WriteAlone(ctx context.Context, d model.Deps, logger *slog.Logger, entries 
 	if err := d.Update(ctx, func(tx *docstore.Tx) error { return Write(ctx, tx, d, entries...) }); err != nil {
 		logger.ErrorContext(ctx, "writing the system log failed", "event", entries[0].Type, "error", err)
 	}
+}
+
+// Refused tells the log that the change of the entry was refused, when err says that it was asked for what cannot be, and returns err. A log that
+// cannot be written does not change that.
+func Refused(ctx context.Context, d model.Deps, e Entry, err error) error {
+	refused, ok := errors.AsType[*rest.Error](err)
+	if !ok || refused.Status() != http.StatusBadRequest {
+		return err
+	}
+	e.Failure = refused.Error()
+	if len(refused.Causes) > 0 {
+		e.Failure = strings.Join(refused.Causes, "; ")
+	}
+	WriteAlone(ctx, d, slog.New(slog.DiscardHandler), e)
+	return err
 }
 
 // origin is the request, nil for a job, and the id of what the events belong to.

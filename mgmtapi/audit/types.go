@@ -143,6 +143,7 @@ const (
 	RefreshIssue   Type = "app.oauth2.as.token.grant.refresh_token"
 	OAuthRevoke    Type = "app.oauth2.as.token.revoke"
 	OrgAccessGrant Type = "app.oauth2.token.grant"
+	OrgRevoke      Type = "app.oauth2.token.revoke"
 	// ConsentRevoke is a name of our own: there is no specified one for a consent that is withdrawn.
 	ConsentRevoke Type = "app.oauth2.as.consent.revoke"
 
@@ -316,6 +317,7 @@ var messages = map[Type]string{
 	AccessIssue:               "An access token was issued",
 	RefreshIssue:              "A refresh token was issued",
 	OAuthRevoke:               "A token was revoked",
+	OrgRevoke:                 "A token of the org authorization server was revoked",
 	OrgAccessGrant:            "A client asked the org authorization server for a token",
 	ConsentRevoke:             "A consent was withdrawn",
 	HookCreate:                "Register an inline hook",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -182,6 +183,9 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[Authorizati
 			return strings.Contains(filter.Fold(doc.Value.Name), part) || strings.Contains(filter.Fold(doc.Value.Audience), part)
 		}
 	}
+	if visible, match := authz.Servers(ctx), query.Match; visible != nil {
+		query.Match = func(doc *docstore.Doc[model.AuthServer]) bool { return visible(doc.ID) && (match == nil || match(doc)) }
+	}
 	page, err := s.AuthServers.Query(ctx, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[AuthorizationServer]{}, err
@@ -229,7 +233,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationSe
 }
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.load(ctx, tx, t); err != nil {
 			return err
 		}
@@ -252,8 +256,12 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		if err := s.AuthServers.Delete(ctx, tx, id); err != nil {
 			return err
 		}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.AuthServerDelete, Targets: []model.LogParty{audit.AuthServer(id, &t.found.Value)}})
+		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.AuthServerDelete, Targets: []model.LogParty{audit.AuthServer(id, &t.found.Value)}}); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.AuthServerDeleted{ID: id})
 	})
+	return rest.Nothing{}, s.refused(ctx, t, audit.AuthServerDelete, err)
 }
 
 // enter brings a server to a status.

@@ -166,9 +166,9 @@ func (s *Slice) load(ctx context.Context, q docstore.Reader, t *target) (err err
 	return rest.Missing(err, "AuthorizationServer", t.Server)
 }
 
-// change changes a server in a transaction, and logs what was done: the parts that were acted on, and the server.
+// change changes a server in a transaction, and logs what was done: the parts that were acted on, and the server. What is refused is logged as well.
 func (s *Slice) change(ctx context.Context, t *target, event audit.Type, fn func(tx *docstore.Tx, server *model.AuthServer) (parts []model.LogParty, err error)) error {
-	return s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.load(ctx, tx, t); err != nil {
 			return err
 		}
@@ -186,4 +186,10 @@ func (s *Slice) change(ctx context.Context, t *target, event audit.Type, fn func
 		targets := append(parts, audit.AuthServer(t.found.ID, &server))
 		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
 	})
+	return s.refused(ctx, t, event, err)
+}
+
+// refused logs that a change of the server was refused.
+func (s *Slice) refused(ctx context.Context, t *target, event audit.Type, err error) error {
+	return audit.Refused(ctx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.AuthServer(t.found.ID, &t.found.Value)}}, err)
 }

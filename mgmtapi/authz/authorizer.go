@@ -59,10 +59,15 @@ func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.In
 }
 
 func (a *Authorizer) of(ctx context.Context, q docstore.Reader, p rest.Principal) (*Access, error) {
-	if p.ClientID != "" {
-		return a.Client(ctx, q, p.ClientID)
+	if p.ClientID == "" {
+		return a.User(ctx, q, p.UserID)
 	}
-	return a.User(ctx, q, p.UserID)
+	// Roles are those of the application, whose id need not be the client_id.
+	app, err := a.deps.FindOAuthClient(ctx, q, p.ClientID)
+	if err != nil {
+		return nil, rest.Missing(err, "OAuth2Client", p.ClientID)
+	}
+	return a.Client(ctx, q, app.ID)
 }
 
 // Decision says whether an operation may run, and why.
@@ -143,7 +148,7 @@ func protects(n *Need) bool {
 	}
 }
 
-// resource reads what a decision has to know of a resource, and whether it exists. Authorization servers are not looked up.
+// resource reads what a decision has to know of a resource, and whether it exists.
 func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Access, n *Need, ref string) (Resource, bool, error) {
 	r := Resource{Kind: n.Kind, ID: ref}
 	var err error
@@ -178,15 +183,30 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		if err == nil {
 			r.ID, r.Type, r.OAuth = app.ID, app.Value.Name, app.Value.OAuth()
 			if protects(n) {
-				r.Protected, err = a.deps.HasRoles(ctx, q, app.ID)
+				r.Protected, err = a.powerful(ctx, q, app.ID)
 			}
 		}
-	case KindServer, KindIAM, KindNone:
+	case KindServer:
+		var server docstore.Doc[model.AuthServer]
+		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil { // a path may call one by another name than its id
+			r.ID = server.ID
+		}
+	case KindIAM, KindNone:
 	}
 	if errors.Is(err, docstore.ErrNotFound) {
 		return r, false, nil
 	}
 	return r, true, err
+}
+
+// powerful says whether an application can call this API by itself: whoever changes its keys can do what it may do.
+func (a *Authorizer) powerful(ctx context.Context, q docstore.Reader, app string) (bool, error) {
+	has, err := a.deps.HasRoles(ctx, q, app)
+	if err != nil || has {
+		return has, err
+	}
+	n, err := a.deps.AppGrants.Count(ctx, q, docstore.Eq(model.AppGrantByApp, app))
+	return n > 0, err
 }
 
 // me is how callers name themselves in paths.

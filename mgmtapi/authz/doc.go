@@ -20,8 +20,9 @@
 //
 // Decision: it says which grants met the needs, or for each grant why it does not; Explain serves that to people.
 //
-// Two rules stand above the table, because without them a role could be turned into a greater one: who has the role SUPER_ADMIN
-// is changed by a SUPER_ADMIN only, and so is a group or an application that has a role itself.
+// Three rules stand above the table, because without them a role could be turned into a greater one: who has the role SUPER_ADMIN
+// is changed by a SUPER_ADMIN only, and so is a group that has a role itself, or an application that has a role or was granted
+// scopes of this API; and only a SUPER_ADMIN grants such scopes.
 //
 // The package keeps no roles; mgmtapi/iam and mgmtapi/roles do. It checks no scopes: the scopes of an access token are checked
 // by whoever authenticates it, and a call needs both.

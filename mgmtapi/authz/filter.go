@@ -17,10 +17,11 @@ func From(ctx context.Context) *Access {
 }
 
 var (
-	readUser  = Need{Column: ColumnUsers, Kind: KindUser, Permissions: []string{UsersRead}}
-	readGroup = Need{Column: ColumnGroups, Kind: KindGroup, Permissions: []string{GroupsRead}}
-	readApp   = Need{Column: ColumnApps, Kind: KindApp, Permissions: []string{AppsRead}}
-	readToken = Need{Column: ColumnSuper, Kind: KindUser, Permissions: []string{UsersTokensRead}}
+	readUser   = Need{Column: ColumnUsers, Kind: KindUser, Permissions: []string{UsersRead}}
+	readGroup  = Need{Column: ColumnGroups, Kind: KindGroup, Permissions: []string{GroupsRead}}
+	readApp    = Need{Column: ColumnApps, Kind: KindApp, Permissions: []string{AppsRead}}
+	readServer = Need{Column: ColumnServers, Kind: KindServer, Permissions: []string{ServersRead}}
+	readToken  = Need{Column: ColumnSuper, Kind: KindUser, Permissions: []string{UsersTokensRead}}
 )
 
 // Users returns what tells which users the caller may see, by id; nil for all. Who is in which group is read here, so that the
@@ -101,6 +102,15 @@ func Apps(ctx context.Context) func(id string, app *model.App) bool {
 		return nil
 	}
 	return func(id string, app *model.App) bool { return a.Meets(&readApp, appResource(id, app.Name, app.OAuth())) }
+}
+
+// Servers returns what tells which authorization servers the caller may see; nil for all.
+func Servers(ctx context.Context) func(id string) bool {
+	a := From(ctx)
+	if a.everything() || a.meetsAny(&readServer) {
+		return nil
+	}
+	return func(id string) bool { return a.Meets(&readServer, &Resource{Kind: KindServer, ID: id}) }
 }
 
 func appResource(id, name string, oauth bool) *Resource {

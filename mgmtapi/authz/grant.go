@@ -32,7 +32,7 @@ const (
 	WhyTargets    Why = "the targets of the assignment do not hold the resource"
 	WhyPermission Why = "the role has none of the permissions that permit it"
 	WhySet        Why = "the resource set does not hold the resource"
-	WhyProtected  Why = "only a SUPER_ADMIN may change a SUPER_ADMIN, or a group or an application that has a role"
+	WhyProtected  Why = "only a SUPER_ADMIN may change a SUPER_ADMIN, a group that has a role, or an application that has a role or scopes of this API"
 )
 
 // limited says whether the grant depends on the resource.

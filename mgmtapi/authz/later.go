@@ -15,6 +15,7 @@ var (
 	setCredentials = Need{Column: ColumnCredentials, Write: true, Kind: KindUser, Permissions: []string{UsersCredentials}}
 	addMember      = Need{Column: ColumnMembership, Write: true, Kind: KindGroup, Permissions: []string{GroupsMembers, UsersCreate}}
 	createApp      = Need{Column: ColumnApps, Write: true, Kind: KindApp, Permissions: []string{AppsManage}}
+	pushGroup      = Need{Column: ColumnApps, Write: true, Beside: true, Kind: KindGroup, Permissions: []string{GroupsAppAssignment}}
 	assignUser     = Need{Column: ColumnApps, Write: true, Beside: true, Kind: KindUser, Permissions: []string{UsersAppAssignment}}
 )
 
@@ -91,6 +92,11 @@ func ChangeProfile(ctx context.Context, q docstore.Reader, d model.Deps, user st
 // AssignUser says whether the caller may assign applications to a user.
 func AssignUser(ctx context.Context, q docstore.Reader, d model.Deps, user string) error {
 	return requireUser(ctx, q, d, &assignUser, user)
+}
+
+// PushGroup says whether the caller may have a group pushed to applications.
+func PushGroup(ctx context.Context, group string) error {
+	return From(ctx).require(&pushGroup, &Resource{Kind: KindGroup, ID: group, Groups: []string{group}})
 }
 
 // SeesUser says whether the caller may read a user.

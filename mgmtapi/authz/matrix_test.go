@@ -87,7 +87,7 @@ func (x *things) place(path string) func(name string) string {
 			continue
 		}
 		id, ok := map[string]string{
-			"users": x.user, "groups": x.group, "apps": x.app, "clients": x.client, "api-tokens": x.token,
+			"users": x.user, "groups": x.group, "apps": x.app, "clients": x.client, "api-tokens": x.token, "authorizationServers": model.DefaultServerName,
 		}[segments[i-1]]
 		if !ok {
 			id = "some"

@@ -130,19 +130,24 @@ var rules = []rule{
 		write(ColumnApps, KindApp, 1, AppsAssignment),
 		beside(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
 	}},
+	{"POST /api/v1/apps/*/grants", []Need{write(ColumnSuper, KindNone, 0)}}, // who grants scopes could give more than it has
+	{"POST /api/v1/apps/*/group-push/mappings", []Need{
+		write(ColumnApps, KindApp, 1, AppsManage),
+		later(write(ColumnApps, KindGroup, 0, GroupsAppAssignment)),
+	}},
 	{anyRead + "/api/v1/apps/**", []Need{read(ColumnApps, KindApp, 1, AppsRead)}},
 	{anyWrite + "/api/v1/apps/**", []Need{write(ColumnApps, KindApp, 1, AppsManage)}},
 
 	// OAuth clients, which are applications.
 	{anyRead + "/oauth2/v1/clients/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/oauth2/v1/clients/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
-	{"GET /oauth2/v1/clients", []Need{read(ColumnApps, KindClient, 0, AppsRead)}},
-	{"POST /oauth2/v1/clients", []Need{write(ColumnApps, KindClient, 0, AppsManage)}},
+	{"GET /oauth2/v1/clients", []Need{later(read(ColumnApps, KindClient, 0, AppsRead))}},
+	{"POST /oauth2/v1/clients", []Need{later(write(ColumnApps, KindClient, 0, AppsManage))}},
 	{anyRead + "/oauth2/v1/clients/**", []Need{read(ColumnApps, KindClient, 1, AppsRead)}},
 	{anyWrite + "/oauth2/v1/clients/**", []Need{write(ColumnApps, KindClient, 1, AppsManage)}},
 
 	// Authorization servers.
-	{"GET /api/v1/authorizationServers", []Need{read(ColumnServers, KindServer, 0, ServersRead)}},
+	{"GET /api/v1/authorizationServers", []Need{later(read(ColumnServers, KindServer, 0, ServersRead))}},
 	{"POST /api/v1/authorizationServers", []Need{write(ColumnServers, KindServer, 0, ServersManage)}},
 	{anyRead + "/api/v1/authorizationServers/**", []Need{read(ColumnServers, KindServer, 1, ServersRead)}},
 	{anyWrite + "/api/v1/authorizationServers/**", []Need{write(ColumnServers, KindServer, 1, ServersManage)}},

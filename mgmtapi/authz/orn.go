@@ -200,6 +200,9 @@ func OfUser(id string) Name { return Name{tail: "users:" + id, area: "directory"
 // OfGroup is the name of a group.
 func OfGroup(id string) Name { return nameGroup(id) }
 
+// OfServer is the name of an authorization server.
+func OfServer(id string) Name { return nameServer(id) }
+
 // OfAppType is the name of all applications of a catalog entry.
 func OfAppType(name string) Name { return nameAppsOf(name) }
 

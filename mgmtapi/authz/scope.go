@@ -17,7 +17,7 @@ type Resource struct {
 	// Type is the name of the catalog entry of an application; OAuth says that it is an OAuth client.
 	Type  string
 	OAuth bool
-	// Protected says that it is a SUPER_ADMIN, or a group or an application with a role.
+	// Protected says that it is a SUPER_ADMIN, a group with a role, or an application with a role or scopes of this API.
 	Protected bool
 }
 

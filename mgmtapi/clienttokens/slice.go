@@ -19,6 +19,12 @@ func New(d model.Deps) *Slice {
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
 		return s.revokeOfUser(ctx, tx, e.ID)
 	})
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.SessionsCleared) error {
+		if !e.Tokens {
+			return nil
+		}
+		return s.revokeOfUser(ctx, tx, e.User)
+	})
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
 		return s.remove(ctx, tx, docstore.Eq(model.RefreshTokenByUser, e.ID), docstore.Eq(model.ConsentByUser, e.ID))
 	})
@@ -31,7 +37,7 @@ func New(d model.Deps) *Slice {
 	return s
 }
 
-// revokeOfUser revokes what clients hold for a user who has left.
+// revokeOfUser revokes what clients hold for a user who has left, or whose sessions were to end with them.
 func (s *Slice) revokeOfUser(ctx context.Context, tx *docstore.Tx, user string) error {
 	tokens, err := s.RevokeTokens(ctx, tx, docstore.Eq(model.RefreshTokenByUser, user), nil)
 	if err != nil {

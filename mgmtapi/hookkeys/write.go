@@ -94,7 +94,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out HookKey, er
 }
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
 		}
@@ -110,6 +110,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HookKeyDelete, t.found)
 	})
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HookKeyDelete, Targets: []model.LogParty{audit.HookKey(t.found)}}, err)
 }
 
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.HookKey]) error {

@@ -136,6 +136,7 @@ func TestResourcesThatCannotBeInASet(t *testing.T) {
 		"/api/v1/users?limit=1", "/api/v1", "//x/api/v1/users", "/api/v1/groups/%zz", "orn:svc:directory:00o1:users", "orn:other:directory:" + org + ":users",
 		"orn:svc:directory:" + org + ":groups:00g1", "orn:svc:directory:" + org + ":groups:", "orn:svc:directory:" + org + ":groups:00g1:other",
 		"orn:svc:idp:" + org + ":apps:nothing", "orn:svc:idp:" + org + ":apps:bookmark:0oa1", "orn:svc:idp:" + org + ":users", "orn:svc:directory:" + org,
+		"/api/v1/authorizationServers/aus1", "orn:svc:idp:" + org + ":authorization_servers:aus1", "orn:svc:iam:" + org + ":resource-sets:iam1",
 	} {
 		e.Run(t, apitest.Step{Name: "this: " + resource, Do: "POST " + sets, Body: fmt.Sprintf(`{"label":"S","description":"x","resources":["/api/v1/users",%q]}`, resource), Status: 400, Code: "E0000001", Causes: []string{"resources"}})
 	}
@@ -145,6 +146,7 @@ func TestResourcesThatCannotBeInASet(t *testing.T) {
 		apitest.Step{Do: "POST " + sets, Body: `{"label":"S","description":"x","resources":[]}`, Status: 400, Code: "E0000001", Causes: []string{"resources"}},
 		apitest.Step{Do: "POST " + sets, Body: `{"label":"iamaaaaaaaaaaaaaaaaa","resources":["/api/v1/users"]}`, Status: 400, Code: "E0000001", Causes: []string{"description", "label"}},
 		apitest.Step{Do: "GET " + sets, Equal: map[string]any{"resource-sets.#": 0}},
+		apitest.Step{Name: "the log knows", Do: "GET /api/v1/logs?filter=eventType+eq+%22iam.resourceset.resources.add%22+and+outcome.result+eq+%22FAILURE%22&limit=1000", Equal: map[string]any{"#": 23, "1.outcome.reason": `resources: "users" is not a URL of this organisation`}},
 		apitest.Step{Name: "what nothing is served of is kept", Do: "POST " + sets, Body: `{"label":"S","description":"x","resources":["orn:svc:idp:` + org + `:customizations","orn:svc:workflow:` + org + `:flows","orn:svc:iam:` + org + `:contained_resources","/api/v1/authorizationServers"]}`},
 		apitest.Step{Do: "GET " + sets + "/S/resources", Equal: map[string]any{"resources.#": 4}},
 		apitest.Step{Name: "labels are unique", Do: "POST " + sets, Body: `{"label":"s","description":"x","resources":["/api/v1/users"]}`, Status: 400, Code: "E0000001", Causes: []string{"label"}},

@@ -63,17 +63,19 @@ func renderResource(ctx context.Context, org string, doc docstore.Doc[model.SetR
 	return out
 }
 
-// resolve finds resources by their URLs or names. What is wrong is recorded under the member; the error is a failure.
+// resolve finds resources by their URLs or names. What is wrong is recorded under the member and told to the log; the error is a failure.
 func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, member string, causes *rest.Causes) ([]authz.Name, error) {
 	org, err := s.Org(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	var names []authz.Name
+	var unknown rest.Causes
 	for _, text := range texts {
 		name, err := s.resource(ctx, q, text, org.ID)
 		if wrong, ok := errors.AsType[*authz.ErrName](err); ok {
 			causes.Add(member, "%s", wrong.Error())
+			unknown.Add(member, "%s", wrong.Error())
 			continue
 		}
 		if err != nil {
@@ -83,6 +85,7 @@ func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, 
 			names = append(names, name)
 		}
 	}
+	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // the causes say it
 	return names, nil
 }
 
@@ -107,6 +110,10 @@ func (s *Slice) resource(ctx context.Context, q docstore.Reader, text, org strin
 			return name, missing
 		}
 		name = authz.OfApp(name.ID, &app.Value)
+	case authz.FormServer:
+		var server docstore.Doc[model.AuthServer]
+		server, err = s.FindAuthServer(ctx, q, name.ID)
+		name = authz.OfServer(server.ID)
 	case authz.FormAppsOf:
 		if _, ok := catalog.Named(name.Type); ok {
 			return name, nil
@@ -441,6 +448,10 @@ func (s *Slice) replaceResource(ctx context.Context, r *replaceResourceRequest) 
 
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
 	return s.forget(ctx, tx, authz.OfGroup(e.ID), authz.OfMembers(e.ID))
+}
+
+func (s *Slice) serverDeleted(ctx context.Context, tx *docstore.Tx, e model.AuthServerDeleted) error {
+	return s.forget(ctx, tx, authz.OfServer(e.ID))
 }
 
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {

@@ -17,6 +17,7 @@ func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, s.groupDeleted)
 	model.On(d.Feed, s.appChanged)
+	model.On(d.Feed, s.serverDeleted)
 	return s
 }
 

@@ -49,7 +49,7 @@ func (s *Slice) enter(ctx context.Context, t *target, status model.HookStatus, e
 }
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
 		}
@@ -61,6 +61,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HookDelete, t.found)
 	})
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HookDelete, Targets: []model.LogParty{audit.InlineHook(t.found)}}, err)
 }
 
 type executeRequest struct {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	exact "github.com/go-jose/go-jose/v4/json" // names of claims are case-sensitive, and none comes twice
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -229,7 +230,7 @@ func parseAssertion(text string) (*jose.JSONWebSignature, assertion, error) {
 	if err != nil {
 		return nil, says, errAssertion
 	}
-	if json.Unmarshal(parsed.UnsafePayloadWithoutVerification(), &says) != nil {
+	if exact.Unmarshal(parsed.UnsafePayloadWithoutVerification(), &says) != nil {
 		return nil, says, errAssertion
 	}
 	return parsed, says, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Transformer asks an inline hook what to change in tokens before they are signed. A hooks.Caller does.
@@ -17,7 +18,7 @@ type Transformer interface {
 }
 
 // about is what a hook is told of what the tokens come from.
-func (r *Request) about() hooks.TokenContext {
+func (r *Request) about(ctx context.Context) hooks.TokenContext {
 	out := hooks.TokenContext{
 		Protocol: map[string]any{
 			"type":    "OAUTH2.0",
@@ -36,7 +37,11 @@ func (r *Request) about() hooks.TokenContext {
 				profile[name] = text
 			}
 		}
-		out.User = map[string]any{"id": u.ID, "profile": profile}
+		at := func(what string) rest.Link { return rest.To(rest.URL(ctx, "api", "v1", "users", u.ID, what)) }
+		out.User = map[string]any{
+			"id": u.ID, "profile": profile, "passwordChanged": rest.TimePtr(u.Value.PasswordChanged),
+			"_links": rest.Links{"groups": at("groups"), "factors": at("factors")},
+		}
 		out.Target = append(out.Target, audit.User(*u))
 	}
 	return out

@@ -121,7 +121,7 @@ func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	}
 	maps.Copy(access.Claims, own)
 	if r.Rule.Hook != "" && i.transform != nil {
-		tokens, out.HookProblem = i.transform.TransformTokens(ctx, r.Rule.Hook, r.about(), tokens)
+		tokens, out.HookProblem = i.transform.TransformTokens(ctx, r.Rule.Hook, r.about(ctx), tokens)
 	}
 	var err error
 	out.ExpiresIn = int(tokens.Access.Lifetime / time.Second)

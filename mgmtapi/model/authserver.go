@@ -222,6 +222,20 @@ func (s *AuthServer) Scope(name string) *AuthScope {
 // DefaultServerName is the name of the server that is there from the start, and what stands for its id in paths and in its issuer.
 const DefaultServerName = "default"
 
+// EventAuthServerDeleted is the topic of AuthServerDeleted.
+const EventAuthServerDeleted = "authserver.deleted"
+
+// AuthServerDeleted tells that an authorization server is gone, with its keys and tokens.
+type AuthServerDeleted struct {
+	ID string `json:"id"`
+}
+
+// Topic implements Event.
+func (AuthServerDeleted) Topic() string { return EventAuthServerDeleted }
+
+// Key implements Event with the id of the server.
+func (e AuthServerDeleted) Key() string { return e.ID }
+
 // FindAuthServer returns the server with an id, the default server for DefaultServerName, or docstore.ErrNotFound.
 func (d Deps) FindAuthServer(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[AuthServer], error) {
 	if ref != DefaultServerName {

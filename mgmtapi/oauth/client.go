@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -77,6 +78,11 @@ func (s *Slice) listClients(ctx context.Context, r *listClientsRequest) (rest.Pa
 			return strings.HasPrefix(filter.Fold(doc.Value.Label), prefix)
 		}
 	}
+	if visible, match := authz.Apps(ctx), query.Match; visible != nil {
+		query.Match = func(doc *docstore.Doc[model.App]) bool {
+			return visible(doc.ID, &doc.Value) && (match == nil || match(doc))
+		}
+	}
 	page, err := s.Apps.Query(ctx, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[Client]{}, err
@@ -102,9 +108,13 @@ func (s *Slice) createClient(ctx context.Context, r *createClientRequest) (Clien
 	if err != nil {
 		return Client{}, err
 	}
+	app := model.NewOIDCApp(r.Body.Name, client, r.Body.AppOAuthSettings)
+	if err := authz.CreateApp(ctx, app.Name, true); err != nil {
+		return Client{}, err
+	}
 	var doc docstore.Doc[model.App]
 	err = s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		if doc, err = s.Apps.Insert(ctx, tx, id, model.NewOIDCApp(r.Body.Name, client, r.Body.AppOAuthSettings)); err != nil {
+		if doc, err = s.Apps.Insert(ctx, tx, id, app); err != nil {
 			return err
 		}
 		return s.told(ctx, tx, audit.AppCreate, doc, model.AppChanged{App: id})

@@ -15,15 +15,41 @@ import (
 
 // presented is a token that a client asks about.
 type presented struct {
-	serverRequest
 	issue.Credentials
 	Token string `form:"token" max:"32768" required:"true" writeOnly:"true" doc:"The token."`
 	Hint  string `form:"token_type_hint" max:"100" doc:"access_token or refresh_token. It changes nothing: both are looked for."`
 }
 
-type introspectRequest struct{ presented }
+type introspectRequest struct {
+	serverRequest
+	presented
+}
 
-type revokeRequest struct{ presented }
+type revokeRequest struct {
+	serverRequest
+	presented
+}
+
+type orgPresented struct{ presented }
+
+// place is the server that a token is presented at.
+type place struct {
+	id     string // or model.OrgRing
+	manual bool   // whether its keys change only when somebody asks for it
+	issuer string
+	base   string // of its endpoints
+	party  model.LogParty
+	event  audit.Type // of a revocation
+}
+
+func (r *serverRequest) place(ctx context.Context) place {
+	issuer := r.issuer(ctx)
+	return place{r.found.ID, r.found.Value.ManualRotation, issuer, issuer + "/v1/", r.server(), audit.OAuthRevoke}
+}
+
+func orgPlace(ctx context.Context) place {
+	return place{model.OrgRing, false, rest.URL(ctx), rest.URL(ctx, "oauth2", "v1") + "/", orgParty, audit.OrgRevoke}
+}
 
 func (s *Slice) findForIntrospect(ctx context.Context, r *introspectRequest) error {
 	return s.findActive(ctx, &r.serverRequest)
@@ -49,25 +75,36 @@ type Introspection struct {
 	UserID    string `json:"uid,omitempty" readOnly:"true" doc:"Id of the user."`
 }
 
-// authenticate returns the client that presents a token. endpoint is the last segment of the address.
-func (s *Slice) authenticate(ctx context.Context, r *presented, endpoint string) (docstore.Doc[model.App], error) {
-	issuer := r.issuer(ctx)
-	return s.clients.Authenticate(ctx, r.Credentials, issuer+"/v1/"+endpoint, issuer+"/v1/token", issuer)
+// authenticate returns the client that presents a token to the endpoint. A refusal is told to the log as the event.
+func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoint string, event audit.Type) (docstore.Doc[model.App], error) {
+	client, err := s.clients.Authenticate(ctx, r.Credentials, at.base+endpoint, at.base+"token", at.issuer)
+	if err != nil {
+		err = s.refuse(ctx, event, at.party, unknownClient(err, r.ClientID), err)
+	}
+	return client, err
 }
 
 func (s *Slice) introspect(ctx context.Context, r *introspectRequest) (Introspection, error) {
-	client, err := s.authenticate(ctx, &r.presented, "introspect")
+	return s.introspectAt(ctx, &r.presented, r.place(ctx))
+}
+
+func (s *Slice) introspectOrg(ctx context.Context, r *orgPresented) (Introspection, error) {
+	return s.introspectAt(ctx, &r.presented, orgPlace(ctx))
+}
+
+func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Introspection, error) {
+	client, err := s.authenticate(ctx, r, at, "introspect", audit.TokenRefuse)
 	if err != nil {
 		return Introspection{}, err
 	}
-	refresh, err := s.usableRefresh(ctx, r.found.ID, client.Value.Credentials.OAuthClient.ID, r.Token)
+	refresh, err := s.usableRefresh(ctx, at.id, client.Value.Credentials.OAuthClient.ID, r.Token)
 	if err == nil {
-		return s.introspectRefresh(ctx, r, refresh)
+		return s.introspectRefresh(ctx, at, refresh)
 	}
 	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
 		return Introspection{}, err
 	}
-	token, ok, err := s.keys.Read(ctx, r.found.ID, r.found.Value.ManualRotation, r.issuer(ctx), r.Token)
+	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.issuer, r.Token)
 	if err != nil || !ok {
 		return Introspection{}, err
 	}
@@ -90,7 +127,7 @@ func (s *Slice) introspect(ctx context.Context, r *introspectRequest) (Introspec
 	return out, nil
 }
 
-func (s *Slice) introspectRefresh(ctx context.Context, r *introspectRequest, doc docstore.Doc[model.RefreshToken]) (Introspection, error) {
+func (s *Slice) introspectRefresh(ctx context.Context, at place, doc docstore.Doc[model.RefreshToken]) (Introspection, error) {
 	t := doc.Value
 	user, err := model.Optional(ctx, s.Store.Reader(), s.Users, t.UserID)
 	if err != nil || user == nil || user.Value.Status != model.UserActive {
@@ -98,42 +135,50 @@ func (s *Slice) introspectRefresh(ctx context.Context, r *introspectRequest, doc
 	}
 	return Introspection{
 		Active: true, Scope: strings.Join(t.Scopes, " "), ClientID: t.ClientID, Username: user.Value.Login(), Expires: t.Expires.Unix(),
-		Issued: doc.Created.Unix(), Subject: user.Value.Login(), Issuer: r.issuer(ctx), ID: doc.ID, UserID: t.UserID,
+		Issued: doc.Created.Unix(), Subject: user.Value.Login(), Issuer: at.issuer, ID: doc.ID, UserID: t.UserID,
 	}, nil
 }
 
-// revoke revokes a token of the client. One that is worth nothing already is no error (RFC 7009 section 2.2), one of another client is.
 func (s *Slice) revoke(ctx context.Context, r *revokeRequest) (rest.Nothing, error) {
-	client, err := s.authenticate(ctx, &r.presented, "revoke")
+	return rest.Nothing{}, s.revokeAt(ctx, &r.presented, r.place(ctx))
+}
+
+func (s *Slice) revokeOrg(ctx context.Context, r *orgPresented) (rest.Nothing, error) {
+	return rest.Nothing{}, s.revokeAt(ctx, &r.presented, orgPlace(ctx))
+}
+
+// revokeAt revokes a token of the client. One that is worth nothing already is no error (RFC 7009 section 2.2), one of another client is.
+func (s *Slice) revokeAt(ctx context.Context, r *presented, at place) error {
+	client, err := s.authenticate(ctx, r, at, "revoke", at.event)
 	if err != nil {
-		return rest.Nothing{}, err
+		return err
 	}
-	actor := audit.Client(client)
-	refresh, err := s.usableRefresh(ctx, r.found.ID, client.Value.Credentials.OAuthClient.ID, r.Token)
+	actor, id := audit.Client(client), client.Value.Credentials.OAuthClient.ID
+	refresh, err := s.usableRefresh(ctx, at.id, id, r.Token)
 	if err == nil {
-		return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		return s.Update(ctx, func(tx *docstore.Tx) error {
 			revoked, err := s.RevokeTokens(ctx, tx, docstore.IDs(refresh.ID), nil)
 			if err != nil || len(revoked) == 0 {
 				return err
 			}
-			return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.OAuthRevoke, Actor: &actor, Targets: []model.LogParty{audit.RefreshToken(refresh)}})
+			return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: at.event, Actor: &actor, Targets: []model.LogParty{audit.RefreshToken(refresh)}})
 		})
 	}
 	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
-		return rest.Nothing{}, err
+		return err
 	}
-	token, ok, err := s.keys.Read(ctx, r.found.ID, r.found.Value.ManualRotation, r.issuer(ctx), r.Token)
+	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.issuer, r.Token)
 	if err != nil || !ok {
-		return rest.Nothing{}, err
+		return err
 	}
-	if token.Client != client.Value.Credentials.OAuthClient.ID {
-		return rest.Nothing{}, rest.OAuthFail(rest.OAuthUnauthorized, "The token was issued to another client.")
+	if token.Client != id {
+		return rest.OAuthFail(rest.OAuthUnauthorized, "The token was issued to another client.")
 	}
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error {
 		fresh, err := s.Spend(ctx, tx, model.RevokedID(token.ID), time.Unix(token.Expires, 0))
 		if err != nil || !fresh {
 			return err
 		}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.OAuthRevoke, Actor: &actor, Targets: []model.LogParty{accessToken(token.ID)}})
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: at.event, Actor: &actor, Targets: []model.LogParty{accessToken(token.ID)}})
 	})
 }

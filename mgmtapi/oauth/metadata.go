@@ -16,16 +16,16 @@ type Metadata struct {
 	TokenEndpoint         string   `json:"token_endpoint" readOnly:"true" doc:"Where tokens are issued."`
 	RegistrationEndpoint  string   `json:"registration_endpoint" readOnly:"true" doc:"Where clients are registered."`
 	JWKSURI               string   `json:"jwks_uri" readOnly:"true" doc:"The public signing keys."`
-	IntrospectionEndpoint string   `json:"introspection_endpoint,omitempty" readOnly:"true" doc:"Where tokens are looked at."`
-	RevocationEndpoint    string   `json:"revocation_endpoint,omitempty" readOnly:"true" doc:"Where tokens are revoked."`
+	IntrospectionEndpoint string   `json:"introspection_endpoint" readOnly:"true" doc:"Where tokens are looked at."`
+	RevocationEndpoint    string   `json:"revocation_endpoint" readOnly:"true" doc:"Where tokens are revoked."`
 	ResponseTypes         []string `json:"response_types_supported" readOnly:"true" doc:"None: there is no flow through a browser."`
 	ResponseModes         []string `json:"response_modes_supported" readOnly:"true" doc:"None."`
 	GrantTypes            []string `json:"grant_types_supported" readOnly:"true" doc:"The grant types that are issued for."`
 	SubjectTypes          []string `json:"subject_types_supported" readOnly:"true" doc:"public."`
 	Scopes                []string `json:"scopes_supported" readOnly:"true" doc:"The scopes that may be told of."`
 	TokenMethods          []string `json:"token_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the token endpoint."`
-	IntrospectionMethods  []string `json:"introspection_endpoint_auth_methods_supported,omitempty" readOnly:"true" doc:"How clients authenticate at the introspection endpoint."`
-	RevocationMethods     []string `json:"revocation_endpoint_auth_methods_supported,omitempty" readOnly:"true" doc:"How clients authenticate at the revocation endpoint."`
+	IntrospectionMethods  []string `json:"introspection_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the introspection endpoint."`
+	RevocationMethods     []string `json:"revocation_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the revocation endpoint."`
 	SigningAlgorithms     []string `json:"token_endpoint_auth_signing_alg_values_supported" readOnly:"true" doc:"How clients may sign assertions."`
 	Claims                []string `json:"claims_supported" readOnly:"true" doc:"The claims that tokens may have."`
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported" readOnly:"true" doc:"None."`
@@ -61,7 +61,8 @@ func describe(ctx context.Context, issuer string, segments ...string) Metadata {
 	}
 	return Metadata{
 		Issuer: issuer, AuthorizationEndpoint: at("authorize"), TokenEndpoint: at("token"), RegistrationEndpoint: rest.URL(ctx, "oauth2", "v1", "clients"),
-		JWKSURI: at("keys"), ResponseTypes: []string{}, ResponseModes: []string{}, SubjectTypes: []string{"public"},
+		JWKSURI: at("keys"), IntrospectionEndpoint: at("introspect"), RevocationEndpoint: at("revoke"), IntrospectionMethods: methods(), RevocationMethods: methods(),
+		ResponseTypes: []string{}, ResponseModes: []string{}, SubjectTypes: []string{"public"},
 		TokenMethods: methods(), SigningAlgorithms: []string{"RS256", "ES256"}, CodeChallengeMethods: []string{}, Scopes: []string{},
 	}
 }
@@ -73,9 +74,6 @@ func (s *Slice) metadata(ctx context.Context, r *serverRequest) (Metadata, error
 	}
 	m := describe(ctx, r.issuer(ctx), "oauth2", name)
 	m.GrantTypes = []string{model.GrantClientCredentials, model.GrantPassword, model.GrantRefreshToken}
-	m.IntrospectionEndpoint = rest.URL(ctx, "oauth2", name, "v1", "introspect")
-	m.RevocationEndpoint = rest.URL(ctx, "oauth2", name, "v1", "revoke")
-	m.IntrospectionMethods, m.RevocationMethods = methods(), methods()
 	for _, scope := range r.found.Value.Scopes {
 		if scope.Published {
 			m.Scopes = append(m.Scopes, scope.Name)

@@ -6,8 +6,10 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"flag"
 	"fmt"
 	"maps"
@@ -214,7 +216,7 @@ func TestMetadata(t *testing.T) {
 			"scopes_supported.#": 7, "subject_types_supported.0": "public", "request_parameter_supported": false, "token_endpoint_auth_methods_supported.#": 4,
 		}, Lacks: []string{"userinfo_endpoint"}},
 		step{Do: "GET /oauth2/default/.well-known/openid-configuration", Equal: values{"id_token_signing_alg_values_supported.0": "RS256"}, Has: []string{"userinfo_endpoint", "end_session_endpoint"}},
-		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys", "grant_types_supported.#": 1}, Lacks: []string{"introspection_endpoint", "revocation_endpoint"}},
+		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys", "grant_types_supported.#": 1, "introspection_endpoint": base + "/oauth2/v1/introspect", "revocation_endpoint": base + "/oauth2/v1/revoke"}},
 		step{Do: "GET /.well-known/openid-configuration", Equal: values{"issuer": base}},
 		step{Do: "GET /oauth2/v1/keys", Header: saved{"Authorization": ""}, Equal: values{"keys.#": 2, "keys.0.kty": "RSA", "keys.0.alg": "RS256"}, Lacks: []string{"keys.0.d"}},
 		step{Do: "GET /oauth2/default/v1/keys", Equal: values{"keys.#": 2}},
@@ -386,6 +388,9 @@ func TestPrivateKeyJWT(t *testing.T) {
 	}
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
+	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	require.NoError(t, err)
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	for name, assertion := range map[string]string{
 		"signed by another key":    sign(jwt.SigningMethodRS256, other, "one", good(nil)),
 		"the kid of another key":   sign(jwt.SigningMethodRS256, private, "two", good(nil)),
@@ -393,6 +398,8 @@ func TestPrivateKeyJWT(t *testing.T) {
 		"an algorithm of its own":  sign(jwt.SigningMethodPS256, private, "one", good(nil)),
 		"alg none":                 sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "one", good(nil)),
 		"key confusion":            sign(jwt.SigningMethodHS256, []byte(base64.RawURLEncoding.EncodeToString(private.N.Bytes())), "one", good(nil)),
+		"key confusion with PEM":   sign(jwt.SigningMethodHS256, public, "one", good(nil)),
+		"key confusion with DER":   sign(jwt.SigningMethodHS256, der, "", good(nil)),
 		"for another audience":     sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": "https://elsewhere.example"})),
 		"for no audience":          sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": nil})),
 		"of another issuer":        sign(jwt.SigningMethodRS256, private, "one", good(claims{"iss": "me"})),

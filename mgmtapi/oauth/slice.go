@@ -83,7 +83,7 @@ var (
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
-	return []rest.Route{
+	return append(s.unserved(),
 		rest.Op[serverRequest, Metadata]{ID: "getWellKnownOAuthConfigurationCustomAS", Route: "GET" + custom + "/.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
 			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findActive, Do: s.metadata},
 		rest.Op[serverRequest, OpenIDMetadata]{ID: "getWellKnownOpenIDConfigurationCustomAS", Route: "GET" + custom + "/.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
@@ -105,6 +105,11 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[revokeRequest, rest.Nothing]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
 			Summary: "Revokes a token of a custom authorization server (RFC 7009)", Find: s.findForRevoke, Do: s.revoke},
 
+		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
+			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Do: s.introspectOrg},
+		rest.Op[orgPresented, rest.Nothing]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
+			Summary: "Revokes a token of the org authorization server (RFC 7009)", Do: s.revokeOrg},
+
 		rest.Op[listClientsRequest, rest.Page[Client]]{ID: "listClients", Route: "GET" + clients, Tag: clientTag, Scopes: readScope,
 			Summary: "Lists the OAuth clients", Do: s.listClients},
 		rest.Op[createClientRequest, Client]{ID: "createClient", Route: "POST" + clients, Tag: clientTag, Scopes: writeScope, Status: http.StatusCreated,
@@ -115,7 +120,25 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces the settings of an OAuth client", Find: s.findForReplaceClient, Do: s.replaceClient},
 		rest.Op[clientTarget, rest.Nothing]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
 			Summary: "Removes an OAuth client, which is its application", Find: s.findClient, Do: s.deleteClient},
+	)
+}
+
+// unserved are the endpoints that the metadata names and a browser would be sent to, or would come from: they say that they are not served.
+func (s *Slice) unserved() []rest.Route {
+	var routes []rest.Route
+	for _, name := range []string{"authorize", "userinfo", "logout"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			id := name
+			if method == http.MethodPost {
+				id += "WithPost"
+			}
+			routes = append(routes,
+				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: method + custom + "/v1/" + name, OAuth: true, Find: s.findActive},
+				rest.Unsupported[struct{}]{ID: id, Route: method + orgServer + "/v1/" + name, OAuth: true},
+			)
+		}
 	}
+	return routes
 }
 
 // serverRequest names a custom authorization server.

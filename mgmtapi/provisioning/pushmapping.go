@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -105,6 +106,9 @@ func (r *createMappingRequest) Check(_ context.Context, causes *rest.Causes) {
 const pushedAlready = "sourceGroupId: The group is pushed to the application already"
 
 func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (PushMapping, error) {
+	if err := authz.PushGroup(ctx, req.Body.SourceGroupID); err != nil {
+		return PushMapping{}, err
+	}
 	var created docstore.Doc[model.PushMapping]
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.connection(ctx, tx, req.AppID)

@@ -19,6 +19,7 @@ const (
 	OAuthUnsupportedGrant = "unsupported_grant_type"
 	OAuthAccessDenied     = "access_denied"
 	oauthServerError      = "server_error"
+	oauthUnsupported      = "unsupported_operation" // a name of our own
 )
 
 // OAuthError is an error of an OAuth endpoint. Both texts are for the caller.
@@ -53,6 +54,8 @@ func oauthError(err error) *OAuthError {
 	switch {
 	case wire.Code == CodeInternal:
 		return &OAuthError{Code: oauthServerError, Description: wire.summary(), Status: http.StatusInternalServerError}
+	case wire.Code == CodeUnsupported:
+		return &OAuthError{Code: oauthUnsupported, Description: wire.summary(), Status: http.StatusNotImplemented}
 	case wire.Status() == http.StatusBadRequest:
 		description := wire.summary()
 		if len(wire.Causes) > 0 {

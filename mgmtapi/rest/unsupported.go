@@ -6,12 +6,14 @@ import (
 )
 
 // Unsupported is an operation that the public API has and this one has not: it asks for the credentials and the scopes, looks for
-// the entity and answers with CodeUnsupported, whatever the body. It is no part of the OpenAPI document.
+// the entity and answers with CodeUnsupported (an OAuth endpoint with its status), whatever the body. It is no part of the OpenAPI document.
 type Unsupported[Req any] struct {
 	ID     string
 	Route  string // method, space, path template
 	Scopes []string
-	// Find answers that there is no such entity, as that of Op.
+	// OAuth says that it is an OAuth endpoint, which asks for no credentials and fails as these do.
+	OAuth bool
+	// Find answers that there is no such entity, as that of Op. Optional.
 	Find func(ctx context.Context, req *Req) error
 }
 
@@ -28,10 +30,12 @@ func (u Unsupported[Req]) op() Op[Req, Nothing] {
 		return Failf(CodeUnsupported, "Unsupported operation. %s %s is not served here.", method, path)
 	}
 	return Op[Req, Nothing]{
-		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes,
+		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes, Public: u.OAuth, OAuth: u.OAuth,
 		Find: func(ctx context.Context, req *Req) error { // before the body, whose media type does not matter
-			if err := u.Find(ctx, req); err != nil {
-				return err
+			if u.Find != nil {
+				if err := u.Find(ctx, req); err != nil {
+					return err
+				}
 			}
 			return refuse()
 		},

@@ -321,7 +321,7 @@ func (o of) get(ctx context.Context, r *assignmentRequest) (RoleAssignment, erro
 }
 
 func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.Update(ctx, func(tx *docstore.Tx) error {
+	err := o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.among(ctx, tx, r, o.own); err != nil {
 			return err
 		}
@@ -330,6 +330,7 @@ func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.Nothing, e
 		}
 		return o.revoke(ctx, tx, *r.found.standard)
 	})
+	return rest.Nothing{}, audit.Refused(ctx, o.Deps, audit.Entry{Type: authz.Revoked(o.kind), Targets: []model.LogParty{r.who.Party}}, err)
 }
 
 // revoke ends the assignment of a standard role.

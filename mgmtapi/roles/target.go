@@ -140,7 +140,7 @@ func (o of) change(
 	ctx context.Context, r *assignmentRequest, fits func(model.RoleType) bool, event audit.Type, about model.LogParty,
 	fn func(*model.RoleAssignment) (changed bool, err error),
 ) error {
-	return o.Update(ctx, func(tx *docstore.Tx) error {
+	err := o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.among(ctx, tx, r, o.own); err != nil {
 			return err
 		}
@@ -169,6 +169,7 @@ func (o of) change(
 		}
 		return audit.Write(ctx, tx, o.Deps, audit.Entry{Type: event, Targets: targets})
 	})
+	return audit.Refused(ctx, o.Deps, audit.Entry{Type: event, Targets: []model.LogParty{r.who.Party}}, err)
 }
 
 // add adds a target, unless it is there.

@@ -2,6 +2,9 @@
 // arguments, and tells of each step how it went, in the words of the Go walks.
 import okta from '@okta/okta-sdk-nodejs';
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import * as jose from 'jose';
+import * as oidc from 'openid-client';
 
 const [orgUrl, token] = process.argv.slice(2);
 const client = new okta.Client({ orgUrl, token, cacheMiddleware: null });
@@ -326,6 +329,106 @@ await step('delete what there is', async () => {
     await userApi.deleteUser({ userId });
   }
 });
+
+// What administrators do about roles, authorization servers and hooks; by says with which credentials.
+async function administration(by, { userApi, groupApi, customRoleApi, resourceSetApi, roleAssignmentApi, roleTargetApi, authorizationServerApi, inlineHookApi, hookKeyApi }) {
+  const label = `Desk of node, ${by}`;
+  let admin, group, role, set, server, hook, key;
+  await step(`give a standard role, with a target (${by})`, async () => {
+    admin = (await userApi.createUser({ body: { profile: profile(`desk-${by}@node.example.com`, 'Desk') } })).id;
+    group = (await groupApi.createGroup({ group: { profile: { name: label } } })).id;
+    const given = await roleAssignmentApi.assignRoleToUser({ userId: admin, assignRoleRequest: { type: 'USER_ADMIN' } });
+    await roleTargetApi.assignGroupTargetToUserRole({ userId: admin, roleId: given.id, groupId: group });
+    assert.equal((await all(roleTargetApi.listGroupTargetsForRole({ userId: admin, roleId: given.id }))).length, 1);
+    assert.equal((await all(roleAssignmentApi.listAssignedRolesForUser({ userId: admin }))).length, 1);
+  });
+  await step(`make a custom role and a resource set, and bind them (${by})`, async () => {
+    role = (await customRoleApi.createRole({ instance: { label, description: 'x', permissions: ['svc.users.read', 'svc.groups.manage'] } })).id;
+    set = (await resourceSetApi.createResourceSet({ instance: { label, description: 'x', resources: ['/api/v1/users', `/api/v1/groups/${group}`] } })).id;
+    await resourceSetApi.createResourceSetBinding({ resourceSetId: set, instance: { role, members: [`/api/v1/users/${admin}`] } });
+    assert.equal((await resourceSetApi.listMembersOfBinding({ resourceSetId: set, roleIdOrLabel: role })).members.length, 1);
+    assert.equal((await resourceSetApi.listResourceSetResources({ resourceSetId: set })).resources.length, 2);
+    assert.ok((await customRoleApi.listRoles()).roles.length > 0);
+  });
+  await step(`make an authorization server with a scope, a policy and a rule (${by})`, async () => {
+    server = (await authorizationServerApi.createAuthorizationServer({ authorizationServer: { name: label, description: 'd', audiences: ['api://node'] } })).id;
+    await authorizationServerApi.createOAuth2Scope({ authServerId: server, oAuth2Scope: { name: 'orders' } });
+    const policy = await authorizationServerApi.createAuthorizationServerPolicy({ authServerId: server, policy: {
+      type: 'OAUTH_AUTHORIZATION_POLICY', name: 'P', description: 'd', priority: 1, conditions: { clients: { include: ['ALL_CLIENTS'] } },
+    } });
+    const rule = await authorizationServerApi.createAuthorizationServerPolicyRule({ authServerId: server, policyId: policy.id, policyRule: {
+      type: 'RESOURCE_ACCESS', name: 'R', priority: 1,
+      conditions: { people: { groups: { include: ['EVERYONE'] } }, grantTypes: { include: ['client_credentials'] }, scopes: { include: ['*'] } },
+      actions: { token: { accessTokenLifetimeMinutes: 60 } },
+    } });
+    assert.equal(rule.status, 'ACTIVE');
+    assert.equal((await all(authorizationServerApi.listAuthorizationServers({ q: label }))).length, 1);
+  });
+  await step(`make a hook key and an inline hook that uses it (${by})`, async () => {
+    key = await hookKeyApi.createHookKey({ keyRequest: { name: label } });
+    assert.equal((await hookKeyApi.getPublicKey({ keyId: key.keyId })).kty, 'RSA');
+    hook = (await inlineHookApi.createInlineHook({ inlineHook: { name: label, type: 'com.svc.oauth2.tokens.transform', version: '1.0.0', channel: {
+      type: 'HTTP', version: '1.0.0', config: { uri: 'https://hooks.example.com/node', method: 'POST', authScheme: { type: 'HEADER', key: 'X-Key', value: 'secret' } },
+    } } })).id;
+    assert.ok((await all(inlineHookApi.listInlineHooks())).length > 0);
+  });
+  await step(`remove all of it (${by})`, async () => {
+    await refused(inlineHookApi.deleteInlineHook({ inlineHookId: hook }), 'E0000001');
+    await refused(customRoleApi.deleteRole({ roleIdOrLabel: role }), 'E0000001');
+    await inlineHookApi.deactivateInlineHook({ inlineHookId: hook });
+    await inlineHookApi.deleteInlineHook({ inlineHookId: hook });
+    await hookKeyApi.deleteHookKey({ hookKeyId: key.id });
+    await resourceSetApi.deleteResourceSet({ resourceSetId: set });
+    await customRoleApi.deleteRole({ roleIdOrLabel: role });
+    await authorizationServerApi.deleteAuthorizationServer({ authServerId: server });
+    await groupApi.deleteGroup({ groupId: group });
+  });
+}
+
+// A service application that is a SUPER_ADMIN, and a client of the library that calls as it.
+async function robot() {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const send = async (path, body) => {
+    const res = await fetch(orgUrl + path, { method: 'POST', headers: { Authorization: `SSWS ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+    assert.ok(res.ok, `${path}: ${res.status}`);
+    return res.json();
+  };
+  const scopes = ['svc.roles.manage', 'svc.authorizationServers.manage', 'svc.inlineHooks.manage', 'svc.users.manage', 'svc.groups.manage'];
+  const { client_id: clientId } = await send('/oauth2/v1/clients', {
+    client_name: 'Robot', application_type: 'service', grant_types: ['client_credentials'], response_types: ['token'], token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'robot', use: 'sig' }] },
+  });
+  for (const scopeId of scopes) await send(`/api/v1/apps/${clientId}/grants`, { scopeId, issuer: orgUrl });
+  await send(`/oauth2/v1/clients/${clientId}/roles`, { type: 'SUPER_ADMIN' });
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
+  return { clientId, pem, client: new okta.Client({ orgUrl, clientId, scopes, authorizationMode: 'PrivateKey', keyId: 'robot', cacheMiddleware: null, privateKey: pem }) };
+}
+
+// A client that is no library of this API: it discovers a server, gets a token by the metadata alone, and verifies it with the published keys.
+async function discover(path, { clientId, pem }, scope, audience) {
+  const key = await jose.importPKCS8(pem, 'RS256');
+  const config = await oidc.discovery(new URL(orgUrl + path), clientId, undefined, oidc.PrivateKeyJwt({ key, kid: 'robot' }),
+    { execute: [oidc.allowInsecureRequests] });
+  const metadata = config.serverMetadata();
+  assert.equal(metadata.issuer, orgUrl + path);
+  const { access_token: token } = await oidc.clientCredentialsGrant(config, { scope });
+  const keys = jose.createRemoteJWKSet(new URL(metadata.jwks_uri));
+  const { payload } = await jose.jwtVerify(token, keys, { issuer: orgUrl + path, audience, algorithms: ['RS256'], requiredClaims: ['exp', 'iat', 'jti', 'cid'] });
+  assert.equal(payload.cid, clientId);
+  await assert.rejects(jose.jwtVerify(`${token.slice(0, -6)}AAAAAA`, keys));
+  assert.equal((await oidc.tokenIntrospection(config, token)).active, true);
+  await oidc.tokenRevocation(config, token);
+  assert.equal((await oidc.tokenIntrospection(config, token)).active, false);
+}
+
+await administration('SSWS', client);
+const machine = await robot();
+await administration('private_key_jwt', machine.client);
+await step('an OpenID Connect client discovers the default server, and verifies, looks at and revokes its token', async () => {
+  await client.authorizationServerApi.createOAuth2Scope({ authServerId: 'default', oAuth2Scope: { name: 'orders' } });
+  await discover('/oauth2/default', machine, 'orders', 'api://default');
+});
+await step('the same of the org server', () => discover('', machine, 'svc.users.manage', orgUrl));
 
 console.log(`${count.steps} steps, ${count.stumbled} stumbled, ${count.unserved} not served`);
 process.exitCode = count.stumbled > 0 ? 1 : 0;

@@ -53,6 +53,22 @@ func main() {
 	w.provisioning()
 	w.logs()
 	w.endings()
+	w.administration("SSWS")
+	w.Step("call with private_key_jwt", func() error {
+		robot, err := walk.NewRobot(os.Args[1], os.Args[2])
+		if err != nil {
+			return err
+		}
+		w.ctx, w.client, err = okta.NewClient(ctx, okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("PrivateKey"), okta.WithClientId(robot.ClientID),
+			okta.WithPrivateKey(robot.PrivateKey), okta.WithPrivateKeyId(robot.KeyID), okta.WithScopes(robot.Scopes),
+			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
+		if err != nil {
+			return err
+		}
+		_, _, err = w.client.AuthorizationServer.ListAuthorizationServers(w.ctx, nil)
+		return err
+	})
+	w.administration("private_key_jwt")
 	os.Exit(w.End())
 }
 

@@ -59,6 +59,24 @@ func main() {
 	w.logs()
 	w.tokens()
 	w.endings()
+	w.administration("SSWS")
+	w.Step("call with private_key_jwt", func() error {
+		robot, err := walk.NewRobot(os.Args[1], os.Args[2])
+		if err != nil {
+			return err
+		}
+		configuration, err := okta.NewConfiguration(okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("PrivateKey"), okta.WithClientId(robot.ClientID),
+			okta.WithPrivateKey(robot.PrivateKey), okta.WithPrivateKeyId(robot.KeyID), okta.WithScopes(robot.Scopes),
+			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
+		if err != nil {
+			return err
+		}
+		configuration.Host, configuration.Context = base.Host, ctx
+		w.client = okta.NewAPIClient(configuration)
+		_, _, err = w.client.RoleAPI.ListRoles(ctx).Execute()
+		return told(err)
+	})
+	w.administration("private_key_jwt")
 	os.Exit(w.End())
 }
 
