@@ -125,8 +125,14 @@ var secretive = []string{"token", "secret", "password", "passcode", "assertion",
 // sessions is where the paths of sessions begin, whose ids are secrets.
 const sessions = "/api/v1/sessions/"
 
-// harmlessPath is a path without the id of a session.
+// pictures begins what opens a QR code, at the end of paths.
+const pictures = "/qr/"
+
+// harmlessPath is a path without the id of a session, and without what opens a QR code.
 func harmlessPath(path string) string {
+	if at := strings.LastIndex(path, pictures); at >= 0 {
+		return path[:at+len(pictures)] + "redacted"
+	}
 	id, found := strings.CutPrefix(path, sessions)
 	if !found {
 		return path

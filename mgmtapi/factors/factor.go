@@ -82,7 +82,7 @@ type Activation struct {
 // Verification is what came of a verification, or what is needed for it.
 type Verification struct {
 	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"What came of it." enum:"SUCCESS,CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR,PASSCODE_REPLAYED,TIME_WINDOW_EXCEEDED"`
-	Message   string             `json:"factorResultMessage,omitempty" readOnly:"true" doc:"More about it, for people."`
+	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"More about it, for people."`
 	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be answered."`
 	Profile   map[string]string  `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor."`
 	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what is to be signed."`
@@ -143,11 +143,16 @@ func (k *kind) links(ctx context.Context, id string, f *model.Factor, status mod
 
 // render shows a factor.
 func (s *Slice) render(ctx context.Context, q docstore.Reader, a *act) (Factor, error) {
-	f := &a.factor
-	status, err := s.statusOf(ctx, q, f)
+	status, err := s.statusOf(ctx, q, &a.factor)
 	if err != nil {
 		return Factor{}, err
 	}
+	return a.show(ctx, status)
+}
+
+// show shows the factor in a status.
+func (a *act) show(ctx context.Context, status model.FactorStatus) (Factor, error) {
+	f := &a.factor
 	out := Factor{
 		ID: a.id, Type: string(f.Type), Provider: string(f.Provider), Vendor: f.Vendor, Status: string(status),
 		Created: rest.TimeOf(f.Enrolled), LastUpdated: rest.TimeOf(f.Changed), Profile: f.Profile, Links: a.kind.links(ctx, a.id, f, status),

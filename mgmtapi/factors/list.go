@@ -13,12 +13,12 @@ import (
 func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[Factor]{}
-		shown, err := s.shown(ctx, q)
+		off, err := s.forbidden(ctx, q)
 		if err != nil {
 			return err
 		}
-		return model.Each(ctx, q, s.Factors, docstore.All(docstore.Eq(model.FactorByUser, o.user.ID), shown), func(doc docstore.Doc[model.Factor]) error {
-			f, err := s.render(ctx, q, s.actOn(&target{owner: *o, found: doc}))
+		return model.Each(ctx, q, s.Factors, s.shown(o.user.ID, off), func(doc docstore.Doc[model.Factor]) error {
+			f, err := s.actOn(&target{owner: *o, found: doc}).show(ctx, doc.Value.Status)
 			out.Items = append(out.Items, f)
 			return err
 		})
@@ -26,22 +26,30 @@ func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err 
 	return out, err
 }
 
-// shown is the condition on factors that are neither EXPIRED nor INACTIVE.
-func (s *Slice) shown(ctx context.Context, q docstore.Reader) (docstore.Cond, error) {
-	// A day ago, to the millisecond, as the index has it.
-	begun := docstore.Gt(model.FactorByPending, s.Now().Add(-model.FactorPendingLife))
-	var off []any
+// forbidden are the ids of the kinds that the organisation does not allow.
+func (s *Slice) forbidden(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
+	off := map[string]bool{}
 	err := model.Each(ctx, q, s.OrgFactors, nil, func(doc docstore.Doc[model.OrgFactor]) error {
 		if doc.Value.Status != model.Active {
-			off = append(off, doc.ID)
+			off[doc.ID] = true
 		}
 		return nil
 	})
-	if err != nil || len(off) == 0 {
-		return docstore.Any(docstore.Not(docstore.NotNull(model.FactorByPending)), begun), err
+	return off, err
+}
+
+// shown is the condition on factors of a user that are neither EXPIRED nor INACTIVE, so that their status is the stored one.
+func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
+	complete := docstore.Not(docstore.NotNull(model.FactorByPending))
+	if len(off) > 0 {
+		var ids []any
+		for id := range off {
+			ids = append(ids, id)
+		}
+		complete = docstore.All(complete, docstore.Not(docstore.In(model.FactorByOrg, ids...)))
 	}
-	complete := docstore.All(docstore.Not(docstore.NotNull(model.FactorByPending)), docstore.Not(docstore.In(model.FactorByOrg, off...)))
-	return docstore.Any(complete, begun), nil
+	begun := docstore.Gt(model.FactorByPending, s.Now().Add(-model.FactorPendingLife))
+	return docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Any(complete, begun))
 }
 
 // CatalogFactor is a kind of factors that a user can enrol.
@@ -70,12 +78,12 @@ type Phone struct {
 func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFactor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[CatalogFactor]{}
-		shown, err := s.shown(ctx, q)
+		off, err := s.forbidden(ctx, q)
 		if err != nil {
 			return err
 		}
 		var have []docstore.Doc[model.Factor]
-		err = model.Each(ctx, q, s.Factors, docstore.All(docstore.Eq(model.FactorByUser, o.user.ID), shown), func(doc docstore.Doc[model.Factor]) error {
+		err = model.Each(ctx, q, s.Factors, s.shown(o.user.ID, off), func(doc docstore.Doc[model.Factor]) error {
 			have = append(have, doc)
 			return nil
 		})
@@ -83,11 +91,7 @@ func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFac
 			return err
 		}
 		for _, k := range s.kinds {
-			allowed, err := s.allowed(ctx, q, k.Org)
-			if err != nil {
-				return err
-			}
-			if allowed {
+			if !off[k.Org] {
 				out.Items = append(out.Items, k.offer(ctx, o.user.ID, have))
 			}
 		}

@@ -68,8 +68,8 @@ func (s *Slice) findOrg(_ context.Context, r *orgTarget) error {
 	return nil
 }
 
-func (s *Slice) renderOrg(ctx context.Context, q docstore.Reader, k *kind) (OrgFactor, error) {
-	allowed, err := s.allowed(ctx, q, k.Org)
+// policy shows the kind.
+func (k *kind) policy(ctx context.Context, allowed bool) OrgFactor {
 	at := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "org", "factors", k.Org}, segments...)...)
 	}
@@ -86,31 +86,21 @@ func (s *Slice) renderOrg(ctx context.Context, q docstore.Reader, k *kind) (OrgF
 	} else {
 		out.Links["activate"] = rest.To(at("lifecycle", "activate"), http.MethodPost)
 	}
-	return out, err
+	return out
 }
 
-func (s *Slice) listOrg(ctx context.Context, _ *struct{}) (out rest.Page[OrgFactor], err error) {
-	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		out = rest.Page[OrgFactor]{}
-		seen := map[string]bool{}
-		for _, k := range s.kinds {
-			if seen[k.Org] {
-				continue
-			}
-			seen[k.Org] = true
-			entry, err := s.renderOrg(ctx, q, k)
-			if err != nil {
-				return err
-			}
-			out.Items = append(out.Items, entry)
-		}
-		return nil
-	})
+func (s *Slice) listOrg(ctx context.Context, _ *struct{}) (rest.Page[OrgFactor], error) {
+	off, err := s.forbidden(ctx, s.Store.Reader())
+	var out rest.Page[OrgFactor]
+	for _, k := range s.kinds {
+		out.Items = append(out.Items, k.policy(ctx, !off[k.Org]))
+	}
 	return out, err
 }
 
 func (s *Slice) getOrg(ctx context.Context, r *orgTarget) (OrgFactor, error) {
-	return s.renderOrg(ctx, s.Store.Reader(), r.kind)
+	allowed, err := s.allowed(ctx, s.Store.Reader(), r.kind.Org)
+	return r.kind.policy(ctx, allowed), err
 }
 
 // allow sets whether the organisation allows a kind. One that is so already stays as it is.
@@ -136,8 +126,8 @@ func (s *Slice) allow(ctx context.Context, r *orgTarget, status model.Status, ev
 				return err
 			}
 		}
-		out, err = s.renderOrg(ctx, tx, r.kind)
-		return err
+		out = r.kind.policy(ctx, status == model.Active)
+		return nil
 	})
 	return out, err
 }
