@@ -32,7 +32,7 @@ var Rules = []Rule{
 	{Package: "internal/docstore/...", May: []string{"internal/docstore", "internal/sqldb", "scim", "scim/filter", "scim/schema"}, Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "documents are stored without knowing whose they are; filters are the one language they share"},
 
-	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "engine/plan", "engine/reconcile", "internal/sqldb"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
+	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "engine/plan", "engine/reconcile", "internal/sqldb", "scim"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the only part of the engine that speaks SQL"},
 	{Package: "engine/reconcile", May: []string{"engine/plan", "scim"}, StdlibOnly: true,
 		Why: "what is compared with what is decided without a target, a store or a clock"},
