@@ -54,6 +54,8 @@ type Model struct {
 	RoleMembers     *docstore.Collection[RoleMember]
 	HookKeys        *docstore.Collection[HookKey]
 	InlineHooks     *docstore.Collection[InlineHook]
+	ImportJobs      *docstore.Collection[ImportJob]
+	ImportDecisions *docstore.Collection[ImportDecision]
 }
 
 // New declares the collections.
@@ -103,6 +105,8 @@ func New() *Model {
 		RoleMembers:     roleMemberCollection(),
 		HookKeys:        hookKeyCollection(),
 		InlineHooks:     inlineHookCollection(),
+		ImportJobs:      importJobCollection(),
+		ImportDecisions: importDecisionCollection(),
 	}
 }
 
@@ -114,7 +118,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.UserSchemas, m.Messages, m.OrgPolicies, m.SyncPasswords, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas,
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
-		m.HookKeys, m.InlineHooks,
+		m.HookKeys, m.InlineHooks, m.ImportJobs, m.ImportDecisions,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -21,6 +22,8 @@ type Options struct {
 	Work Work
 	// Engine is the provisioning engine. Defaults to none: its paths are not served.
 	Engine Engine
+	// Importing makes users of accounts. It is needed with Engine.
+	Importing *imports.Service
 	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
 	Providers Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
