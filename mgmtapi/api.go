@@ -42,8 +42,8 @@ type Options struct {
 	Work sandboxapi.Work
 	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.
 	Engine sandboxapi.Engine
-	// Imports reads the accounts of targets. It is needed with Engine.
-	Imports imports.Engine
+	// Imports reads the accounts of targets, for /sandbox/v1. Defaults to none: its paths are not served.
+	Imports Imports
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
 	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
@@ -68,6 +68,12 @@ type Options struct {
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.
 	Logger *slog.Logger
+}
+
+// Imports reads the accounts of targets and shows them.
+type Imports interface {
+	imports.Engine
+	sandboxapi.Imports
 }
 
 // API is the management API.

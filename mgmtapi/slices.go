@@ -86,7 +86,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	})
 	if o.Work != nil {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{
-			Work: o.Work, Engine: o.Engine, Importing: importing, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
+			Work: o.Work, Engine: o.Engine, Imports: o.Imports, Importing: importing, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
 			Outbox: box, Clock: o.Clock, Reset: o.Reset,
 		}))
 	}

@@ -64,7 +64,7 @@ func (s *Slice) importRoutes() []rest.Route {
 		}),
 		row(s, "getImport", "GET "+one, "Show how far an import has come", 0, s.importJob),
 		row(s, "listImportedObjects", "GET "+one+"/objects", "List what an import has found", 0, func(ctx context.Context, r *remoteObjectsRequest) ([]RemoteObject, error) {
-			return s.o.Engine.RemoteObjects(ctx, r.App, r.Job, RemoteObjectQuery{Verdict: r.Verdict, After: r.After, Limit: r.Limit})
+			return s.o.Imports.RemoteObjects(ctx, r.App, r.Job, RemoteObjectQuery{Verdict: r.Verdict, After: r.After, Limit: r.Limit})
 		}),
 		row(s, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or make users of them", 0, s.confirmImport),
 	}
@@ -110,7 +110,7 @@ type confirmedImport struct {
 
 // importJob is what the engine has read, with what was made of it.
 func (s *Slice) importJob(ctx context.Context, r *importRequest) (ImportJob, error) {
-	out, err := s.o.Engine.ImportJob(ctx, r.App, r.Job)
+	out, err := s.o.Imports.ImportJob(ctx, r.App, r.Job)
 	if err != nil {
 		return out, err
 	}
@@ -150,7 +150,7 @@ func (s *Slice) confirmImport(ctx context.Context, r *confirmRequest) (out confi
 		if body != nil {
 			links = append([]Link{}, body.Links...)
 		}
-		out.Linked, err = s.o.Engine.ConfirmGroups(ctx, r.App, r.Job, links)
+		out.Linked, err = s.o.Imports.ConfirmGroups(ctx, r.App, r.Job, links)
 		return out, err
 	}
 	var consent *imports.Confirmed
