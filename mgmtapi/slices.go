@@ -44,13 +44,13 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		explained = operations
 	}
 	var people *users.Slice
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
-		return people.Show(ctx, q, id)
-	}})
 	var box *outbox.Box
 	if o.Work != nil { // nobody can read messages elsewhere
 		box = outbox.New(d, o.Secrets)
 	}
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: func(ctx context.Context, q docstore.Reader, id string) (any, error) {
+		return people.Show(ctx, q, id)
+	}})
 	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
 	tokens := apitokens.New(d)
 	var list []rest.Slice

@@ -244,6 +244,19 @@ func TestWalkCreateUsers(t *testing.T) {
 	w.step("The profile changes, which only Update User Attributes sends", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
 	w.step("The assignment ends, which only Deactivate Users sends", w.do(http.MethodDelete, w.path("/users/"+u), ""))
 	w.step("The same user is assigned again", w.assign("ann"))
+	messages := func() (texts []string) {
+		var all []struct{ Template, Text string }
+		do(t, w.api, http.MethodGet, "/sandbox/v1/outbox", "", &all)
+		for _, m := range all {
+			if m.Template == "app.user.unassigned" {
+				texts = append(texts, m.Text)
+			}
+		}
+		return texts
+	}
+	require.Empty(t, messages(), "nobody has asked for one")
+	do(t, w.api, http.MethodDelete, w.path("/users/"+u+"?sendEmail=true"), "", nil)
+	require.Equal(t, []string{"ann@walk.example is not assigned to Walk any more."}, messages())
 	w.end()
 }
 
