@@ -74,7 +74,7 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 		return err
 	}
 	if problem = cmp.Or(problem, inShort(problems)); problem != "" {
-		return rest.Invalid("account", problem)
+		return rest.Invalid("account", "%s", problem)
 	}
 	c.value.Blocked = false
 	if c.doc != nil && same(&c.doc.Value, &c.value) {
@@ -89,7 +89,7 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 // same says whether an import has found nothing new.
 func same(a, b *model.AppUser) bool {
 	before, after := *a, *b
-	before.LastSync, after.LastSync = after.LastSync, after.LastSync
+	before.LastSync = after.LastSync
 	return reflect.DeepEqual(before, after)
 }
 
