@@ -56,6 +56,8 @@ type ImportRequest struct {
 	// AutoConfirm links what is matched once the whole list was read and nothing speaks against it. Whatever needs a decision waits
 	// for Confirm in any case.
 	AutoConfirm bool `json:"autoConfirm,omitempty"`
+	// Keep stores all that an object shows, passwords left out, for whoever makes something of it: see RemoteObjectQuery.Whole.
+	Keep bool `json:"keep,omitempty"`
 	// MaxGone is how many of the objects that earlier imports saw, and of the accounts that are linked, may be missing from the list,
 	// in percent. When more are, the run is stopped and nothing is concluded from it. Fewer than SafeGone never stop a run. Defaults
 	// to DefaultMaxGone; 100 allows any.
@@ -142,7 +144,7 @@ type RemoteObject struct {
 	Candidates []string
 	Note       string // why it is ambiguous, as far as the candidates do not tell
 
-	// Resource is all that the target shows. It is there for Matcher.Match only, and not stored.
+	// Resource is all that the target shows. It is there for Matcher.Match, and for a query that asks for it where the run has kept it.
 	Resource *scim.Resource
 }
 
@@ -156,6 +158,10 @@ type RemoteObjectQuery struct {
 	Verdict Verdict
 	After   string // remote id of the last one of the page before
 	Limit   int    // Defaults to 100
+	// Only restricts it to those with the remote ids.
+	Only []string
+	// Whole reads RemoteObject.Resource too.
+	Whole bool
 }
 
 // Errors of imports.

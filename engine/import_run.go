@@ -121,6 +121,11 @@ func (e *Engine) importPage(ctx context.Context, run ImportRun, first bool) (Imp
 		return ImportPage{}, err
 	}
 	objects, err := e.judge(ctx, run, page)
+	for i := range objects {
+		if objects[i].Resource.Delete("password"); !run.Request.Keep {
+			objects[i].Resource = nil
+		}
+	}
 	return ImportPage{Objects: objects, Seen: p.Listed, Total: p.Total, Last: last}, err
 }
 

@@ -219,6 +219,26 @@ func TestALongImportIsReadByPagesAndLinksWhatIsMatched(t *testing.T) {
 	})
 }
 
+func TestAnImportKeepsWhatObjectsShowWhenItIsAskedTo(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+	shows := account("ann", "", "ann@x.org")
+	shows.Set("nickName", "A")
+	shows.Set("password", "secret")
+	id := w.fake.Add("Users", shows)
+	whole := func() *scim.Resource {
+		found, err := w.engine.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: app, Kind: engine.User, Only: []string{id}, Whole: true})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		return found[0].Resource
+	}
+	w.imported(engine.ImportRequest{Keep: true})
+	require.Equal(t, "A", whole().Text("nickName"))
+	_, there := whole().Get("password")
+	require.False(t, there, "nobody needs it")
+	w.imported(engine.ImportRequest{})
+	require.Nil(t, whole())
+}
+
 func TestAnImportThatWasKilledGoesOnAtTheStoredPage(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, engine.Options{})

@@ -18,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
@@ -41,6 +42,8 @@ type Options struct {
 	Work sandboxapi.Work
 	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.
 	Engine sandboxapi.Engine
+	// Imports reads the accounts of targets, for /sandbox/v1. Defaults to none: its paths are not served.
+	Imports Imports
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
 	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
@@ -69,6 +72,12 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// Imports reads the accounts of targets and shows them.
+type Imports interface {
+	imports.Engine
+	sandboxapi.Imports
+}
+
 // API is the management API.
 type API struct {
 	deps    model.Deps
@@ -77,6 +86,7 @@ type API struct {
 	log     *syslog.Slice
 	hooks   *hooks.Caller
 	workers []worker
+	imports *imports.Service // nil without an engine
 }
 
 // worker is a slice that has work left to do after some requests.
@@ -110,7 +120,11 @@ func New(o Options) (*API, error) {
 	keys := issue.NewKeys(deps, o.Secrets)
 	guard := auth.NewGuard(deps, o.Authorizer, o.Logger)
 	guard.AcceptAccessTokens(keys)
-	for _, s := range slicesOf(deps, o, keys, a.log, caller, a.infos) {
+	list, importing := slicesOf(deps, o, keys, a.log, caller, a.infos)
+	if o.Imports != nil {
+		a.imports = importing
+	}
+	for _, s := range list {
 		a.routes = append(a.routes, s.Routes()...)
 		if w, ok := s.(worker); ok {
 			a.workers = append(a.workers, w)
@@ -164,6 +178,18 @@ func (a *API) Work(ctx context.Context) (more bool, err error) {
 			return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
 		}
 		more = more || left
+	}
+	return more, nil
+}
+
+// Import does a bounded piece of what imports have left to do, as Work does the rest. It has a method of its own because it may wait for
+// inline hooks.
+func (a *API) Import(ctx context.Context) (more bool, err error) {
+	if a.imports == nil {
+		return false, nil
+	}
+	if more, err = a.imports.Work(ctx); err != nil {
+		return more, fmt.Errorf("mgmtapi: importing: %w", err)
 	}
 	return more, nil
 }

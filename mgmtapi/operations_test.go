@@ -31,6 +31,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 var ownOperations = map[string]string{
 	"explainAuthorization":     "who may do what follows from roles, targets, sets, conditions and groups, so that a refusal needs its reasons",
 	"listProvisioningAttempts": "what was sent to a target, and what came back, is the first thing to look at when provisioning fails",
+	"listImportedObjects":      "what an import has found is looked at before somebody says whose it is",
+	"confirmImport":            "what an import may not do without consent needs a place for the consent",
 	"listProviders":            "the SCIM servers of the sandbox are seen and made where everything else of it is",
 	"getProvider":              "the SCIM servers of the sandbox are seen and made where everything else of it is",
 	"createProvider":           "the SCIM servers of the sandbox are seen and made where everything else of it is",
@@ -95,6 +97,7 @@ var logged = map[string][]audit.Type{
 	"updateDefaultConnection":                            {audit.ConnectionUpdate, audit.ConnectionTest},
 	"activateDefaultConnection":                          {audit.ConnectionUpdate, audit.ConnectionTest},
 	"deactivateDefaultConnection":                        {audit.ConnectionUpdate},
+	"confirmImport":                                      {audit.AppUserImport, audit.UserCreate},
 	"updateFeature":                                      {audit.ConnectionUpdate},
 	"createGroupPushMapping":                             {audit.PushCreated},
 	"updateGroupPushMapping":                             {audit.PushActivated, audit.PushDeactivated},
@@ -273,6 +276,7 @@ var unlogged = map[string]string{
 	"resetSandbox":           "the log goes too",
 	"introspect":             "tells, and changes nothing",
 	"introspectCustomAS":     "tells, and changes nothing",
+	"startImport":            "what is made of the accounts is logged, as that of a job",
 	"retryProvisioningTask":  "what the attempt sends is logged, as that of a job",
 	"provisionUsers":         "what the attempts send is logged, as that of jobs",
 	"createProvider":         "the SCIM servers of the sandbox are no part of the organisation",
@@ -287,7 +291,7 @@ func table(t *testing.T) []rest.Info {
 	t.Helper()
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: &docstore.Store{}, Model: model.New(),
-		Work: struct{ sandboxapi.Work }{}, Providers: struct{ sandboxapi.Providers }{},
+		Work: struct{ sandboxapi.Work }{}, Imports: struct{ mgmtapi.Imports }{}, Providers: struct{ sandboxapi.Providers }{},
 		Clock: struct{ sandboxapi.Clock }{}, Reset: func(context.Context, bool) error { return nil },
 	})
 	require.NoError(t, err)

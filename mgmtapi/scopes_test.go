@@ -36,6 +36,7 @@ func areaOf(scope string) string { return scope[:strings.LastIndexByte(scope, '.
 // withSandbox has every operation served that there can be. Nothing of it may be reached.
 func withSandbox(o *mgmtapi.Options) {
 	o.Work, o.Engine, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Engine }{}, struct{ sandboxapi.Providers }{}
+	o.Imports = struct{ mgmtapi.Imports }{}
 }
 
 // Every operation but the public ones is refused to whoever has no credentials, dead ones, none of its scopes, only some of them,

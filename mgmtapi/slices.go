@@ -20,6 +20,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/hookkeys"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/iam"
+	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/inlinehooks"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/mappings"
@@ -39,18 +40,18 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller, operations func() []rest.Info) []rest.Slice {
+func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller, operations func() []rest.Info) ([]rest.Slice, *imports.Service) {
 	var explained func() []rest.Info // with the rest of /sandbox/v1
 	if o.Work != nil {
 		explained = operations
 	}
 	var people *users.Slice
 	show := func(ctx context.Context, q docstore.Reader, id string) (any, error) { return people.Show(ctx, q, id) }
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, User: show})
 	var box *outbox.Box
 	if o.Work != nil { // nobody can read messages elsewhere
 		box = outbox.New(d, o.Secrets)
 	}
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show})
 	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
 	tokens := apitokens.New(d)
 	var list []rest.Slice
@@ -80,13 +81,19 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		clienttokens.New(d),
 		logs,
 	}
+	importing := imports.New(d, imports.Options{
+		Engine: o.Imports, Hook: caller, Create: people.Import, Update: people.UpdateImported,
+		TakeOver: func(ctx context.Context, tx *docstore.Tx, app, user string, a imports.TakenOver) error {
+			return assigned.TakeOver(ctx, tx, app, user, assignments.Account(a))
+		},
+	})
 	if o.Work != nil {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{
-			Work: o.Work, Engine: o.Engine, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
+			Work: o.Work, Engine: o.Engine, Imports: o.Imports, Importing: importing, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
 			Outbox: box, Clock: o.Clock, Reset: o.Reset,
 		}))
 	}
-	return list
+	return list, importing
 }
 
 // scopesOf lists the scopes of the management API that the operations of the slices need.

@@ -161,6 +161,7 @@ func ann(t *testing.T) plan.UserInput {
 func TestUser(t *testing.T) {
 	theirs := func(string) (string, error) { return "u-2", nil }
 	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", plan.Created, true }
+	anew := func(in *plan.UserInput) { known(in); in.Anew = true }
 	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
 		return func(in *plan.UserInput) { f(in); in.Style = plan.Wizard }
@@ -210,6 +211,9 @@ func TestUser(t *testing.T) {
 		{"create is refused", fresh, []string{none, `400 {"scimType":"invalidValue","detail":"no emails","status":400}`, none}},
 		{"create is refused with 400, and meanwhile the account exists", fresh, []string{none, `400 {"detail":"name taken"}`, one, `200 ` + same}},
 		{"link and update", fresh, []string{one, `200 ` + differs, `200 {}`}},
+		{"anew, the account is looked up and there", anew, []string{ours, `200 ` + same}},
+		{"anew, only creating is on", func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false }, []string{ours}},
+		{"anew, the account is gone", anew, []string{none, none, `201 {"id":"r2"}`}},
 		{"link to our own account", fresh, []string{ours, `200 ` + same}},
 		{"what somebody else has is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
 		{"what somebody else has is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},

@@ -26,6 +26,7 @@ type UserInput struct {
 
 	RemoteID string // empty when not known
 	Origin   Origin
+	Anew     bool // the assignment is a new one: the account is looked up by name, although RemoteID may be that of an earlier one
 	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
 	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
 	// renamed before the answer was known.
@@ -58,6 +59,7 @@ type UserInput struct {
 // User returns the sequence that brings a user to its desired state.
 //
 //	active, no id:    lookup; none: POST; one: link, then as below; several: held
+//	active, anew:     as without an id; the account of an earlier assignment is found again, if it is there
 //	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs; PATCH the password (Catalog)
 //	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard)
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
@@ -161,7 +163,7 @@ func (u *user) begin() Step {
 }
 
 func (u *user) beginActive() Step {
-	if u.out.RemoteID == "" {
+	if u.out.RemoteID == "" || u.in.Anew {
 		return u.lookup(u.adoptOrCreate)
 	}
 	return u.refresh()
@@ -577,7 +579,9 @@ func (u *user) deactivateBy(ways []way) Step {
 
 // did notes what was done, unless something weightier was done before.
 func (u *user) did(op Operation) {
-	if u.out.Operation == OpNone || u.out.Operation == OpLookup || u.out.Operation == OpUpdate && op == OpReactivate {
+	// That the account of an earlier assignment is found again is the least of what is done about it.
+	again := u.in.Anew && u.out.Operation == OpLink && u.out.RemoteID == u.in.RemoteID
+	if again || u.out.Operation == OpNone || u.out.Operation == OpLookup || u.out.Operation == OpUpdate && op == OpReactivate {
 		u.out.Operation = op
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // keptImports is how many runs of an app and kind are kept.
@@ -163,7 +164,7 @@ func (s *Store) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun,
 	return found, nil
 }
 
-const remoteRow = `(?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?)`
+const remoteRow = `(?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, ?)`
 
 // SaveImportPage implements engine.ImportStore.
 func (s *Store) SaveImportPage(ctx context.Context, l lane.Lease, p engine.ImportPage) error {
@@ -193,9 +194,13 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 				return err
 			}
 		}
+		resource := ""
+		if o.Resource != nil {
+			resource = text(string(o.Resource.AppendJSON(nil)))
+		}
 		known = append(known, text(o.RemoteID))
 		args = append(args, o.App, string(o.Kind), text(o.RemoteID), text(o.UserName), text(o.ExternalID), text(o.Email), text(o.DisplayName),
-			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, candidates, text(o.Note))
+			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, candidates, text(o.Note), resource)
 	}
 	var repeated string
 	err := tx.QueryRow(ctx, `SELECT remote_id FROM remote_object WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
@@ -207,12 +212,12 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 		return err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash,
-			run_id, verdict, rule, principal_id, candidates, note)
+			run_id, verdict, rule, principal_id, candidates, note, resource)
 		VALUES `+remoteRow+strings.Repeat(", "+remoteRow, len(objects)-1)+`
 		ON CONFLICT (app_id, kind, remote_id) DO UPDATE SET user_name = excluded.user_name, external_id = excluded.external_id,
 			email = excluded.email, display_name = excluded.display_name, active = excluded.active, hash = excluded.hash,
 			run_id = excluded.run_id, verdict = excluded.verdict, rule = excluded.rule, principal_id = excluded.principal_id,
-			candidates = excluded.candidates, note = excluded.note`, args...)
+			candidates = excluded.candidates, note = excluded.note, resource = excluded.resource`, args...)
 	return err
 }
 
@@ -434,17 +439,32 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 // RemoteObjects implements engine.ImportStore.
 func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) ([]engine.RemoteObject, error) {
 	where, args := conditions(map[string]string{"verdict": string(q.Verdict)})
+	if len(q.Only) > 0 {
+		where += " AND remote_id IN " + list(len(q.Only))
+		for _, id := range q.Only {
+			args = append(args, text(id))
+		}
+	}
+	resource := "''"
+	if q.Whole {
+		resource = "resource"
+	}
 	args = append([]any{q.App, string(q.Kind), q.After}, args...)
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id,
-			verdict, rule, principal_id, candidates, note FROM remote_object
+			verdict, rule, principal_id, candidates, note, `+resource+` FROM remote_object
 		WHERE app_id = ? AND kind = ? AND remote_id > ? AND `+where+` ORDER BY remote_id LIMIT ?`, append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, o *engine.RemoteObject) error {
 		var active int64
-		var candidates string
+		var candidates, resource string
 		err := r.Scan(&o.App, &o.Kind, &o.RemoteID, &o.UserName, &o.ExternalID, &o.Email, &o.DisplayName, &active, &o.Hash, &o.Run,
-			&o.Verdict, &o.Rule, &o.Principal, &candidates, &o.Note)
+			&o.Verdict, &o.Rule, &o.Principal, &candidates, &o.Note, &resource)
 		if err != nil {
 			return err
+		}
+		if resource != "" {
+			if o.Resource, err = scim.DecodeResource([]byte(resource)); err != nil {
+				return err
+			}
 		}
 		o.Active = active == 1
 		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until something spoke against it

@@ -214,6 +214,8 @@ CREATE TABLE lifecycle_event (
 );
 `, `
 ALTER TABLE app_lane ADD COLUMN rest TEXT NOT NULL DEFAULT '';      -- JSON, why nothing is sent; empty for no reason
+`, `
+ALTER TABLE remote_object ADD COLUMN resource TEXT NOT NULL DEFAULT ''; -- JSON, all that the object shows; empty when it was not kept
 `}
 
 // typed puts the dialect's types into the steps.

@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
 )
 
 func (s *suite) startImport(r engine.ImportRequest) int64 {
@@ -78,6 +79,23 @@ func testImports(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "r1", found[0].RemoteID)
+	found, err = s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Only: []string{"r0", "r9"}, Whole: true})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "r0", found[0].RemoteID)
+	require.Nil(t, found[0].Resource, "it was not kept")
+	whole, err := scim.DecodeResource([]byte(`{"userName":"a\u0000nn","nickName":"A"}`))
+	require.NoError(t, err)
+	require.NoError(t, s.savePage(l, 3, false, engine.RemoteObject{RemoteID: "r2", Resource: whole}))
+	for _, kept := range []bool{true, false} {
+		found, err = s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r1", Whole: kept})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.Equal(t, kept, found[0].Resource != nil)
+		if kept {
+			require.Equal(t, "A", found[0].Resource.Text("nickName"))
+		}
+	}
 
 	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, lane.Hold{}, s.now.Add(time.Second)))
 	for name, write := range map[string]func() error{

@@ -32,7 +32,7 @@ var Rules = []Rule{
 	{Package: "internal/docstore/...", May: []string{"internal/docstore", "internal/sqldb", "scim", "scim/filter", "scim/schema"}, Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "documents are stored without knowing whose they are; filters are the one language they share"},
 
-	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "engine/plan", "engine/reconcile", "internal/sqldb"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
+	{Package: "engine/sqlstore", May: []string{"engine", "engine/lane", "engine/plan", "engine/reconcile", "internal/sqldb", "scim"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the only part of the engine that speaks SQL"},
 	{Package: "engine/reconcile", May: []string{"engine/plan", "scim"}, StdlibOnly: true,
 		Why: "what is compared with what is decided without a target, a store or a clock"},
@@ -70,7 +70,7 @@ var Rules = []Rule{
 const slicesRoot = "mgmtapi/"
 
 // sharedBySlices are the packages under mgmtapi that every slice may import.
-var sharedBySlices = []string{"rest", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue", "hooks", "otp", "fido", "yubikey"}
+var sharedBySlices = []string{"rest", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue", "hooks", "otp", "fido", "yubikey", "imports"}
 
 // Confined lists imports that only the named packages may have outside test files.
 var Confined = []struct {

@@ -51,7 +51,7 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 // User implements engine.Directory.
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
 	u, err := b.desired.User(ctx, app, user)
-	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Password: u.Password, PasswordVersion: u.PasswordVersion}, err
+	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Anew: u.Anew, Password: u.Password, PasswordVersion: u.PasswordVersion}, err
 }
 
 // Group implements engine.Directory.

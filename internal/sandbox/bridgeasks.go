@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // What the engine may ask a directory beyond what is desired.
@@ -36,29 +37,31 @@ func (b *bridge) Principals(ctx context.Context, app string, kind engine.Kind, a
 	return b.desired.AssignedUsers(ctx, app, after, limit)
 }
 
-// Match implements engine.Matcher. All candidates of a page are offered for each of its objects: the engine compares.
+// Match implements engine.Matcher.
 func (b *bridge) Match(ctx context.Context, app string, kind engine.Kind, objects []engine.RemoteObject) ([][]engine.Candidate, error) {
-	var owners []desired.Owner
-	var err error
-	if kind == engine.Group {
-		owners, err = b.desired.GroupOwners(ctx, app)
-	} else {
-		accounts := make([]desired.Account, 0, len(objects))
-		for _, o := range objects {
-			accounts = append(accounts, desired.Account{ExternalID: o.ExternalID, Name: o.UserName, Email: o.Email})
-		}
-		owners, err = b.desired.UserOwners(ctx, app, accounts)
-	}
-	if err != nil {
-		return nil, err
-	}
-	candidates := make([]engine.Candidate, 0, len(owners))
-	for _, o := range owners {
-		candidates = append(candidates, engine.Candidate{ID: o.ID, UserName: o.Name, ExternalID: o.ExternalID, Emails: o.Emails})
-	}
 	all := make([][]engine.Candidate, len(objects))
-	for i := range all {
-		all[i] = candidates
+	if kind == engine.Group {
+		owners, err := b.desired.GroupOwners(ctx, app)
+		for i := range all {
+			all[i] = candidates(owners) // the engine compares
+		}
+		return all, err
 	}
-	return all, nil
+	accounts := make([]*scim.Resource, len(objects))
+	for i, o := range objects {
+		accounts[i] = o.Resource
+	}
+	owners, err := b.desired.UserOwners(ctx, app, accounts)
+	for i := range owners {
+		all[i] = candidates(owners[i])
+	}
+	return all, err
+}
+
+func candidates(owners []desired.Owner) []engine.Candidate {
+	out := make([]engine.Candidate, 0, len(owners))
+	for _, o := range owners {
+		out = append(out, engine.Candidate{ID: o.ID, UserName: o.Name, ExternalID: o.ExternalID, Emails: o.Emails, DisplayName: o.DisplayName})
+	}
+	return out
 }

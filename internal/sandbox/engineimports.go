@@ -6,16 +6,77 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/imports"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-// Import implements sandboxapi.Imports. What is matched waits for Confirm.
-func (e *engineAPI) Import(ctx context.Context, app, kind string) (string, error) {
-	id, err := e.engine.Import(ctx, app, engine.ImportRequest{
-		Kind: engine.Kind(kind), Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName, engine.MatchEmail}, Partial: true,
-	})
+var _ imports.Engine = (*engineAPI)(nil)
+
+// Import implements imports.Engine. What is matched waits until a link is made.
+func (e *engineAPI) Import(ctx context.Context, app string, groups bool, s model.ImportSettings) (string, error) {
+	request := engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}, Partial: s.Partial, Keep: true}
+	if s.Match == model.ImportMatchEmail {
+		request.Match[1] = engine.MatchEmail
+	}
+	if groups {
+		request = engine.ImportRequest{Kind: engine.Group, Partial: true}
+	}
+	id, err := e.engine.Import(ctx, app, request)
 	return strconv.FormatInt(id, 10), refused(err, "AppInstance", app)
+}
+
+// State implements imports.Engine.
+func (e *engineAPI) State(ctx context.Context, app, job string) (imports.Run, error) {
+	run, err := e.run(ctx, app, job)
+	if err != nil {
+		return imports.Run{}, err
+	}
+	switch run.State {
+	case engine.ImportRunning:
+		return imports.Run{State: imports.Running}, nil
+	case engine.ImportDone:
+		return imports.Run{State: imports.Done}, nil
+	default:
+		return imports.Run{State: imports.Failed, Error: run.Error}, nil
+	}
+}
+
+// Accounts implements imports.Engine. What an earlier run has seen is left out.
+func (e *engineAPI) Accounts(ctx context.Context, app, job string, q imports.Query) ([]imports.Account, error) {
+	run, err := e.run(ctx, app, job)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+		App: app, Kind: engine.User, Verdict: engine.Verdict(q.Verdict), Only: q.Only, After: q.After, Limit: q.Limit, Whole: true,
+	})
+	all := make([]imports.Account, 0, len(found))
+	for _, o := range found {
+		a := imports.Account{
+			ID: o.RemoteID, Name: o.UserName, Active: o.Active, Verdict: imports.Verdict(o.Verdict), User: o.Principal, Candidates: o.Candidates,
+		}
+		if o.Run == run.ID {
+			a.Resource = o.Resource
+		}
+		all = append(all, a)
+	}
+	return all, err
+}
+
+// Link implements imports.Engine.
+func (e *engineAPI) Link(ctx context.Context, tx *docstore.Tx, app, job string, links []imports.Link) error {
+	id, err := strconv.ParseInt(job, 10, 64)
+	if err != nil {
+		return rest.NotFound("Import", job)
+	}
+	wanted := make([]engine.Link, 0, len(links))
+	for _, l := range links {
+		wanted = append(wanted, engine.Link{Kind: engine.User, ID: l.User, RemoteID: l.Account, RemoteName: l.Name})
+	}
+	return refused(e.engine.Confirm(ctx, tx.SQL().Execer(), app, id, wanted), "Import", job)
 }
 
 // run finds an import of the app by its text.
@@ -71,8 +132,8 @@ func (e *engineAPI) RemoteObjects(ctx context.Context, app, job string, q sandbo
 // linkPage is how many matched accounts are read at once.
 const linkPage = 500
 
-// Confirm implements sandboxapi.Imports.
-func (e *engineAPI) Confirm(ctx context.Context, app, job string, links []sandboxapi.Link) (int, error) {
+// ConfirmGroups implements sandboxapi.Imports.
+func (e *engineAPI) ConfirmGroups(ctx context.Context, app, job string, links []sandboxapi.Link) (int, error) {
 	run, err := e.run(ctx, app, job)
 	if err != nil {
 		return 0, err
@@ -113,8 +174,8 @@ func (e *engineAPI) Links(ctx context.Context, app, afterKind, after string, lim
 	return all, err
 }
 
-// Link implements sandboxapi.Links.
-func (e *engineAPI) Link(ctx context.Context, app string, links []sandboxapi.Link) error {
+// TakeLinks implements sandboxapi.Links.
+func (e *engineAPI) TakeLinks(ctx context.Context, app string, links []sandboxapi.Link) error {
 	wanted := linksOf(links)
 	return e.link(ctx, app, wanted, func(tx engine.Execer) error { return e.engine.Link(ctx, tx, app, wanted) })
 }

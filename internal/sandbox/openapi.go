@@ -9,7 +9,7 @@ import (
 // OpenAPI returns the document that /openapi.json of a sandbox answers. It is made from the operation table alone; no
 // database is opened.
 func OpenAPI() ([]byte, error) {
-	api, err := mgmtapi.New(mgmtapi.Options{Store: &docstore.Store{}, Model: model.New(), Work: &work{}, Engine: &engineAPI{}, Providers: &providers{}})
+	api, err := mgmtapi.New(mgmtapi.Options{Store: &docstore.Store{}, Model: model.New(), Work: &work{}, Engine: &engineAPI{}, Imports: &engineAPI{}, Providers: &providers{}})
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	go p.worker.run(working)
 	s.onClose(func(context.Context) error { stopWorking(); <-p.worker.done; return nil })
+	importing, stopImporting := context.WithCancel(context.WithoutCancel(ctx))
+	go p.importer.run(importing)
+	s.onClose(func(context.Context) error { stopImporting(); <-p.importer.done; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
@@ -172,6 +175,7 @@ type parts struct {
 	tenants   *tenants.Tenants
 	forgotten func(app string)
 	worker    *worker
+	importer  *worker
 }
 
 // content is what the organisation begins with.
@@ -231,7 +235,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Providers: servers,
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 		RateLimits: auth.Limits{Off: o.NoRateLimits}, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
 	})
@@ -246,6 +250,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	p.logKeeper = newLogKeeper(api.PurgeLog, o.Logger)
 	p.worker = newWorker(api.Work, o.Logger)
 	p.store.OnEmit(p.worker.wakeUp)
+	p.importer = newWorker(api.Import, o.Logger)
 	doc, err := api.OpenAPI()
 	if err != nil {
 		return nil, err

@@ -24,11 +24,15 @@ import (
 // walk goes through the whole chain: it changes something in the management API, and writes down what the target was sent for it, how
 // the assignment stands afterwards, and what the system log tells of the work.
 type walk struct {
-	t     *testing.T
-	api   *sandbox.APIClient
-	app   string
-	users map[string]string // by name
-	out   strings.Builder
+	t    *testing.T
+	api  *sandbox.APIClient
+	app  string
+	base string // of the target
+	// unordered sorts what the log tells in a step: accounts are imported in the order of their ids, which are random.
+	unordered bool
+	users     map[string]string // by name
+	out       strings.Builder
+	says      strings.Builder // what a step has to say beside
 
 	mu       sync.Mutex
 	sent     []string
@@ -38,8 +42,14 @@ type walk struct {
 
 // newWalk connects an app of the style to a reference server, with the options that are named.
 func newWalk(t *testing.T, wizard bool, options string) *walk {
+	return newWalkOn(t, wizard, options, sandbox.Options{})
+}
+
+// newWalkOn is newWalk in a sandbox with the options.
+func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *walk {
 	w := &walk{t: t, users: map[string]string{}}
-	_, w.api = startSandbox(t, sandbox.Options{Empty: true})
+	o.Empty = true
+	_, w.api = startSandbox(t, o)
 	handler := scimHandler(t)
 	tg := newTarget(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -60,7 +70,7 @@ func newWalk(t *testing.T, wizard bool, options string) *walk {
 	}
 	var made struct{ ID string }
 	do(t, w.api, http.MethodPost, "/api/v1/apps", app, &made)
-	w.app = made.ID
+	w.app, w.base = made.ID, tg.URL
 	do(t, w.api, http.MethodPost, w.path("/connections/default?activate=true"), fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, tg.URL, scimToken), nil)
 	if options != "" {
 		do(t, w.api, http.MethodPut, w.path("/features/USER_PROVISIONING"), options, nil)
@@ -124,6 +134,7 @@ func (w *walk) step(what string, run func()) {
 	run()
 	do(w.t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	fmt.Fprintf(&w.out, "## %s\n\n", what)
+	defer w.says.Reset()
 	w.mu.Lock()
 	sent := w.sent
 	w.sent = nil
@@ -135,6 +146,7 @@ func (w *walk) step(what string, run func()) {
 		w.out.WriteString("nothing is sent\n")
 	}
 	w.out.WriteByte('\n')
+	w.out.WriteString(w.says.String())
 	for _, name := range slices.Sorted(maps.Keys(w.users)) {
 		var a appUser
 		if err := w.api.Do(w.t.Context(), http.MethodGet, w.path("/users/"+w.users[name]), nil, &a); err != nil {
@@ -152,9 +164,14 @@ func (w *walk) step(what string, run func()) {
 		Outcome   struct{ Result string }
 	}
 	do(w.t, w.api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB"`), "", &events)
+	var told []string
 	for _, e := range events[w.logged:] {
-		fmt.Fprintf(&w.out, "log: %s %s\n", e.EventType, e.Outcome.Result)
+		told = append(told, fmt.Sprintf("log: %s %s\n", e.EventType, e.Outcome.Result))
 	}
+	if w.unordered {
+		slices.Sort(told)
+	}
+	w.out.WriteString(strings.Join(told, ""))
 	w.logged = len(events)
 	w.out.WriteByte('\n')
 }
@@ -227,6 +244,19 @@ func TestWalkCreateUsers(t *testing.T) {
 	w.step("The profile changes, which only Update User Attributes sends", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
 	w.step("The assignment ends, which only Deactivate Users sends", w.do(http.MethodDelete, w.path("/users/"+u), ""))
 	w.step("The same user is assigned again", w.assign("ann"))
+	messages := func() (texts []string) {
+		var all []struct{ Template, Text string }
+		do(t, w.api, http.MethodGet, "/sandbox/v1/outbox", "", &all)
+		for _, m := range all {
+			if m.Template == "app.user.unassigned" {
+				texts = append(texts, m.Text)
+			}
+		}
+		return texts
+	}
+	require.Empty(t, messages(), "nobody has asked for one")
+	do(t, w.api, http.MethodDelete, w.path("/users/"+u+"?sendEmail=true"), "", nil)
+	require.Equal(t, []string{"ann@walk.example is not assigned to Walk any more."}, messages())
 	w.end()
 }
 

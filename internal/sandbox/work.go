@@ -54,6 +54,10 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 		if err != nil {
 			return false, err
 		}
+		imports, err := w.model.ImportJobs.Count(ctx, w.store.Reader(), docstore.NotNull(model.ImportJobByOpen))
+		if err != nil {
+			return false, err
+		}
 		events, err := w.store.Waiting(ctx)
 		if err != nil {
 			return false, err
@@ -62,7 +66,7 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 		if err != nil {
 			return false, err
 		}
-		pending = transitions + left + events + due
+		pending = transitions + left + imports + events + due
 		return pending == 0, nil
 	})
 	if err == nil {

@@ -105,16 +105,16 @@ func TestTheMappingTellsTheTemplateAsAnExpression(t *testing.T) {
 		"fixed": `"fixed"`,
 	} {
 		app := &model.App{Credentials: model.AppCredentials{UserNameTemplate: model.UserNameTemplate{Type: model.TemplateCustom, Template: template, PushStatus: model.Push}}}
-		rules := appprofile.Rules(app, false, nil)
+		rules := appprofile.Rules(app, nil, nil)
 		require.Equal(t, map[string]model.MappingRule{"userName": {Expression: want, PushStatus: model.Push}}, rules)
 		require.NoError(t, appprofile.CheckRule(model.ToApp, want, attributes, &model.Property{Type: model.PropertyString}))
 		var programs appprofile.Programs
 		require.Equal(t, programs.UserName(model.UserNameTemplate{Template: template}, ada()), programs.Text(want, ada()))
 	}
 	app := &model.App{Credentials: model.AppCredentials{UserNameTemplate: model.UserNameTemplate{Type: model.TemplateBuiltIn, Template: "${source.login}", Suffix: "@x"}}}
-	require.Equal(t, model.MappingRule{Expression: `source.login + "@x"`, PushStatus: model.DontPush}, appprofile.Rules(app, true, nil)["userName"])
-	require.Len(t, appprofile.Rules(app, true, nil), 10)
-	require.Equal(t, model.MappingRule{Expression: "appuser.familyName", PushStatus: model.Push}, appprofile.Rules(app, true, &model.Mapping{Direction: model.ToUser})["lastName"])
+	require.Equal(t, model.MappingRule{Expression: `source.login + "@x"`, PushStatus: model.DontPush}, appprofile.Rules(app, &model.Connection{}, nil)["userName"])
+	require.Len(t, appprofile.Rules(app, &model.Connection{}, nil), 10)
+	require.Equal(t, model.MappingRule{Expression: "appuser.familyName", PushStatus: model.Push}, appprofile.Rules(app, &model.Connection{}, &model.Mapping{Direction: model.ToUser})["lastName"])
 }
 
 // property finds a property by its name among those of every kind.

@@ -29,12 +29,13 @@ var defaults = []struct{ app, user string }{
 
 // Rules returns the rules of a mapping by the attribute that they make: those
 // that applications begin with, changed by what the mapping says. m may be nil
-// for the mapping to an application that was never changed. provisions is
-// model.App.Provisions.
-func Rules(app *model.App, provisions bool, m *model.Mapping) map[string]model.MappingRule {
-	rules := map[string]model.MappingRule{}
+// for the mapping to an application that was never changed, and the connection
+// for an application that has none.
+func Rules(app *model.App, conn *model.Connection, m *model.Mapping) map[string]model.MappingRule {
+	rules, provisions := map[string]model.MappingRule{}, app.Provisions(conn)
 	if m != nil && m.Direction == model.ToUser {
-		rules["login"] = model.MappingRule{Expression: "appuser.userName", PushStatus: model.Push}
+		settings := conn.ImportSettings()
+		rules["login"] = model.MappingRule{Expression: settings.LoginRule(), PushStatus: model.Push}
 	} else if names := app.Credentials.UserNameTemplate; names.Type != model.TemplateNone {
 		rules[model.AppUserName] = model.MappingRule{Expression: templateExpression(names), PushStatus: model.DontPush}
 		if app.RenamesUsers() {

@@ -120,6 +120,33 @@ func (p Place) Put(r *scim.Resource, value any) {
 	}
 }
 
+// Get reads what a user has at the place, nil for nothing.
+func (p Place) Get(r *scim.Resource) any {
+	o := &r.Object
+	if p.extension != "" {
+		o = o.Complex(p.extension)
+	}
+	if p.element != nil {
+		elements := o.Array(p.name)
+		i := slices.IndexFunc(elements, p.like)
+		if i < 0 {
+			return nil
+		}
+		o, _ = elements[i].(*scim.Object)
+	} else if p.sub != "" {
+		o = o.Complex(p.name)
+	}
+	name := p.name
+	if p.sub != "" {
+		name = p.sub
+	}
+	value, _ := o.Get(name)
+	if _, complex := value.(*scim.Object); complex {
+		return nil
+	}
+	return value
+}
+
 // putElement finds or makes the element. Without a value there is none, and the
 // list is there all the same, so that the element of an earlier value goes.
 func (p Place) putElement(o *scim.Object, value any) {

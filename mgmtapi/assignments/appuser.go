@@ -3,6 +3,7 @@ package assignments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -421,7 +423,16 @@ func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Do
 	return out, nil
 }
 
-func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, error) {
+type unassignRequest struct {
+	userRequest
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator by e-mail."`
+}
+
+func (s *Slice) findForUnassign(ctx context.Context, req *unassignRequest) error {
+	return s.findForUser(ctx, &req.userRequest)
+}
+
+func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.findUser(ctx, tx, req.AppID, req.UserID)
 		if err != nil {
@@ -447,13 +458,32 @@ func (s *Slice) unassign(ctx context.Context, req *userRequest) (rest.Empty, err
 			return err
 		}
 		if group == nil {
-			return s.remove(ctx, tx, t, user, doc)
+			if err := s.remove(ctx, tx, t, user, doc); err != nil || !req.SendEmail {
+				return err
+			}
+			return s.mailUnassigned(ctx, tx, t, user)
 		}
 		c := change{doc: &doc, value: doc.Value}
 		c.value.Overrides, c.value.UserName, c.value.UserNameGiven, c.value.SealedPassword = nil, "", false, ""
 		return s.followGroup(ctx, tx, t, user, group, c)
 	})
 	return rest.Empty{}, err
+}
+
+// mailUnassigned tells the administrator of the organisation that a user has lost an application.
+func (s *Slice) mailUnassigned(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User]) error {
+	org, err := s.Org(ctx, tx)
+	if err != nil {
+		return err
+	}
+	admin, err := model.Optional(ctx, tx, s.Users, org.Administrator)
+	if err != nil || admin == nil || admin.Value.Text("email") == "" {
+		return err
+	}
+	return s.Outbox.Send(ctx, tx, outbox.Message{
+		Channel: outbox.Email, To: admin.Value.Text("email"), UserID: admin.ID, Template: "app.user.unassigned",
+		Subject: "A user was removed from " + t.app.Label, Text: fmt.Sprintf("%s is not assigned to %s any more.", user.Value.Login(), t.app.Label),
+	})
 }
 
 type listUsersRequest struct {

@@ -82,7 +82,7 @@ func (t *target) property(name string) (model.Property, bool) {
 // mapping is the mapping for users of a type.
 func (t *target) mapping(userType string) *appprofile.Mapping {
 	if t.mappings[userType] == nil {
-		rules := appprofile.Rules(&t.app, t.provisions(), t.stored[userType])
+		rules := appprofile.Rules(&t.app, t.conn, t.stored[userType])
 		t.mappings[userType] = t.programs.Compile(rules, t.property)
 	}
 	return t.mappings[userType]
@@ -320,7 +320,7 @@ func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUs
 // touch moves the sync state of an app user whose wanted state may have
 // changed. What failed for good is tried again with it.
 func (t *target) touch(u *model.AppUser) {
-	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.Status == model.AppUserProvisioned && t.conn.Updates() {
+	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.InTarget() && t.conn.Updates() {
 		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
 	}
 }
@@ -334,11 +334,11 @@ func (t *target) judge(u *model.AppUser, problem string, changed bool) {
 	}
 	if u.Blocked {
 		u.Blocked, u.ErrorSummary = false, ""
-		switch u.Status {
-		case model.AppUserActive:
-			u.SyncState = model.SyncDisabled
-		case model.AppUserProvisioned:
+		switch {
+		case u.InTarget():
 			u.SyncState, changed = model.SyncSynchronized, true
+		case u.Status == model.AppUserActive:
+			u.SyncState = model.SyncDisabled
 		}
 	}
 	if changed || u.SyncState == model.SyncError {
@@ -354,30 +354,33 @@ func (s *Slice) store(
 	if err := audit.Write(ctx, tx, s.Deps, t.entries(user, c)...); err != nil {
 		return doc, err
 	}
-	id := model.AppUserID(c.value.AppID, c.value.UserID)
 	concerned := c.value.Provisioned()
 	if c.doc != nil {
 		concerned = concerned || c.doc.Value.Provisioned() || !c.doc.Value.Listed()
-		if !c.doc.Value.Listed() && c.value.Listed() {
-			// A new assignment in place of a tombstone has its own time of
-			// creation and comes last in lists.
-			if err := s.AppUsers.Delete(ctx, tx, id); err != nil {
-				return doc, err
-			}
-			c.doc = nil
-		}
 	}
-	if c.doc == nil {
-		doc, err = s.AppUsers.Insert(ctx, tx, id, c.value)
-	} else {
-		doc, err = s.AppUsers.Update(ctx, tx, id, c.doc.Rev, c.value)
-	}
-	if err != nil {
+	if doc, err = s.put(ctx, tx, c); err != nil {
 		return doc, err
 	}
 	return doc, s.Feed.Emit(ctx, tx, model.AppUserChanged{
 		App: c.value.AppID, User: c.value.UserID, Provision: concerned,
 	})
+}
+
+// put writes the app user.
+func (s *Slice) put(ctx context.Context, tx *docstore.Tx, c change) (docstore.Doc[model.AppUser], error) {
+	id := model.AppUserID(c.value.AppID, c.value.UserID)
+	if c.doc != nil && !c.doc.Value.Listed() && c.value.Listed() {
+		// A new assignment in place of a tombstone has its own time of
+		// creation and comes last in lists.
+		if err := s.AppUsers.Delete(ctx, tx, id); err != nil {
+			return *c.doc, err
+		}
+		c.doc = nil
+	}
+	if c.doc == nil {
+		return s.AppUsers.Insert(ctx, tx, id, c.value)
+	}
+	return s.AppUsers.Update(ctx, tx, id, c.doc.Rev, c.value)
 }
 
 // remove ends an assignment. What the target may know of becomes a tombstone,

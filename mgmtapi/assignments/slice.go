@@ -6,6 +6,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
@@ -14,6 +15,8 @@ import (
 type Options struct {
 	// Secrets seals the passwords of app users.
 	Secrets seal.Secrets
+	// Outbox takes messages. Defaults to none.
+	Outbox *outbox.Box
 	// User shows a user, as a read of it does.
 	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
 }
@@ -62,9 +65,9 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateApplicationUser", Route: "POST /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,
 			Summary: "Changes the credentials or the profile of an assigned user", Find: s.findForUpdate, Do: s.update,
 		},
-		rest.Op[userRequest, rest.Empty]{
+		rest.Op[unassignRequest, rest.Empty]{
 			ID: "unassignUserFromApplication", Route: "DELETE /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,
-			Summary: "Ends the assignment of a user", Find: s.findForUser, Do: s.unassign,
+			Summary: "Ends the assignment of a user", Find: s.findForUnassign, Do: s.unassign,
 		},
 		rest.Op[putGroupRequest, AppGroup]{
 			ID: "assignGroupToApplication", Route: "PUT /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,

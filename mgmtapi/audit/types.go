@@ -52,6 +52,10 @@ const (
 	AppUserDeprovision Type = "application.user_membership.deprovision"
 	AppUserRevoke      Type = "application.user_membership.revoke"
 
+	AppUserImport Type = "application.provision.user.import"
+	ProfileImport Type = "application.provision.user.import_profile"
+	GroupImport   Type = "application.provision.group.import"
+
 	TargetLookup      Type = "application.provision.user.verify_exists"
 	TargetPush        Type = "application.provision.user.push"
 	TargetPushed      Type = "app.user_management.push_new_user_success"
@@ -257,6 +261,9 @@ var messages = map[Type]string{
 	AppUserRename:             "Change the user name of a user in an application",
 	AppUserPassword:           "Change the password of a user in an application",
 	AppUserRemove:             "End the assignment of a user to an application",
+	AppUserImport:             "An account of the target was imported",
+	ProfileImport:             "The profile of a user was imported from the target",
+	GroupImport:               "The groups of the target were imported",
 	AppUserProvision:          "A user has an account in the target of an application",
 	AppUserDeprovision:        "The account of a user in the target of an application was deactivated",
 	AppUserRevoke:             "A user lost an application, and the account in its target is left as it is",

@@ -62,6 +62,8 @@ type User struct {
 	Resource *scim.Resource
 	// RemoteID is the id in the target, as far as known.
 	RemoteID string
+	// Anew says that the account is that of an earlier assignment: nobody knows whether it still is the user's.
+	Anew bool
 	// Password is one that is on its way to the account, in clear; it must not be logged. PasswordVersion names it, and is empty when
 	// only a new account is to get it.
 	Password, PasswordVersion string
@@ -150,6 +152,7 @@ func (s *State) User(ctx context.Context, app, user string) (User, error) {
 	}
 	out.Resource = resource(u, &schema)
 	if out.Want == Active {
+		out.Anew = u.Status == model.AppUserStaged && u.ExternalID != ""
 		err = s.password(ctx, q, app, user, &out)
 	}
 	return out, err

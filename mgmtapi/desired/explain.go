@@ -73,7 +73,10 @@ func (s *State) rules(ctx context.Context, q docstore.Reader, app *model.App, u 
 	if err != nil {
 		return nil, err
 	}
-	return appprofile.Rules(app, conn != nil || app.Provisions(nil), mapping), nil
+	if conn == nil {
+		return appprofile.Rules(app, nil, mapping), nil
+	}
+	return appprofile.Rules(app, &conn.Value, mapping), nil
 }
 
 // cameBy says how a user came to an application.

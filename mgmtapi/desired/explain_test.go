@@ -7,9 +7,10 @@ import (
 
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/scim"
 )
 
-func TestOwnersAreLookedForAmongTheAssigned(t *testing.T) {
+func TestTheOwnersOfAccountsAreFound(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`)
@@ -17,19 +18,26 @@ func TestOwnersAreLookedForAmongTheAssigned(t *testing.T) {
 		w.Assign(app, ann)
 		login := user(t, w, app, ann).UserName
 
-		owners := func(a desired.Account) (ids []string) {
-			found, err := w.Desired.UserOwners(t.Context(), app, []desired.Account{a})
+		gone := w.User("gone")
+		w.Post("/users/"+gone+"/lifecycle/deactivate", nil).OK()
+		owners := func(account string) (ids []string) {
+			r, err := scim.DecodeResource([]byte(account))
 			require.NoError(t, err)
-			for _, o := range found {
+			found, err := w.Desired.UserOwners(t.Context(), app, []*scim.Resource{{}, r})
+			require.NoError(t, err)
+			require.Empty(t, found[0], "what shows nothing is nobody's")
+			for _, o := range found[1] {
 				ids = append(ids, o.ID)
 			}
 			return ids
 		}
-		require.Equal(t, []string{ann}, owners(desired.Account{Name: login}))
-		require.Equal(t, []string{ann}, owners(desired.Account{ExternalID: ann}))
-		require.Equal(t, []string{ann}, owners(desired.Account{Name: "ann@elsewhere.example"}), "the same up to the @")
-		require.Empty(t, owners(desired.Account{ExternalID: bob, Name: "bob@elsewhere.example"}), "who is not assigned is left out")
-		require.Empty(t, owners(desired.Account{}))
+		require.Equal(t, []string{ann}, owners(`{"userName":"`+login+`"}`))
+		require.Equal(t, []string{bob}, owners(`{"userName":"BOB@example.com"}`), "the login, of somebody who is not assigned")
+		require.Equal(t, []string{ann}, owners(`{"externalId":"`+ann+`"}`))
+		require.Equal(t, []string{bob}, owners(`{"emails":[{"value":"x@example.org"},{"value":"bob@example.com","primary":true}]}`))
+		require.Equal(t, []string{bob}, owners(`{"userName":"b","name":{"givenName":"bob","familyName":"tester"}}`))
+		require.Empty(t, owners(`{"userName":"bob@elsewhere.example","name":{"givenName":"bob"}}`))
+		require.Empty(t, owners(`{"externalId":"`+gone+`","userName":"gone@example.com"}`), "who is DEPROVISIONED is left out")
 
 		listed, err := w.Desired.AssignedUsers(t.Context(), app, "", 10)
 		require.NoError(t, err)

@@ -149,6 +149,7 @@ type target struct {
 
 	found      docstore.Doc[model.Mapping]
 	ends       ends
+	connection *model.Connection // nil when there never was one
 	provisions bool
 	userSchema model.UserSchema
 	appSchema  model.AppSchema
@@ -170,10 +171,11 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err e
 	if err != nil {
 		return err
 	}
-	t.provisions = t.ends.app.Value.Provisions(nil)
+	t.connection = nil
 	if connection != nil {
-		t.provisions = t.ends.app.Value.Provisions(&connection.Value)
+		t.connection = &connection.Value
 	}
+	t.provisions = t.ends.app.Value.Provisions(t.connection)
 	schema, err := s.UserSchemas.Get(ctx, q, model.UserSchemaID(m.UserType))
 	if err != nil {
 		return err
@@ -185,7 +187,7 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err e
 
 // rules are the rules as they are now.
 func (t *target) rules() map[string]model.MappingRule {
-	return appprofile.Rules(&t.ends.app.Value, t.provisions, &t.found.Value)
+	return appprofile.Rules(&t.ends.app.Value, t.connection, &t.found.Value)
 }
 
 // property is a property of the target.
@@ -205,11 +207,7 @@ func (t *target) source() map[string]expression.Kind {
 	if t.found.Value.Direction == model.ToApp {
 		return t.userSchema.Kinds()
 	}
-	kinds := map[string]expression.Kind{}
-	for name, p := range t.appSchema.All(t.provisions) {
-		kinds[name] = p.Kind()
-	}
-	return kinds
+	return t.appSchema.Kinds(t.provisions)
 }
 
 func (s *Slice) get(ctx context.Context, t *target) (Mapping, error) { return t.render(ctx), nil }

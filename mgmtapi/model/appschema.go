@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -81,4 +82,13 @@ func (s *AppSchema) All(provisions bool) iter.Seq2[string, Property] {
 			}
 		}
 	}
+}
+
+// Kinds are the attributes as expressions see them. provisions is App.Provisions.
+func (s *AppSchema) Kinds(provisions bool) map[string]expression.Kind {
+	kinds := map[string]expression.Kind{}
+	for name, p := range s.All(provisions) {
+		kinds[name] = p.Kind()
+	}
+	return kinds
 }

@@ -81,6 +81,10 @@ type AppUser struct {
 	// SyncedPassword is the User.PasswordVersion that the account is known to have, empty for none.
 	SyncedPassword string `json:"syncedPassword,omitempty"`
 
+	// Imported says that an import has found the account, and Account what it showed, by the names of app attributes.
+	Imported bool           `json:"imported,omitempty"`
+	Account  map[string]any `json:"account,omitempty"`
+
 	// Profile is the effective profile: what the mapping gives, overlaid by
 	// the profile of Group, overlaid by Overrides.
 	Profile map[string]any `json:"profile,omitempty"`
@@ -107,8 +111,11 @@ func (u *AppUser) Listed() bool { return u.Status != AppUserDeprovisioned }
 
 // Provisioned says that the provisioning engine looks after the assignment:
 // it is in the target or is meant to get there.
-func (u *AppUser) Provisioned() bool {
-	return u.Status == AppUserStaged || u.Status == AppUserProvisioned
+func (u *AppUser) Provisioned() bool { return u.Status == AppUserStaged || u.InTarget() }
+
+// InTarget says that the account in the target is known: the engine has made or found it, or an import has.
+func (u *AppUser) InTarget() bool {
+	return u.Status == AppUserProvisioned || u.Status == AppUserActive && u.Imported
 }
 
 // Pending says that the account behind a tombstone is yet to be deactivated.
@@ -140,6 +147,8 @@ type AppUserChanged struct {
 	// Provision says that the provisioning engine is concerned: the user is,
 	// or is meant to be, in the target.
 	Provision bool `json:"provision,omitempty"`
+	// Linked says that the account of the user has become known without the provisioning engine.
+	Linked bool `json:"linked,omitempty"`
 }
 
 // Topic implements Event.

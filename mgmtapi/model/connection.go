@@ -27,6 +27,8 @@ type Connection struct {
 
 	UserProvisioning UserProvisioning `json:"userProvisioning"`
 	GroupPush        GroupPush        `json:"groupPush"`
+	// Import is nil as long as imports were not set up.
+	Import *ImportSettings `json:"import,omitempty"`
 }
 
 // ConnectionBinding is the seal binding of a connection's token.
@@ -103,6 +105,7 @@ func (c *Connection) Features() []string {
 	add(c.Deactivates(), "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS")
 	add(c.SyncsPasswords(), "PUSH_PASSWORD_UPDATES")
 	add(c.PushesGroups(), "GROUP_PUSH")
+	add(c.Imports(), "IMPORT_NEW_USERS", "IMPORT_PROFILE_UPDATES")
 	return features
 }
 

@@ -55,11 +55,13 @@ type Model struct {
 	HookKeys        *docstore.Collection[HookKey]
 	InlineHooks     *docstore.Collection[InlineHook]
 
-	HardwareTokens *docstore.Collection[HardwareToken]
+	HardwareTokens     *docstore.Collection[HardwareToken]
 	Factors            *docstore.Collection[Factor]
 	OrgFactors         *docstore.Collection[OrgFactor]
 	FactorTransactions *docstore.Collection[FactorTransaction]
 	FactorWindows      *docstore.Collection[FactorWindow]
+	ImportJobs         *docstore.Collection[ImportJob]
+	ImportDecisions    *docstore.Collection[ImportDecision]
 }
 
 // New declares the collections.
@@ -110,11 +112,13 @@ func New() *Model {
 		HookKeys:        hookKeyCollection(),
 		InlineHooks:     inlineHookCollection(),
 
-		HardwareTokens: hardwareTokenCollection(),
+		HardwareTokens:     hardwareTokenCollection(),
 		Factors:            factorCollection(),
 		OrgFactors:         orgFactorCollection(),
 		FactorTransactions: factorTransactionCollection(),
 		FactorWindows:      factorWindowCollection(),
+		ImportJobs:         importJobCollection(),
+		ImportDecisions:    importDecisionCollection(),
 	}
 }
 
@@ -126,9 +130,8 @@ func (m *Model) Tables() []docstore.Table {
 		m.UserSchemas, m.Messages, m.OrgPolicies, m.SyncPasswords, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas,
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
-		m.HookKeys, m.InlineHooks,
-		m.HardwareTokens,
-		m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows,
+		m.HookKeys, m.InlineHooks, m.HardwareTokens, m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows, m.ImportJobs,
+		m.ImportDecisions,
 	}
 }
 

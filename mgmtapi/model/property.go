@@ -92,6 +92,13 @@ type Master struct {
 	Type string `json:"type" required:"true" enum:"PROFILE_MASTER,SVC,OVERRIDE" doc:"Source of the values."`
 }
 
+// The sources of values: imports, the service alone, or one that is named.
+const (
+	MasterImport   = "PROFILE_MASTER"
+	MasterService  = "SVC"
+	MasterOverride = "OVERRIDE"
+)
+
 // IsRequired says whether users need a value.
 func (p *Property) IsRequired() bool { return p.Required != nil && *p.Required }
 

@@ -92,7 +92,7 @@ func (p *Property) FillIn() {
 		p.Permissions = selfMay(selfReads)
 	}
 	if p.Master == nil {
-		p.Master = &Master{Type: "PROFILE_MASTER"}
+		p.Master = &Master{Type: MasterImport}
 	}
 }
 

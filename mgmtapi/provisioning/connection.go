@@ -157,7 +157,7 @@ func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Conn
 		stored, err := s.putConnection(ctx, req.AppID, old.Rev, func(c *model.Connection) {
 			features := *c
 			*c = next
-			c.UserProvisioning, c.GroupPush = features.UserProvisioning, features.GroupPush
+			c.UserProvisioning, c.GroupPush, c.Import = features.UserProvisioning, features.GroupPush, features.Import
 		})
 		if err != nil {
 			return Connection{}, err

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Feature is a provisioning feature as callers see it.
 type Feature struct {
-	Name         string       `json:"name" readOnly:"true" enum:"USER_PROVISIONING,GROUP_PUSH" doc:"Name."`
+	Name         string       `json:"name" readOnly:"true" enum:"USER_PROVISIONING,INBOUND_PROVISIONING,GROUP_PUSH" doc:"Name."`
 	Status       string       `json:"status" readOnly:"true" enum:"ENABLED,DISABLED" doc:"ENABLED while the connection is."`
 	Description  string       `json:"description" readOnly:"true" doc:"What the feature does."`
 	Capabilities Capabilities `json:"capabilities" doc:"What of the feature is on."`
@@ -23,6 +24,9 @@ type Capabilities struct {
 	Create *CreateCapability `json:"create,omitempty" doc:"Creation of users (USER_PROVISIONING)."`
 	Update *UpdateCapability `json:"update,omitempty" doc:"Update of users (USER_PROVISIONING)."`
 	Push   *Switch           `json:"push,omitempty" doc:"Push of groups (GROUP_PUSH)."`
+
+	ImportSettings *ImportSettings `json:"importSettings,omitempty" doc:"What is made of accounts, and when (INBOUND_PROVISIONING)."`
+	ImportRules    *ImportRules    `json:"importRules,omitempty" doc:"Whose accounts are, and what needs no consent (INBOUND_PROVISIONING)."`
 }
 
 // CreateCapability is about the creation of users.
@@ -92,6 +96,11 @@ var features = []feature{
 				u.Seed, u.Change = orDefault(p.Seed, u.Seed), orDefault(p.Change, u.Change)
 			}
 		},
+	},
+	{
+		name:        inbound,
+		description: "Makes and updates users from the accounts of the target",
+		show:        showImport, set: setImport,
 	},
 	{
 		name:        "GROUP_PUSH",
@@ -198,10 +207,34 @@ func (s *Slice) getFeature(ctx context.Context, req *featureRequest) (Feature, e
 type featureUpdate struct {
 	featureRequest
 	Body Capabilities `body:"required"`
+
+	imports model.ImportSettings // as they are so far
+	source  map[string]expression.Kind
 }
 
 func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) error {
-	return s.findForFeature(ctx, &req.featureRequest)
+	if err := s.findForFeature(ctx, &req.featureRequest); err != nil {
+		return err
+	}
+	q := s.Store.Reader()
+	conn, err := s.connection(ctx, q, req.AppID)
+	if err != nil {
+		return err
+	}
+	req.imports = conn.Value.ImportSettings()
+	schema, err := s.AppSchema(ctx, q, req.AppID)
+	if err != nil {
+		return err
+	}
+	req.source = schema.Kinds(true)
+	return nil
+}
+
+// Check checks the settings of imports.
+func (req *featureUpdate) Check(_ context.Context, causes *rest.Causes) {
+	if req.feature.name == inbound {
+		req.Body.checkImport(req.imports, req.source, causes)
+	}
 }
 
 func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {

@@ -173,9 +173,10 @@ func TestFeatures(t *testing.T) {
 		w.Connect(app, "")
 		var list []map[string]any
 		w.Get(path).OK().Into(&list)
-		require.Len(t, list, 2)
+		require.Len(t, list, 3)
 		require.Equal(t, "USER_PROVISIONING", list[0]["name"])
-		require.Equal(t, "GROUP_PUSH", list[1]["name"])
+		require.Equal(t, "INBOUND_PROVISIONING", list[1]["name"])
+		require.Equal(t, "GROUP_PUSH", list[2]["name"])
 		require.Empty(t, cmp.Diff(map[string]any{
 			"create": map[string]any{"lifecycleCreate": off},
 			"update": map[string]any{
@@ -183,7 +184,7 @@ func TestFeatures(t *testing.T) {
 				"password": map[string]any{"status": "DISABLED", "seed": "RANDOM", "change": "KEEP_EXISTING"},
 			},
 		}, list[0]["capabilities"]))
-		require.Empty(t, cmp.Diff(map[string]any{"push": on}, list[1]["capabilities"]))
+		require.Empty(t, cmp.Diff(map[string]any{"push": on}, list[2]["capabilities"]))
 		require.Equal(t, []any{"GROUP_PUSH"}, w.Get("/apps/"+app).OK().Value("features"))
 
 		w.Events()
@@ -216,6 +217,50 @@ func TestFeatures(t *testing.T) {
 		w.Post("/apps/"+app+"/connections/default/lifecycle/activate", nil).OK(204)
 		require.Len(t, w.Get("/apps/"+app).OK().Value("features"), 4, "the options outlive a deactivation")
 	})
+}
+
+func TestTheSettingsOfImports(t *testing.T) {
+	w := apptest.New(t)
+	app := w.SCIMApp("HR")
+	path := "/apps/" + app + "/features/INBOUND_PROVISIONING"
+	w.Get(path).Fails(400, "E0000001", "feature: Provisioning is not enabled")
+	w.Connect(app, "")
+	rules := func(exact string, on bool) map[string]any {
+		return map[string]any{"userCreateAndMatch": map[string]any{
+			"exactMatchCriteria": exact, "allowPartialMatch": true, "autoConfirmPartialMatch": false,
+			"autoConfirmExactMatch": on, "autoConfirmNewUsers": false, "autoActivateNewUsers": false,
+		}}
+	}
+	settings := func(username map[string]any) map[string]any {
+		return map[string]any{"username": username, "schedule": map[string]any{"status": "DISABLED"}}
+	}
+	require.Empty(t, cmp.Diff(map[string]any{"importRules": rules("USERNAME", false), "importSettings": settings(map[string]any{"userNameFormat": "LOGIN"})},
+		w.Get(path).OK().Value("capabilities")))
+	require.NotContains(t, w.Get("/apps/"+app).OK().Value("features"), "IMPORT_NEW_USERS")
+
+	login := func() any {
+		var mappings []struct{ ID string }
+		w.Get("/mappings?sourceId=" + app).OK().Into(&mappings)
+		return w.Get("/mappings/"+mappings[0].ID).OK().Value("properties", "login", "expression")
+	}
+	require.Equal(t, "appuser.userName", login())
+	got := w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"EMAIL","autoConfirmExactMatch":true}},"importSettings":{"username":{"userNameFormat":"EMAIL"}}}`).OK()
+	require.Empty(t, cmp.Diff(map[string]any{"importRules": rules("EMAIL", true), "importSettings": settings(map[string]any{"userNameFormat": "EMAIL"})}, got.Value("capabilities")))
+	require.Equal(t, got.Body, w.Get(path).OK().Body)
+	require.Equal(t, []any{"GROUP_PUSH", "IMPORT_NEW_USERS", "IMPORT_PROFILE_UPDATES"}, w.Get("/apps/"+app).OK().Value("features"))
+	require.Equal(t, "appuser.email", login(), "the mapping follows")
+	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"CUSTOM","userNameExpression":"appuser.userName + \"@corp.example\""}}}`).OK()
+	require.Equal(t, `appuser.userName + "@corp.example"`, login())
+
+	const expression = "importSettings.username.userNameExpression"
+	w.Put(path, `{"importSettings":{"username":{"userNameExpression":""}}}`).Fails(400, "E0000001", expression)
+	w.Put(path, `{"importSettings":{"username":{"userNameExpression":"appuser.nothing"}}}`).Fails(400, "E0000001", expression)
+	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"OTHER"}}}`).Fails(400, "E0000001", "userNameFormat")
+	w.Put(path, `{"importSettings":{"schedule":{"status":"ENABLED"}}}`).Fails(400, "E0000001", "importSettings.schedule.status")
+	w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"NAME"}}}`).Fails(400, "E0000001", "exactMatchCriteria")
+	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "nothing of what was refused")
+	w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://other.example.com/v2"}`).OK()
+	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another address leaves the settings")
 }
 
 // pushed creates a connected application and a group that is pushed as "Staff".

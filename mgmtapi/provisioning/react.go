@@ -26,7 +26,7 @@ func (s *Slice) react() {
 // appUserChanged tells the pushed groups that the user is in: only users that
 // are provisioned to the application are members there.
 func (s *Slice) appUserChanged(ctx context.Context, tx *docstore.Tx, e model.AppUserChanged) error {
-	if !e.Provision {
+	if !e.Provision && !e.Linked {
 		return nil
 	}
 	return model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByLiveApp, e.App), func(m docstore.Doc[model.PushMapping]) error {

@@ -115,6 +115,11 @@ func Outside(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{})
 }
 
+// At is a context that belongs to no request, in which URL makes addresses below a base.
+func At(ctx context.Context, base string) context.Context {
+	return context.WithValue(ctx, callKey{}, &call{base: base})
+}
+
 // SetHeader sets a header of the answer to the request, for when it succeeds.
 func SetHeader(ctx context.Context, name, value string) {
 	c := callFrom(ctx)

@@ -176,6 +176,14 @@ func (e *Error) Status() int {
 	return http.StatusInternalServerError
 }
 
+// Text is what the error tells people: its causes, or its summary where it has none.
+func (e *Error) Text() string {
+	if len(e.Causes) > 0 {
+		return strings.Join(e.Causes, "; ")
+	}
+	return e.summary()
+}
+
 func (e *Error) summary() string {
 	if e.Summary != "" {
 		return e.Summary

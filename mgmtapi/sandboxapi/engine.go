@@ -16,7 +16,6 @@ type Engine interface {
 	Principals
 	Plans
 	Comparisons
-	Imports
 	Links
 }
 
@@ -112,7 +111,7 @@ func row[Req, Resp any, P interface {
 
 func (s *Slice) engineRoutes() []rest.Route {
 	var all []rest.Route
-	for _, part := range [][]rest.Route{s.laneRoutes(), s.principalRoutes(), s.planRoutes(), s.comparisonRoutes(), s.importRoutes(), s.linkRoutes()} {
+	for _, part := range [][]rest.Route{s.laneRoutes(), s.principalRoutes(), s.planRoutes(), s.comparisonRoutes(), s.linkRoutes()} {
 		all = append(all, part...)
 	}
 	return all

@@ -4,18 +4,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Imports find out whose the accounts of a target are.
+// Imports find out whose the accounts of a target are. Each is about an import of the app; for others it is not found.
 type Imports interface {
-	// Import begins one for the users or the groups of an app.
-	Import(ctx context.Context, app, kind string) (job string, err error)
-	// ImportJob and the others are about an import of the app; for others it is not found.
 	ImportJob(ctx context.Context, app, job string) (ImportJob, error)
 	RemoteObjects(ctx context.Context, app, job string, q RemoteObjectQuery) ([]RemoteObject, error)
-	// Confirm links accounts that an import has found; what it has matched when links is nil. It returns how many.
-	Confirm(ctx context.Context, app, job string, links []Link) (int, error)
+	// ConfirmGroups links groups that an import has found; what it has matched when links is nil. It returns how many.
+	ConfirmGroups(ctx context.Context, app, job string, links []Link) (int, error)
 }
 
 // ImportJob is how far an import has come.
@@ -23,7 +21,11 @@ type ImportJob struct {
 	Status         string         `json:"status" readOnly:"true" enum:"running,done,failed,stopped" doc:"stopped: too much of what was there before is not listed any more, and nothing was concluded"`
 	UsersImported  int            `json:"usersImported" readOnly:"true" doc:"users that were read"`
 	UsersMatched   int            `json:"usersMatched" readOnly:"true" doc:"accounts of which it is known whose they are"`
-	UsersCreated   int            `json:"usersCreated" readOnly:"true" doc:"users that were made from accounts: always 0"`
+	UsersCreated   int            `json:"usersCreated" readOnly:"true" doc:"users that were made of accounts"`
+	UsersUpdated   int            `json:"usersUpdated" readOnly:"true" doc:"users whose profile has changed"`
+	UsersPending   int            `json:"usersPending" readOnly:"true" doc:"accounts that wait for consent"`
+	UsersInactive  int            `json:"usersInactive" readOnly:"true" doc:"accounts that are deactivated, and of which nothing was made"`
+	UsersFailed    int            `json:"usersFailed" readOnly:"true" doc:"accounts that could not be imported; errors tells the first of them"`
 	GroupsImported int            `json:"groupsImported" readOnly:"true"`
 	Errors         []string       `json:"errors" readOnly:"true"`
 	Verdicts       map[string]int `json:"verdicts" readOnly:"true" doc:"accounts or groups by verdict: linked, matched, ambiguous, partial, unmatched, gone"`
@@ -56,28 +58,15 @@ type RemoteObject struct {
 func (s *Slice) importRoutes() []rest.Route {
 	const one = "/sandbox/v1/apps/{app}/import/{job}"
 	return []rest.Route{
-		row(s, "startImport", "POST /sandbox/v1/apps/{app}/import", "Read the accounts or groups of an app's SCIM server and find out whose they are", 202, func(ctx context.Context, r *startImportRequest) (startedImport, error) {
-			kind := KindUser
-			if r.Body.Type == "GROUPS" {
-				kind = KindGroup
-			}
-			job, err := s.o.Engine.Import(ctx, r.App, kind)
+		row(s, "startImport", "POST /sandbox/v1/apps/{app}/import", "Read the accounts or groups of an app's SCIM server, find out whose they are, and make users of them as the application says", 202, func(ctx context.Context, r *startImportRequest) (startedImport, error) {
+			job, err := s.o.Importing.Begin(ctx, r.App, r.Body.Type == "GROUPS")
 			return startedImport{JobID: job}, err
 		}),
-		row(s, "getImport", "GET "+one, "Show how far an import has come", 0, func(ctx context.Context, r *importRequest) (ImportJob, error) {
-			return s.o.Engine.ImportJob(ctx, r.App, r.Job)
-		}),
+		row(s, "getImport", "GET "+one, "Show how far an import has come", 0, s.importJob),
 		row(s, "listImportedObjects", "GET "+one+"/objects", "List what an import has found", 0, func(ctx context.Context, r *remoteObjectsRequest) ([]RemoteObject, error) {
-			return s.o.Engine.RemoteObjects(ctx, r.App, r.Job, RemoteObjectQuery{Verdict: r.Verdict, After: r.After, Limit: r.Limit})
+			return s.o.Imports.RemoteObjects(ctx, r.App, r.Job, RemoteObjectQuery{Verdict: r.Verdict, After: r.After, Limit: r.Limit})
 		}),
-		row(s, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found", 0, func(ctx context.Context, r *confirmRequest) (linked, error) {
-			var links []Link
-			if r.Body != nil {
-				links = r.Body.Links
-			}
-			n, err := s.o.Engine.Confirm(ctx, r.App, r.Job, links)
-			return linked{Linked: n}, err
-		}),
+		row(s, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or make users of them", 0, s.confirmImport),
 	}
 }
 
@@ -106,7 +95,74 @@ type remoteObjectsRequest struct {
 
 type confirmRequest struct {
 	importRequest
-	Body *struct {
-		Links []Link `json:"links" doc:"whose the accounts are; what was matched when absent"`
-	} `body:"optional"`
+	Body *confirmBody `body:"optional"`
+}
+
+type confirmBody struct {
+	Links  []Link   `json:"links" doc:"whose the accounts are; what was matched when there are neither links nor create"`
+	Create []string `json:"create" max:"255" doc:"remoteIds of the accounts of which users are made"`
+}
+
+type confirmedImport struct {
+	Linked  int `json:"linked" readOnly:"true"`
+	Created int `json:"created" readOnly:"true"`
+}
+
+// importJob is what the engine has read, with what was made of it.
+func (s *Slice) importJob(ctx context.Context, r *importRequest) (ImportJob, error) {
+	out, err := s.o.Imports.ImportJob(ctx, r.App, r.Job)
+	if err != nil {
+		return out, err
+	}
+	job, err := s.o.Importing.Job(ctx, r.App, r.Job)
+	if err != nil || job == nil {
+		return out, err
+	}
+	if job.Open && out.Status == importDone {
+		out.Status = importRunning
+	}
+	if !job.Ended.IsZero() {
+		out.Ended = job.Ended
+	}
+	out.UsersMatched = max(0, out.UsersMatched-job.Created)
+	out.UsersCreated, out.UsersUpdated, out.UsersPending, out.UsersInactive, out.UsersFailed = job.Created, job.Updated, job.Waiting, job.Inactive, job.Failed
+	out.Errors = append(out.Errors, job.Errors...)
+	return out, nil
+}
+
+// Statuses of imports.
+const (
+	importRunning = "running"
+	importDone    = "done"
+)
+
+func (s *Slice) confirmImport(ctx context.Context, r *confirmRequest) (out confirmedImport, err error) {
+	job, err := s.o.Importing.Job(ctx, r.App, r.Job)
+	if err != nil {
+		return out, err
+	}
+	var body *confirmBody
+	if r.Body != nil && (r.Body.Links != nil || r.Body.Create != nil) {
+		body = r.Body
+	}
+	if job == nil || job.Groups {
+		var links []Link
+		if body != nil {
+			links = append([]Link{}, body.Links...)
+		}
+		out.Linked, err = s.o.Imports.ConfirmGroups(ctx, r.App, r.Job, links)
+		return out, err
+	}
+	var consent *imports.Confirmed
+	if body != nil {
+		consent = &imports.Confirmed{Create: body.Create}
+		for _, l := range body.Links {
+			if l.Kind != KindUser {
+				return out, rest.Invalid("links", "The import is one of users")
+			}
+			consent.Links = append(consent.Links, imports.Link{User: l.ID, Account: l.RemoteID, Name: l.RemoteName})
+		}
+	}
+	out.Linked, out.Created, err = s.o.Importing.Confirm(ctx, r.App, r.Job, consent)
+	return out, err
 }

@@ -11,8 +11,8 @@ import (
 type Links interface {
 	// Links returns a page behind the one with that kind and id.
 	Links(ctx context.Context, app, afterKind, after string, limit int) ([]Link, error)
-	// Link takes links in, all or none.
-	Link(ctx context.Context, app string, links []Link) error
+	// TakeLinks takes links in, all or none.
+	TakeLinks(ctx context.Context, app string, links []Link) error
 }
 
 // Link is one link.
@@ -34,7 +34,7 @@ func (s *Slice) linkRoutes() []rest.Route {
 			return s.o.Engine.Links(ctx, r.App, kind, id, r.Limit)
 		}),
 		row(s, "importLinks", "POST /sandbox/v1/apps/{app}/links", "Say which account or group belongs to whom; all links or none", 0, func(ctx context.Context, r *linkRequest) (linked, error) {
-			if err := s.o.Engine.Link(ctx, r.App, r.Body.Links); err != nil {
+			if err := s.o.Engine.TakeLinks(ctx, r.App, r.Body.Links); err != nil {
 				return linked{}, err
 			}
 			return linked{Linked: len(r.Body.Links)}, nil

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -21,6 +22,10 @@ type Options struct {
 	Work Work
 	// Engine is the provisioning engine. Defaults to none: its paths are not served.
 	Engine Engine
+	// Imports shows what imports have read. Defaults to none: its paths are not served. Importing, which is needed with it, makes users
+	// of accounts.
+	Imports   Imports
+	Importing *imports.Service
 	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
 	Providers Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
@@ -70,6 +75,9 @@ func (s *Slice) Routes() []rest.Route {
 	}
 	if s.o.Engine != nil {
 		list = append(list, s.engineRoutes()...)
+	}
+	if s.o.Imports != nil {
+		list = append(list, s.importRoutes()...)
 	}
 	if s.o.Providers != nil {
 		list = append(append(list, s.providerRoutes()...), s.quirkRoutes()...)

@@ -160,6 +160,16 @@ func (s *Slice) enforce(ctx context.Context, tx *docstore.Tx, schema *model.User
 	if err := checkMutability(schema, before, user.Profile); err != nil {
 		return err
 	}
+	return s.fits(ctx, tx, schema, id, user)
+}
+
+// fits is enforce for a profile that no caller has given: what they cannot change, it can.
+func (s *Slice) fits(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
+	var causes rest.Causes
+	checkProfile(schema, user.Profile, &causes)
+	if err := causes.Err(); err != nil {
+		return err
+	}
 	schema.Stamp(user)
 	for _, name := range user.Unique {
 		page, err := s.Users.Query(ctx, tx, docstore.Query[model.User]{

@@ -1,0 +1,127 @@
+package assignments
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// Account is an account of a target that an import has found.
+type Account struct {
+	ID       string // at the target
+	UserName string
+	// Profile holds what the account shows, by the names of app attributes, and Shown what it showed before anybody has changed that.
+	Profile, Shown map[string]any
+}
+
+// TakeOver says that an account is that of a user, who is assigned when there was no assignment. What the account has takes the place of
+// what the mapping gives where the mapping does not rule. Nothing is sent to the target for it. An error for callers says why the user
+// cannot have the account.
+func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID string, a Account) error {
+	t, err := s.target(ctx, tx, app)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return rest.NotFound("AppInstance", app)
+	}
+	user, err := s.Users.Get(ctx, tx, userID)
+	if err != nil {
+		return rest.Missing(err, "User", userID)
+	}
+	if user.Value.Status == model.UserDeprovisioned {
+		return rest.Fail(rest.CodeInactiveUser)
+	}
+	c, err := s.load(ctx, tx, app, userID)
+	if err != nil {
+		return err
+	}
+	if !c.value.Listed() {
+		s.begin(t, user, &c)
+	}
+	linked := c.value.ExternalID != a.ID || !c.value.InTarget()
+	c.value.ExternalID, c.value.Account, c.value.LastSync = a.ID, a.Shown, s.Now()
+	if linked {
+		c.value.Imported = true
+		c.value.Enter(model.AppUserActive, s.Now())
+		c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
+	}
+	p, err := s.person(ctx, tx, t, user)
+	if err != nil {
+		return err
+	}
+	var group *model.AppGroup
+	if c.value.Scope == model.ScopeGroup {
+		if group, err = s.effectiveGroup(ctx, tx, app, user); err != nil {
+			return err
+		}
+		if group == nil {
+			c.value.Scope = model.ScopeUser
+		}
+	}
+	if a.UserName != "" && t.app.Credentials.Scheme.AcceptsUserName() {
+		c.value.UserName, c.value.UserNameGiven = a.UserName, a.UserName != t.userName(p)
+	}
+	c.value.Overrides = t.taken(p, group, &c.value, a.Profile)
+	problems := t.derive(p, group, false, &c.value)
+	problem, err := s.nameProblem(ctx, tx, t, &c.value)
+	if err != nil {
+		return err
+	}
+	if problem = cmp.Or(problem, inShort(problems)); problem != "" {
+		return rest.Invalid("account", "%s", problem)
+	}
+	c.value.Blocked = false
+	if c.doc != nil && same(&c.doc.Value, &c.value) {
+		return nil
+	}
+	if err := audit.Write(ctx, tx, s.Deps, t.entry(audit.AppUserImport, user, &c.value)); err != nil {
+		return err
+	}
+	return s.keep(ctx, tx, t, user, c)
+}
+
+// same says whether an import has found nothing new.
+func same(a, b *model.AppUser) bool {
+	before, after := *a, *b
+	before.LastSync = after.LastSync
+	return reflect.DeepEqual(before, after)
+}
+
+// taken are the values of an account that differ from what is derived. While profiles are pushed the mapping rules over its attributes.
+func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
+	made := t.derived(p, group, u)
+	mapping := t.mapping(p.Value.Type)
+	out := map[string]any{}
+	for name, value := range shows {
+		property, known := t.property(name)
+		derived, given := made.group[name]
+		if !given {
+			derived = made.Profile[name]
+		}
+		if !known || property.Problem(value) != "" || reflect.DeepEqual(value, derived) || t.conn.PushesProfiles() && mapping.Makes(name) {
+			continue
+		}
+		out[name] = value
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// keep is store for an account that has become known without the engine.
+func (s *Slice) keep(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change) error {
+	if err := audit.Write(ctx, tx, s.Deps, t.entries(user, c)...); err != nil {
+		return err
+	}
+	if _, err := s.put(ctx, tx, c); err != nil {
+		return err
+	}
+	return s.Feed.Emit(ctx, tx, model.AppUserChanged{App: t.id, User: user.ID, Linked: true})
+}

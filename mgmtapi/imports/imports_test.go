@@ -1,0 +1,284 @@
+package imports_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/imports"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// engine has read what a test gives it.
+type engine struct {
+	sandboxapi.Work
+	state    imports.Run
+	accounts []imports.Account // ascending by id
+	links    map[string]string // by account
+	settings model.ImportSettings
+	fail     error // of the next link
+	reads    int
+	runs     int
+}
+
+func (e *engine) TestConnection(context.Context, provisioning.Endpoint) error { return nil }
+
+func (e *engine) Import(_ context.Context, _ string, _ bool, s model.ImportSettings) (string, error) {
+	e.settings = s
+	e.runs++
+	return fmt.Sprint("run", e.runs), nil
+}
+
+func (e *engine) State(context.Context, string, string) (imports.Run, error) { return e.state, nil }
+
+func (e *engine) Accounts(_ context.Context, _, _ string, q imports.Query) (out []imports.Account, _ error) {
+	e.reads++
+	for _, a := range e.accounts {
+		if user, linked := e.links[a.ID]; linked {
+			a.Verdict, a.User = imports.Linked, user
+		}
+		if a.ID > q.After && (q.Verdict == "" || q.Verdict == a.Verdict) && (q.Only == nil || slices.Contains(q.Only, a.ID)) && len(out) < q.Limit {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+func (e *engine) Link(_ context.Context, _ *docstore.Tx, _, _ string, links []imports.Link) error {
+	if err := e.fail; err != nil {
+		e.fail = nil
+		return err
+	}
+	for _, l := range links {
+		e.links[l.Account] = l.User
+	}
+	return nil
+}
+
+func (e *engine) ImportJob(_ context.Context, _, job string) (sandboxapi.ImportJob, error) {
+	if !strings.HasPrefix(job, "run") {
+		return sandboxapi.ImportJob{}, rest.NotFound("Import", job)
+	}
+	return sandboxapi.ImportJob{Status: string(e.state.State), UsersImported: len(e.accounts), Errors: []string{}, Verdicts: map[string]int{}}, nil
+}
+
+func (e *engine) RemoteObjects(context.Context, string, string, sandboxapi.RemoteObjectQuery) ([]sandboxapi.RemoteObject, error) {
+	return []sandboxapi.RemoteObject{}, nil
+}
+
+func (e *engine) ConfirmGroups(context.Context, string, string, []sandboxapi.Link) (int, error) {
+	return 0, nil
+}
+
+// account is one that nobody has yet, unless the verdict says so.
+func account(t *testing.T, id, name string, v imports.Verdict, users ...string) imports.Account {
+	t.Helper()
+	r, err := scim.DecodeResource(fmt.Appendf(nil, `{"userName":%q,"name":{"givenName":"Given","familyName":%q},"displayName":"Shown",
+		"emails":[{"value":%q}],"locale":"en-US"}`, name, "F"+id, name))
+	require.NoError(t, err)
+	a := imports.Account{ID: id, Name: name, Active: true, Verdict: v, Candidates: users, Resource: r}
+	if v == imports.Matched {
+		a.User, a.Candidates = users[0], nil
+	}
+	return a
+}
+
+type world struct {
+	*apitest.Env
+	t      *testing.T
+	engine *engine
+	app    string
+}
+
+func newWorld(t *testing.T, rules string) *world {
+	w := &world{t: t, engine: &engine{state: imports.Run{State: imports.Done}, links: map[string]string{}}}
+	w.Env = apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work, o.Imports, o.Connections = w.engine, w.engine, w.engine })
+	w.app = w.Run(t,
+		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
+		apitest.Step{Do: "POST /api/v1/apps/{{app}}/connections/default?activate=true", Body: `{"baseUrl":"https://scim.example.com","profile":{"token":"t"}}`},
+		apitest.Step{Do: "PUT /api/v1/apps/{{app}}/features/INBOUND_PROVISIONING", Body: `{"importRules":{"userCreateAndMatch":` + rules + `}}`},
+	)["app"]
+	return w
+}
+
+// person makes a user with the login name@example.com.
+func (w *world) person(name, last string) string {
+	w.t.Helper()
+	return w.Run(w.t, apitest.Step{Do: "POST /api/v1/users", Save: map[string]string{"id": "id"},
+		Body: fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"%[1]s@example.com","firstName":"Given","lastName":%[2]q}}`, name, last)})["id"]
+}
+
+func (w *world) begin(kind string) string {
+	w.t.Helper()
+	return w.Run(w.t, apitest.Step{Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"` + kind + `"}`, Status: 202, Save: map[string]string{"job": "jobId"}})["job"]
+}
+
+// work does what imports have left to do.
+func (w *world) work() {
+	w.t.Helper()
+	for more, err := true, error(nil); more; {
+		more, err = w.API.Import(w.t.Context())
+		require.NoError(w.t, err)
+	}
+}
+
+// imported imports, and checks what came of it.
+func (w *world) imported(equal map[string]any) string {
+	w.t.Helper()
+	job := w.begin("USERS")
+	w.work()
+	w.Run(w.t, apitest.Step{Do: w.at(job), Equal: equal})
+	return job
+}
+
+func (w *world) at(job string) string { return "GET /sandbox/v1/apps/" + w.app + "/import/" + job }
+
+// user shows a user and the assignment.
+func (w *world) user(id string, equal map[string]any) {
+	w.t.Helper()
+	w.Run(w.t, apitest.Step{Do: "GET /api/v1/users/" + id, Equal: equal})
+}
+
+const alone = `{"autoConfirmExactMatch":true,"autoConfirmPartialMatch":true,"autoConfirmNewUsers":true}`
+
+func TestALongImportIsDoneInPiecesAndGoesOnAfterAFailure(t *testing.T) {
+	w := newWorld(t, alone)
+	for i := range 120 {
+		w.engine.accounts = append(w.engine.accounts, account(t, fmt.Sprintf("r%03d", i), fmt.Sprintf("u%03d@example.com", i), imports.Unmatched))
+	}
+	w.engine.state.State = imports.Running
+	job := w.begin("USERS")
+	w.work()
+	w.Run(t,
+		apitest.Step{Name: "nothing is made of a list that is still read", Do: w.at(job), Equal: map[string]any{"status": "running", "usersCreated": 0}},
+		apitest.Step{Name: "one import at a time", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 409, Code: string(rest.CodeMoved)},
+		apitest.Step{Name: "nothing is confirmed meanwhile", Do: "POST /sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm", Status: 409, Code: string(rest.CodeMoved)},
+	)
+	w.engine.state.State = imports.Done
+	more, err := w.API.Import(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	w.Run(t, apitest.Step{Do: w.at(job), Equal: map[string]any{"status": "running", "usersCreated": 50}})
+	w.engine.fail = errors.New("the database is gone")
+	_, err = w.API.Import(t.Context())
+	require.ErrorContains(t, err, "the database is gone")
+	w.Run(t, apitest.Step{Name: "a piece is done as a whole", Do: w.at(job), Equal: map[string]any{"status": "running", "usersCreated": 50}})
+	w.work()
+	w.Run(t, apitest.Step{Do: w.at(job), Equal: map[string]any{"status": "done", "usersCreated": 120, "usersFailed": 0}})
+	require.Len(t, w.engine.links, 120)
+	require.LessOrEqual(t, w.engine.reads, 5, "one read for each piece")
+	w.user(w.engine.links["r119"], map[string]any{
+		"status": "STAGED", "profile.login": "u119@example.com", "profile.lastName": "Fr119", "profile.displayName": "Shown", "profile.locale": "en_US",
+	})
+	w.Run(t, apitest.Step{Do: "GET /api/v1/apps/" + w.app + "/users/" + w.engine.links["r119"], Equal: map[string]any{
+		"status": "ACTIVE", "syncState": "SYNCHRONIZED", "externalId": "r119", "credentials.userName": "u119@example.com", "profile.displayName": "Shown",
+	}})
+}
+
+func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
+	w := newWorld(t, alone)
+	w.person("taken", "Other")
+	w.engine.accounts = []imports.Account{
+		account(t, "a", "a@example.com", imports.Unmatched), account(t, "b", "no login", imports.Unmatched),
+		account(t, "c", "Taken@example.com", imports.Unmatched), account(t, "d", "d@example.com", imports.Unmatched),
+		account(t, "e", "e@example.com", imports.Matched, "00unobody"),
+	}
+	w.imported(map[string]any{
+		"usersCreated": 2, "usersFailed": 3, "errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
+		"errors.2": "account e (e@example.com): The user 00unobody is gone",
+	})
+	require.Len(t, w.engine.links, 2)
+}
+
+func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
+	w := newWorld(t, alone)
+	ann := w.person("ann", "Walker")
+	var mapping string
+	w.Run(t,
+		apitest.Step{Do: "GET /api/v1/mappings?sourceId=" + w.app, Then: func(_ *testing.T, a *apitest.Answer) {
+			mapping = a.JSON.([]any)[0].(map[string]any)["id"].(string)
+		}},
+		apitest.Step{Do: "POST /api/v1/meta/schemas/user/default", Body: `{"definitions":{"custom":{"properties":{"badge":{"title":"Badge","type":"string","master":{"type":"SVC"}}}}}}`},
+	)
+	w.Run(t, apitest.Step{Do: "POST /api/v1/mappings/" + mapping, Body: `{"properties":{
+		"lastName":{"expression":"appuser.familyName","pushStatus":"DONT_PUSH"},"badge":{"expression":"appuser.userName"},"login":null}}`})
+	w.engine.accounts = []imports.Account{account(t, "a", "ann@example.com", imports.Matched, ann)}
+	w.imported(map[string]any{"usersMatched": 0, "usersUpdated": 1, "usersFailed": 0})
+	w.user(ann, map[string]any{"profile.lastName": "Walker", "profile.displayName": "Shown"})
+	w.Run(t, apitest.Step{Name: "what the service alone is the source of stays", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.badge"}})
+
+	w.Run(t, apitest.Step{Do: "POST /api/v1/users/" + ann, Body: `{"profile":{"displayName":"Mine"}}`})
+	w.imported(map[string]any{"usersUpdated": 0})
+	w.user(ann, map[string]any{"profile.displayName": "Mine"})
+	w.engine.accounts[0].Resource.Set("displayName", "Theirs")
+	w.engine.accounts[0].Resource.Delete("locale")
+	w.imported(map[string]any{"usersUpdated": 1})
+	w.user(ann, map[string]any{"profile.displayName": "Theirs"})
+	w.Run(t, apitest.Step{Name: "what the account does not show any more goes", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.locale"}})
+}
+
+func TestWhatIsNotCertainWaits(t *testing.T) {
+	w := newWorld(t, `{"autoConfirmNewUsers":false,"autoConfirmPartialMatch":true}`)
+	ann, bob := w.person("ann", "Fb"), w.person("bob", "Fb")
+	inactive := account(t, "e", "e@example.com", imports.Unmatched)
+	inactive.Active = false
+	w.engine.accounts = []imports.Account{
+		account(t, "a", "a@example.com", imports.Unmatched), account(t, "b", "b@example.com", imports.Partial, ann),
+		account(t, "c", "c@example.com", imports.Partial, ann, bob), account(t, "d", "d@example.com", imports.Ambiguous, bob), inactive,
+	}
+	job := w.imported(map[string]any{"usersPending": 3, "usersInactive": 1, "usersCreated": 0, "usersFailed": 0})
+	require.Equal(t, map[string]string{"b": ann}, w.engine.links)
+	confirm := "POST /sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm"
+	link := func(user, account string) string {
+		return `{"links":[{"kind":"user","id":"` + user + `","remoteId":"` + account + `"}]}`
+	}
+	w.Run(t,
+		apitest.Step{Do: confirm, Body: link("00unobody", "c"), Status: 404, Code: "E0000007"},
+		apitest.Step{Do: confirm, Body: link(bob, "unknown"), Status: 409, Code: string(rest.CodeMoved)},
+		apitest.Step{Do: confirm, Body: `{"links":[{"kind":"group","id":"x","remoteId":"c"}]}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Do: confirm, Body: `{"links":true}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Do: "POST /sandbox/v1/apps/" + w.app + "/import/other/confirm", Status: 200, Equal: map[string]any{"linked": 0}},
+		apitest.Step{Do: confirm, Body: link(bob, "d"), Equal: map[string]any{"linked": 1, "created": 0}},
+		apitest.Step{Do: confirm, Body: `{"create":["a"]}`, Equal: map[string]any{"linked": 0, "created": 1}},
+		apitest.Step{Do: confirm, Equal: map[string]any{"linked": 0, "created": 0}},
+		apitest.Step{Do: w.at(job), Equal: map[string]any{"usersPending": 1, "usersCreated": 1}},
+		apitest.Step{Do: w.at(job) + "/objects"},
+		apitest.Step{Do: w.at("x"), Status: 404, Code: "E0000007"},
+	)
+	require.Equal(t, bob, w.engine.links["d"])
+}
+
+func TestNothingIsMadeOfAListThatCouldNotBeRead(t *testing.T) {
+	w := newWorld(t, alone)
+	w.engine.accounts = []imports.Account{account(t, "a", "a@example.com", imports.Unmatched)}
+	w.engine.state = imports.Run{State: imports.Failed, Error: "the list contradicts itself"}
+	w.imported(map[string]any{"status": "failed", "usersCreated": 0})
+	w.engine.state = imports.Run{State: imports.Done}
+	w.begin("GROUPS")
+	w.work()
+	require.Empty(t, w.engine.links)
+	for _, event := range []string{"application.provision.user.import", "application.provision.group.import"} {
+		w.Run(t, apitest.Step{Do: `GET /api/v1/logs?filter=eventType+eq+"` + event + `"`, Equal: map[string]any{"0.transaction.type": "JOB"}})
+	}
+	w.Run(t,
+		apitest.Step{Do: "POST /api/v1/apps/" + w.app + "/lifecycle/deactivate"},
+		apitest.Step{Do: "DELETE /api/v1/apps/" + w.app, Status: http.StatusNoContent},
+	)
+	jobs, err := w.Model.ImportJobs.Count(t.Context(), w.Store.Reader(), nil)
+	require.NoError(t, err)
+	require.Zero(t, jobs)
+}
