@@ -244,9 +244,13 @@ func (w *world) request(t *testing.T) {
 	if w.one(60) {
 		path += "/"
 	}
-	body := ""
+	body, header := "", map[string]string(nil)
 	if b := to.operation.RequestBody; b != nil && !w.one(12) {
-		body = w.broken(w.value(b.Value.Content.Get("application/json").Schema, "", 0))
+		if form := b.Value.Content[formType]; form != nil {
+			body, header = w.form(form.Schema), map[string]string{"Content-Type": formType}
+		} else {
+			body = w.broken(w.value(b.Value.Content.Get("application/json").Schema, "", 0))
+		}
 	} else if w.one(10) {
 		body = pick(w.choices, []string{"{}", "null", "[]", "x", "0", `""`})
 	}
@@ -265,7 +269,10 @@ func (w *world) request(t *testing.T) {
 	}
 	before := w.count(t)
 	trace := do + "\n" + clip(body)
-	a := w.env.Do(traced{t, trace}, do, body, w.header())
+	if broken := w.header(); broken != nil {
+		header = broken
+	}
+	a := w.env.Do(traced{t, trace}, do, body, header)
 	require.True(t, a.Status < 500 || a.Status == http.StatusNotImplemented && a.Value("errorCode") == "E0000060", "%s\n%d %s\n%s", trace, a.Status, a.Body, w.env.Log)
 	if a.Status >= 400 {
 		after := w.count(t)
@@ -532,6 +539,36 @@ func (w *world) broken(value any) string {
 		return strings.Replace(body, "{", `{"profile":1,"profile":{},`, 1)
 	case 7:
 		return strings.Replace(body, `"`, `"\ud800`, 1)
+	default:
+		return body
+	}
+}
+
+// formType is the media type of the bodies of OAuth 2.0.
+const formType = "application/x-www-form-urlencoded"
+
+// form writes a form; now and then a parameter comes twice, or it is none.
+func (w *world) form(ref *openapi3.SchemaRef) string {
+	fields, _ := w.object(ref.Value, "", 0).(map[string]any)
+	values := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		text, ok := fields[name].(string)
+		if !ok {
+			text = fmt.Sprint(fields[name])
+		}
+		values.Add(name, text)
+		if w.one(40) {
+			values.Add(name, pick(w.choices, junk))
+		}
+	}
+	body := values.Encode()
+	switch w.below(20) {
+	case 0:
+		return body + "&%zz=%"
+	case 1:
+		return body[:w.below(len(body)+1)]
+	case 2:
+		return `{"grant_type":"authorization_code"}`
 	default:
 		return body
 	}
