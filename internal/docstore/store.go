@@ -110,6 +110,9 @@ func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Even
 			return nil, fmt.Errorf("docstore: clear: %w", err)
 		}
 	}
+	if err := tx.flush(ctx); err != nil {
+		return nil, err
+	}
 	events, err := claim(ctx, tx.sql, math.MaxInt32)
 	if err != nil {
 		return nil, fmt.Errorf("docstore: clear: %w", err)
@@ -129,7 +132,10 @@ func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { retur
 // Update runs fn in a transaction that is durable when nil is returned, as if no other update of the store ran at the same
 // time. See sqldb.DB.UpdateSerializable: fn may run more than once.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
-	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error { return fn(&Tx{sql: tx, store: s, serializable: true}) })
+	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error {
+		t := &Tx{sql: tx, store: s, serializable: true}
+		return t.run(ctx, func() error { return fn(t) })
+	})
 }
 
 // Tx is a transaction of a store. It is a Reader, which sees its own writes.
@@ -137,6 +143,7 @@ type Tx struct {
 	sql     *sqldb.Tx
 	store   *Store
 	emitted bool
+	emits   []any // columns of events that are yet to be written
 
 	// Of steady collections: whether what was read stays true until the commit, their state, and those that were changed.
 	serializable, stateKnown bool
