@@ -41,29 +41,24 @@ func enterState(ctx context.Context, tx *sqldb.Tx) error {
 	return err
 }
 
-// changes notes that the transaction is about to change a collection.
+// changes notes that the transaction is about to change a collection. From then on it reads no steady ones from memory, and keeps
+// nothing: until the commit, the new state stands for what it may still change.
 func (tx *Tx) changes(ctx context.Context, t *table) error {
-	if !t.steady || tx.changed[t] {
+	if !t.steady || tx.unsteady {
 		return nil
 	}
-	if len(tx.changed) == 0 {
-		if err := enterState(ctx, tx.sql); err != nil {
-			return err
-		}
-		tx.changed = map[*table]bool{}
-	}
-	tx.changed[t] = true
-	return nil
+	tx.unsteady = true
+	return enterState(ctx, tx.sql)
 }
 
 // steadyTx returns q when what it reads of the table may be kept, and what is kept used. A transaction that sees the changes of others
-// while it runs is none of these, and no more is one that has changed the table itself.
+// while it runs is none of these, and no more is one that has changed something itself.
 func steadyTx(q Reader, t *table, with columns) *Tx {
 	if !t.steady || with.link != nil {
 		return nil
 	}
 	tx, ok := q.(*Tx)
-	if !ok || !tx.serializable || tx.changed[t] {
+	if !ok || !tx.serializable || tx.unsteady {
 		return nil
 	}
 	return tx

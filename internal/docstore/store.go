@@ -145,10 +145,9 @@ type Tx struct {
 	emitted bool
 	emits   []any // columns of events that are yet to be written
 
-	// Of steady collections: whether what was read stays true until the commit, their state, and those that were changed.
-	serializable, stateKnown bool
-	state                    int64
-	changed                  map[*table]bool
+	// Of steady collections: whether what was read stays true until the commit, their state if it is known, and whether one was changed.
+	serializable, stateKnown, unsteady bool
+	state                              int64
 }
 
 // SQL returns the transaction below, for packages with tables of their own in the same database.

@@ -119,6 +119,20 @@ func testSteady(t *testing.T, open Opener) {
 		require.Equal(t, "eve", seen(two))
 		require.Equal(t, "eve", seen(one))
 	})
+	t.Run("what an update reads of one collection after it has changed another is not kept", func(t *testing.T) {
+		f, others := fixtureOf(t), docstore.NewCollection[person]("others").Steady()
+		var err error
+		f.store, err = docstore.Open(t.Context(), f.store.DB(), newClock().Now, f.people, others)
+		require.NoError(t, err)
+		f.update(func(tx *docstore.Tx) error {
+			_, err := others.Insert(f.ctx(), tx, "o", person{Login: "other"})
+			require.NoError(t, err)
+			require.Equal(t, "nobody", login(f.ctx(), f, tx))
+			_, err = f.people.Insert(f.ctx(), tx, "1", person{Login: "ann"})
+			return err
+		})
+		require.Equal(t, "ann", seen(f))
+	})
 	t.Run("what is read can be changed by the one who reads it", func(t *testing.T) {
 		f := fixtureOf(t)
 		f.insert("1", person{Login: "ann", Mails: []string{"a"}})
