@@ -137,6 +137,9 @@ func (c *Collection[T]) InsertPrepared(ctx context.Context, tx *Tx, id string, p
 	if err := checkID(id); err != nil {
 		return Doc[T]{}, c.wrap(err)
 	}
+	if err := tx.changes(ctx, c.table); err != nil {
+		return Doc[T]{}, c.wrap(err)
+	}
 	now := tx.now()
 	doc := Doc[T]{ID: id, Rev: 1, Created: now, Updated: now, Value: p.value}
 	args := make([]any, 0, insertColumns+len(p.keys.single))
@@ -159,6 +162,9 @@ func (c *Collection[T]) Update(ctx context.Context, tx *Tx, id string, rev int64
 		return Doc[T]{}, c.notFound(id)
 	}
 	text, k, err := c.encode(&value)
+	if err == nil {
+		err = tx.changes(ctx, c.table)
+	}
 	if err != nil {
 		return Doc[T]{}, c.wrap(err)
 	}
@@ -197,6 +203,9 @@ func (c *Collection[T]) Delete(ctx context.Context, tx *Tx, id string) error {
 	if !validID(id) {
 		return c.notFound(id)
 	}
+	if err := tx.changes(ctx, c.table); err != nil {
+		return c.wrap(err)
+	}
 	n, err := affected(tx.sql.Exec(ctx, c.table.deleteSQL, id))
 	if err != nil {
 		return c.wrap(err)
@@ -212,6 +221,9 @@ func (c *Collection[T]) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int
 	b, err := c.table.build(cond)
 	if err == nil && b.inexact {
 		err = errInexact // it would delete more
+	}
+	if err == nil {
+		err = tx.changes(ctx, c.table)
 	}
 	if err != nil {
 		return 0, c.wrap(err)
@@ -248,6 +260,9 @@ const chunkSize = 512
 
 // read runs a statement that begins with table.selectSQL of the same columns.
 func (c *Collection[T]) read(ctx context.Context, q Reader, with columns, query string, args []any) ([]Doc[T], error) {
+	if tx := steadyTx(q, c.table, with); tx != nil {
+		return c.readSteady(ctx, tx, with, query, args)
+	}
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
 		return nil, c.wrap(err)
@@ -281,6 +296,23 @@ func (c *Collection[T]) read(ctx context.Context, q Reader, with columns, query 
 		out = append(out, doc)
 	}
 	return out, c.wrap(rows.Err())
+}
+
+// readSteady is read for steady collections. Each caller gets documents of its own, since values may hold maps and slices.
+func (c *Collection[T]) readSteady(ctx context.Context, tx *Tx, with columns, query string, args []any) ([]Doc[T], error) {
+	rows, err := tx.steadyRows(ctx, with, query, args)
+	if err != nil {
+		return nil, c.wrap(err)
+	}
+	var out []Doc[T]
+	for _, r := range rows {
+		doc := Doc[T]{ID: r.id, Rev: r.rev, Created: time.UnixMilli(r.created).UTC(), Updated: time.UnixMilli(r.updated).UTC(), seq: r.seq, key: r.key}
+		if err := decode(r.text, &doc.Value); err != nil {
+			return nil, c.wrap(fmt.Errorf("%q: stored document: %w", doc.ID, err))
+		}
+		out = append(out, doc)
+	}
+	return out, nil
 }
 
 // decode reads a stored document. Types that read JSON themselves do so at once: json.Unmarshal would go through the text
@@ -335,8 +367,11 @@ func (c *Collection[T]) drop(ctx context.Context, tx *sqldb.Tx) error {
 }
 
 // clear implements Table. The rows of side tables go with those that they belong to.
-func (c *Collection[T]) clear(ctx context.Context, tx *sqldb.Tx) error {
-	_, err := tx.Exec(ctx, "DELETE FROM "+c.table.quoted)
+func (c *Collection[T]) clear(ctx context.Context, tx *Tx) error {
+	if err := tx.changes(ctx, c.table); err != nil {
+		return c.wrap(err)
+	}
+	_, err := tx.sql.Exec(ctx, "DELETE FROM "+c.table.quoted)
 	return c.wrap(err)
 }
 

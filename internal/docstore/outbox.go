@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -31,17 +32,45 @@ func openOutbox(ctx context.Context, tx *sqldb.Tx) error {
 // Emit puts an event into the outbox; it becomes visible with the commit of tx and vanishes with its rollback. Seq and At are
 // set by Emit. Who emits after writing the document that the event is about gets the events of one document in the order of
 // its changes.
+//
+// The events of a transaction are written together: the last ones when its function has returned, which may then fail.
 func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
-	_, err := tx.sql.Exec(ctx, "INSERT INTO docstore_outbox (topic, key, data, at) VALUES (?, ?, ?, ?)",
-		e.Topic, e.Key, []byte(e.Data), tx.now().UnixMilli())
-	if err != nil {
-		return fmt.Errorf("docstore: emit %s: %w", e.Topic, err)
-	}
 	if !tx.emitted {
 		tx.emitted = true
 		tx.AfterCommit(s.wake)
 	}
+	tx.emits = append(tx.emits, e.Topic, e.Key, []byte(e.Data), tx.now().UnixMilli())
+	if len(tx.emits) < emitBatch*emitColumns {
+		return nil
+	}
+	return tx.flush(ctx)
+}
+
+const (
+	emitBatch   = 32 // events that are written by one statement
+	emitColumns = 4  // of each
+)
+
+// flush writes the events that wait for it.
+func (tx *Tx) flush(ctx context.Context) error {
+	if len(tx.emits) == 0 {
+		return nil
+	}
+	rows := strings.Repeat(", (?, ?, ?, ?)", len(tx.emits)/emitColumns)
+	_, err := tx.sql.Exec(ctx, "INSERT INTO docstore_outbox (topic, key, data, at) VALUES"+rows[1:], tx.emits...)
+	tx.emits = tx.emits[:0]
+	if err != nil {
+		return fmt.Errorf("docstore: emit: %w", err)
+	}
 	return nil
+}
+
+// run calls fn and writes what it has emitted.
+func (tx *Tx) run(ctx context.Context, fn func() error) error {
+	if err := fn(); err != nil {
+		return err
+	}
+	return tx.flush(ctx)
 }
 
 // OnEmit registers f to be called after each commit of this store that emitted, in the goroutine that committed: f is quick and
@@ -101,7 +130,7 @@ func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []E
 		if n == 0 {
 			return nil
 		}
-		return fn(tx, events)
+		return tx.run(ctx, func() error { return fn(tx, events) })
 	})
 	if err != nil {
 		return 0, err

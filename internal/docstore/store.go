@@ -21,13 +21,15 @@ type Table interface {
 	Name() string
 	open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error
 	drop(ctx context.Context, tx *sqldb.Tx) error
-	clear(ctx context.Context, tx *sqldb.Tx) error
+	clear(ctx context.Context, tx *Tx) error
 }
 
 // Store is a database with collections in it.
 type Store struct {
 	db    *sqldb.DB
 	clock func() time.Time
+
+	steady steady
 
 	mu     sync.Mutex
 	onEmit []func()
@@ -65,6 +67,7 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}
+	open = append(open, openSteady) // comes last: what was kept of the collections counts no more
 	for _, open := range open {
 		err := db.Update(ctx, func(tx *sqldb.Tx) error {
 			if err := tx.Lock(ctx, schemaLock); err != nil {
@@ -103,9 +106,12 @@ func Drop(ctx context.Context, db *sqldb.DB, collections ...Table) error {
 // tell of. It returns these events.
 func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Event, error) {
 	for _, c := range collections {
-		if err := c.clear(ctx, tx.sql); err != nil {
+		if err := c.clear(ctx, tx); err != nil {
 			return nil, fmt.Errorf("docstore: clear: %w", err)
 		}
+	}
+	if err := tx.flush(ctx); err != nil {
+		return nil, err
 	}
 	events, err := claim(ctx, tx.sql, math.MaxInt32)
 	if err != nil {
@@ -126,7 +132,10 @@ func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { retur
 // Update runs fn in a transaction that is durable when nil is returned, as if no other update of the store ran at the same
 // time. See sqldb.DB.UpdateSerializable: fn may run more than once.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
-	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error { return fn(&Tx{sql: tx, store: s}) })
+	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error {
+		t := &Tx{sql: tx, store: s, serializable: true}
+		return t.run(ctx, func() error { return fn(t) })
+	})
 }
 
 // Tx is a transaction of a store. It is a Reader, which sees its own writes.
@@ -134,6 +143,11 @@ type Tx struct {
 	sql     *sqldb.Tx
 	store   *Store
 	emitted bool
+	emits   []any // columns of events that are yet to be written
+
+	// Of steady collections: whether what was read stays true until the commit, their state if it is known, and whether one was changed.
+	serializable, stateKnown, unsteady bool
+	state                              int64
 }
 
 // SQL returns the transaction below, for packages with tables of their own in the same database.

@@ -23,6 +23,7 @@ type table struct {
 	columns map[string]*column // by index name; id, created and updated too
 	indexes []index            // in the order of declaration
 	err     error              // what is wrong with the declaration; Open reports it
+	steady  bool               // see Collection.Steady
 
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq

@@ -26,7 +26,7 @@ import (
 const patience = 60 * time.Second
 
 // startSandbox starts a sandbox on a free port and stops it at the end of the test.
-func startSandbox(t *testing.T, o sandbox.Options) (*sandbox.Sandbox, *sandbox.APIClient) {
+func startSandbox(t testing.TB, o sandbox.Options) (*sandbox.Sandbox, *sandbox.APIClient) {
 	t.Helper()
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
@@ -45,19 +45,19 @@ func startSandbox(t *testing.T, o sandbox.Options) (*sandbox.Sandbox, *sandbox.A
 const scimToken = "target-token"
 
 // newSCIMServer starts a reference server over a throw-away database.
-func newSCIMServer(t *testing.T) (base, token string) {
+func newSCIMServer(t testing.TB) (base, token string) {
 	t.Helper()
 	server := httptest.NewServer(scimHandler(t))
 	t.Cleanup(server.Close)
 	return server.URL, scimToken
 }
 
-func scimHandler(t *testing.T) http.Handler {
+func scimHandler(t testing.TB) http.Handler {
 	t.Helper()
 	return scimHandlerOn(t, sqldbtest.SQLite(t))
 }
 
-func scimHandlerOn(t *testing.T, db *sqldb.DB) http.Handler {
+func scimHandlerOn(t testing.TB, db *sqldb.DB) http.Handler {
 	t.Helper()
 	layout := sqlstore.NewLayout("")
 	docs, err := docstore.Open(t.Context(), db, time.Now, layout.Tables()...)
@@ -93,7 +93,7 @@ func newTarget(t *testing.T, h http.Handler) *target {
 func (tg *target) set(h http.Handler) { tg.handler.Store(boxed{h}) }
 
 // newApp creates a catalogue style app that is connected to the target with all options on.
-func newApp(t *testing.T, api *sandbox.APIClient, baseURL, token string) string {
+func newApp(t testing.TB, api *sandbox.APIClient, baseURL, token string) string {
 	t.Helper()
 	var app struct {
 		ID string `json:"id"`
@@ -117,7 +117,7 @@ func newUser(t *testing.T, api *sandbox.APIClient, login string) string {
 	return u.ID
 }
 
-func do(t *testing.T, api *sandbox.APIClient, method, path, body string, into any) {
+func do(t testing.TB, api *sandbox.APIClient, method, path, body string, into any) {
 	t.Helper()
 	var payload any
 	if body != "" {

@@ -25,6 +25,9 @@ func (s *Slice) react() {
 // userChanged brings every assignment of the user up to date. A user that was
 // deactivated loses all of them.
 func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
+	if e.New {
+		return nil // nothing is assigned yet
+	}
 	user, err := s.Users.Get(ctx, tx, e.ID)
 	if err != nil {
 		return err
@@ -90,6 +93,9 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 
 // userActivated derives the assignments that the user's groups give.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
+	if e.New {
+		return nil // each of its memberships has done so
+	}
 	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByUser, e.ID), func(m docstore.Doc[model.Membership]) error {
 		return s.regroupIn(ctx, tx, m.Value.Group, e.ID)
 	})

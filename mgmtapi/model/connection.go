@@ -110,5 +110,5 @@ func (c *Connection) Features() []string {
 }
 
 func connectionCollection() *docstore.Collection[Connection] {
-	return docstore.NewCollection[Connection]("connections")
+	return docstore.NewCollection[Connection]("connections").Steady()
 }

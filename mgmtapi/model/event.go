@@ -31,12 +31,16 @@ const (
 // every write to a user but its deletion, also beside UserActivated and UserDeactivated, and before them.
 type UserChanged struct {
 	ID string `json:"id"`
+	// New says that the user has just been created, so that nothing is there that belongs to it. For reactions only.
+	New bool `json:"-"`
 }
 
 // UserActivated tells that a user has left STAGED or DEPROVISIONED, or was created in another status than STAGED. The
 // user is a member of Everyone already.
 type UserActivated struct {
 	ID string `json:"id"`
+	// New says that the user was created as an active one, and joined its groups as that. For reactions only.
+	New bool `json:"-"`
 }
 
 // UserDeactivated tells that a user has become DEPROVISIONED. The group memberships are gone already, each with a
@@ -68,6 +72,8 @@ type MembershipChanged struct {
 	User  string `json:"user"`
 	// Member says whether the user is in the group now.
 	Member bool `json:"member"`
+	// Of is the group. For reactions only.
+	Of docstore.Doc[Group] `json:"-"`
 }
 
 // Topic is EventUserChanged.

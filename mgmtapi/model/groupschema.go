@@ -19,7 +19,7 @@ type GroupSchema struct {
 const GroupSchemaDocument = "default"
 
 func groupSchemaCollection() *docstore.Collection[GroupSchema] {
-	return docstore.NewCollection[GroupSchema]("group_schemas")
+	return docstore.NewCollection[GroupSchema]("group_schemas").Steady()
 }
 
 // Bounds of the base attributes of groups, in characters.

@@ -75,7 +75,7 @@ func mappingCollection() *docstore.Collection[Mapping] {
 			}
 			return []any{m.App}
 		}},
-	)
+	).Steady()
 }
 
 // CompleteMappings makes the mappings that an application lacks, one in each direction for every user type.
@@ -137,5 +137,5 @@ type Following struct {
 }
 
 func followingCollection() *docstore.Collection[Following] {
-	return docstore.NewCollection[Following]("followings")
+	return docstore.NewCollection[Following]("followings").Steady()
 }

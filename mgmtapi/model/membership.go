@@ -49,10 +49,19 @@ func (d Deps) Join(ctx context.Context, tx *docstore.Tx, group, user string) err
 	if err != nil || member {
 		return err
 	}
-	if _, err := d.Memberships.Insert(ctx, tx, MembershipID(group, user), Membership{Group: group, User: user}); err != nil {
+	doc, err := d.groupOf(ctx, tx, group)
+	if err != nil {
 		return err
 	}
-	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group, User: user, Member: true})
+	return d.Admit(ctx, tx, doc, user)
+}
+
+// Admit is Join for a user who is not in the group, which the transaction has read.
+func (d Deps) Admit(ctx context.Context, tx *docstore.Tx, group docstore.Doc[Group], user string) error {
+	if _, err := d.Memberships.Insert(ctx, tx, MembershipID(group.ID, user), Membership{Group: group.ID, User: user}); err != nil {
+		return err
+	}
+	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group.ID, User: user, Member: true, Of: group})
 }
 
 // Leave ends a user's membership in a group. Leaving a group the user is not in changes nothing.
@@ -64,7 +73,19 @@ func (d Deps) Leave(ctx context.Context, tx *docstore.Tx, group, user string) er
 	if err != nil {
 		return err
 	}
-	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group, User: user})
+	doc, err := d.groupOf(ctx, tx, group)
+	if err != nil {
+		return err
+	}
+	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group, User: user, Of: doc})
+}
+
+func (d Deps) groupOf(ctx context.Context, tx *docstore.Tx, id string) (docstore.Doc[Group], error) {
+	doc, err := d.Groups.Get(ctx, tx, id)
+	if err != nil {
+		return doc, fmt.Errorf("group of a membership: %w", err)
+	}
+	return doc, nil
 }
 
 // LeaveAll ends all memberships of a user.
@@ -100,13 +121,11 @@ func (d Deps) Disband(ctx context.Context, tx *docstore.Tx, group string) (membe
 
 // membershipChanged keeps the group's time of the last change and emits the event.
 func (d Deps) membershipChanged(ctx context.Context, tx *docstore.Tx, e MembershipChanged) error {
-	group, err := d.Groups.Get(ctx, tx, e.Group)
-	if err != nil {
-		return fmt.Errorf("group of a membership: %w", err)
-	}
-	if now := d.Now().Truncate(time.Second); now.After(group.Value.LastMembershipUpdated) {
-		group.Value.LastMembershipUpdated = now
-		if _, err := d.Groups.Update(ctx, tx, e.Group, group.Rev, group.Value); err != nil {
+	if now := d.Now().Truncate(time.Second); now.After(e.Of.Value.LastMembershipUpdated) {
+		group := e.Of.Value
+		group.LastMembershipUpdated = now
+		var err error
+		if e.Of, err = d.Groups.Update(ctx, tx, e.Group, e.Of.Rev, group); err != nil {
 			return err
 		}
 	}

@@ -154,7 +154,7 @@ type Org struct {
 // OrgDocument is the id of the one document of the collection Orgs.
 const OrgDocument = "org"
 
-func orgCollection() *docstore.Collection[Org] { return docstore.NewCollection[Org]("orgs") }
+func orgCollection() *docstore.Collection[Org] { return docstore.NewCollection[Org]("orgs").Steady() }
 
 // Org reads the organisation.
 func (d Deps) Org(ctx context.Context, q docstore.Reader) (Org, error) {

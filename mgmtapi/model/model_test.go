@@ -39,6 +39,16 @@ func TestIDsHaveTheirKindAndTwentyCharacters(t *testing.T) {
 	}
 }
 
+func TestIDsOfLaterTimesComeLater(t *testing.T) {
+	year := func(n int) string {
+		return model.NewIDAt(model.KindUser, time.Date(n, 1, 2, 3, 4, 5, 0, time.UTC))
+	}
+	for n := 1980; n < 3000; n += 10 {
+		require.Less(t, year(n)[:11], year(n + 1)[:11], n)
+		require.Equal(t, year(n)[:11], year(n)[:11], n)
+	}
+}
+
 func deps(t *testing.T) model.Deps {
 	t.Helper()
 	m := model.New()

@@ -2,7 +2,6 @@ package syslog
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strconv"
 	"time"
@@ -53,12 +52,8 @@ func (s *Slice) Routes() []rest.Route {
 
 // membershipChanged logs that a user has joined or left a group. Everyone is in the built-in group, so that tells nothing.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
-	group, err := s.Groups.Get(ctx, tx, e.Group)
-	if errors.Is(err, docstore.ErrNotFound) || err == nil && group.Value.Type == model.GroupBuiltIn {
+	if e.Of.Value.Type == model.GroupBuiltIn {
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	user, err := s.Users.Get(ctx, tx, e.User)
 	if err != nil {
@@ -68,7 +63,7 @@ func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.
 	if e.Member {
 		event = audit.GroupMemberAdd
 	}
-	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.User(user), audit.Group(group)}})
+	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.User(user), audit.Group(e.Of)}})
 }
 
 // Limited logs that a rate limit was hit. It is what rest.Options.Limited wants.

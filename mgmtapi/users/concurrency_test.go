@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -29,6 +30,45 @@ func together(n int, fn func(i int) int) map[int]int {
 	}
 	wg.Wait()
 	return counts
+}
+
+// A user is checked before its transaction begins. What has changed until then counts all the same: here the schema changes while the
+// request waits for its turn to write.
+func TestAUserIsHeldAgainstTheSchemaOfItsTransaction(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	org, err := e.Model.Orgs.Get(t.Context(), e.Store.Reader(), model.OrgDocument)
+	require.NoError(t, err)
+	required := func(yes bool, meanwhile func()) {
+		require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
+			doc, err := e.Model.UserSchemas.Get(t.Context(), tx, model.UserSchemaID(org.Value.UserType))
+			require.NoError(t, err)
+			doc.Value.Custom = map[string]model.Property{"hat": {Title: "Hat", Type: model.PropertyString, Required: &yes}}
+			_, err = e.Model.UserSchemas.Update(t.Context(), tx, doc.ID, doc.Rev, doc.Value)
+			meanwhile()
+			return err
+		}))
+	}
+	for round := range 5 {
+		required(false, func() {})
+		var group errgroup.Group
+		begun := make(chan struct{})
+		required(true, func() {
+			group.Go(func() error {
+				close(begun)
+				a := e.Do(t, "POST /api/v1/users", without(fmt.Sprintf("hatless%d@example.com", round)), nil)
+				if a.Status != 400 || a.Value("errorCode") != "E0000001" {
+					return fmt.Errorf("%d %s", a.Status, a.Body)
+				}
+				return nil
+			})
+			<-begun
+			for range 300 { // the request comes to its transaction
+				_, err := e.Model.Orgs.Get(t.Context(), e.Store.Reader(), model.OrgDocument)
+				require.NoError(t, err)
+			}
+		})
+		require.NoError(t, group.Wait())
+	}
 }
 
 func TestCallersAtTheSameTime(t *testing.T) {

@@ -26,7 +26,8 @@ type createRequest struct {
 	Body      CreateUser `body:"required"`
 
 	slice  *Slice
-	failed error // finding the schema
+	schema *docstore.Doc[model.UserSchema] // that the profile was checked with
+	failed error                           // finding the schema
 }
 
 func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
@@ -53,9 +54,8 @@ func (r *createRequest) provider() model.ProviderType {
 // Check checks profile and credentials.
 func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
-	var schema *model.UserSchema
-	if schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
-		checkProfile(schema, profile, causes)
+	if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
+		checkProfile(&r.schema.Value, profile, causes)
 	}
 	provider := r.provider()
 	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
@@ -109,7 +109,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if user.Status == model.UserProvisioned {
 		activation, user.Activation = s.issueActivation(ctx)
 	}
-	id := model.NewID(model.KindUser)
+	id, draft := model.NewID(model.KindUser), s.draft(r.schema, user)
 	var doc docstore.Doc[model.User]
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
@@ -123,11 +123,21 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err != nil {
 			return err
 		}
-		user.Type = schema.Type
-		if err := s.enforce(ctx, tx, schema, id, nil, &user); err != nil {
+		if draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it has changed since the check
+			var causes rest.Causes
+			checkProfile(&schema.Value, user.Profile, &causes)
+			if err := causes.Err(); err != nil {
+				return err
+			}
+			draft = s.draft(schema, user)
+		}
+		if draft.err != nil {
+			return draft.err
+		}
+		if err := s.unique(ctx, tx, id, &draft.user); err != nil {
 			return err
 		}
-		if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
+		if doc, err = s.Users.InsertPrepared(ctx, tx, id, draft.prepared); err != nil {
 			return err
 		}
 		if err := audit.Write(ctx, tx, s.Deps, createEntries(doc)...); err != nil {
@@ -138,7 +148,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 				return err
 			}
 		}
-		if err := s.created(ctx, tx, id, user.Status, append([]string{org.Everyone}, r.Body.GroupIDs...), org.Everyone); err != nil {
+		if err := s.created(ctx, tx, id, user.Status, r.Body.GroupIDs, org.Everyone); err != nil {
 			return err
 		}
 		return s.passwordSet(ctx, tx, id, r.Body.Credentials)
@@ -147,6 +157,25 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		return User{}, err
 	}
 	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+}
+
+// draft is a new user with a valid profile, ready to be stored: made before the transaction, in which others wait for their turn.
+type draft struct {
+	schema   *docstore.Doc[model.UserSchema]
+	user     model.User
+	prepared docstore.Prepared[model.User]
+	err      error // what is wrong with the user
+}
+
+func (s *Slice) draft(schema *docstore.Doc[model.UserSchema], user model.User) draft {
+	d := draft{schema: schema, user: user}
+	if d.err = checkMutability(&schema.Value, nil, user.Profile); d.err != nil {
+		return d
+	}
+	d.user.Type = schema.Value.Type
+	schema.Value.Stamp(&d.user)
+	d.prepared, d.err = s.Users.Prepare(d.user)
+	return d
 }
 
 // passwordSet tells of a password that was given in clear, if one was.
@@ -168,12 +197,12 @@ func createEntries(doc docstore.Doc[model.User]) []audit.Entry {
 	return entries
 }
 
-// created puts a new user into its groups and emits what has happened.
+// created puts a new user into its groups, Everyone first, and emits what has happened.
 func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status model.UserStatus, groups []string, everyone string) error {
-	if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: id}); err != nil {
+	if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: id, New: true}); err != nil {
 		return err
 	}
-	for _, group := range groups {
+	for i, group := range append([]string{everyone}, groups...) {
 		doc, err := s.Groups.Get(ctx, tx, group)
 		if errors.Is(err, docstore.ErrNotFound) {
 			return rest.NotFound("UserGroup", group)
@@ -184,14 +213,19 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 		if doc.Value.Protected() && group != everyone {
 			return rest.Failf(rest.CodeUnsupported, "The members of the group %s cannot be edited.", group)
 		}
-		if err := s.Join(ctx, tx, group, id); err != nil {
+		if i == 0 {
+			err = s.Admit(ctx, tx, doc, id)
+		} else {
+			err = s.Join(ctx, tx, group, id) // a rule may have done so
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if status == model.UserStaged {
 		return nil
 	}
-	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id})
+	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id, New: true})
 }
 
 // activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished.

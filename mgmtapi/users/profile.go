@@ -92,13 +92,13 @@ func kept(schema *model.UserSchema, profile map[string]any, changeable func(attr
 }
 
 // schemaOf reads the profile schema of a user type.
-func (s *Slice) schemaOf(ctx context.Context, q docstore.Reader, userType string) (*model.UserSchema, error) {
+func (s *Slice) schemaOf(ctx context.Context, q docstore.Reader, userType string) (*docstore.Doc[model.UserSchema], error) {
 	doc, err := s.UserSchemas.Get(ctx, q, model.UserSchemaID(userType))
-	return &doc.Value, rest.Missing(err, "UserType", userType)
+	return &doc, rest.Missing(err, "UserType", userType)
 }
 
 // schemaFor reads the profile schema that a body asks for; without a type, that of the fallback, by default of the default type.
-func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, fallback string) (*model.UserSchema, error) {
+func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, fallback string) (*docstore.Doc[model.UserSchema], error) {
 	switch {
 	case given != nil:
 		return s.schemaOf(ctx, q, given.ID)
@@ -171,6 +171,12 @@ func (s *Slice) fits(ctx context.Context, tx *docstore.Tx, schema *model.UserSch
 		return err
 	}
 	schema.Stamp(user)
+	return s.unique(ctx, tx, id, user)
+}
+
+// unique refuses unique values that other users have.
+func (s *Slice) unique(ctx context.Context, tx *docstore.Tx, id string, user *model.User) error {
+	var causes rest.Causes
 	for _, name := range user.Unique {
 		page, err := s.Users.Query(ctx, tx, docstore.Query[model.User]{
 			Where: docstore.Eq(model.UserByUnique, model.UserUniqueKey(user, name)), Limit: 2,

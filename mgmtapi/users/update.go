@@ -99,10 +99,12 @@ func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
 type profiler func(schema *model.UserSchema, old map[string]any) map[string]any
 
 func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Causes) {
-	var schema *model.UserSchema
-	if schema, c.failed = c.slice.schemaFor(ctx, c.slice.Store.Reader(), c.Body.Type, c.found.Value.Type); c.failed != nil {
+	found, err := c.slice.schemaFor(ctx, c.slice.Store.Reader(), c.Body.Type, c.found.Value.Type)
+	if err != nil {
+		c.failed = err
 		return
 	}
+	schema := &found.Value
 	profile := profileOf(schema, c.found.Value.Profile)
 	checkProfile(schema, profile, causes)
 	c.Body.Credentials.dropRead(c.found.Value.Recovery)
@@ -156,10 +158,11 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		if user.Status != model.UserStaged && secrets.imported != nil {
 			return rest.Fail(rest.CodeStatus)
 		}
-		schema, err := s.schemaFor(ctx, tx, c.Body.Type, user.Type)
+		found, err := s.schemaFor(ctx, tx, c.Body.Type, user.Type)
 		if err != nil {
 			return err
 		}
+		schema := &found.Value
 		user.Type, user.Profile = schema.Type, profileOf(schema, user.Profile)
 		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user); err != nil {
 			return err

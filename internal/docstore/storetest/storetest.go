@@ -37,6 +37,7 @@ func Run(t *testing.T, open Opener) {
 		{"concurrency", testConcurrency},
 		{"what was read still holds at the commit", testSkew},
 		{"outbox", testOutbox},
+		{"steady collections", testSteady},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })
 	}

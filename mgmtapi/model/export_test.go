@@ -1,0 +1,4 @@
+package model
+
+// NewIDAt is NewID at a time.
+var NewIDAt = newID
