@@ -29,7 +29,7 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 		activation, user.Activation = s.issueActivation(ctx)
 	}
 	id := model.NewID(model.KindUser)
-	if err := s.fits(ctx, tx, schema, id, &user); err != nil {
+	if err := s.fits(ctx, tx, &schema.Value, id, &user); err != nil {
 		return doc, err
 	}
 	if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
@@ -43,7 +43,7 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 			return doc, err
 		}
 	}
-	return doc, s.created(ctx, tx, id, user.Status, []string{org.Everyone}, org.Everyone)
+	return doc, s.created(ctx, tx, id, user.Status, nil, org.Everyone)
 }
 
 // UpdateImported gives a user the attributes of the profile, of which nil takes one away, and says whether that has changed anything.
@@ -59,7 +59,7 @@ func (s *Slice) UpdateImported(ctx context.Context, tx *docstore.Tx, user docsto
 	if maps.EqualFunc(before.Profile, after.Profile, func(a, b any) bool { return reflect.DeepEqual(a, b) }) {
 		return false, nil
 	}
-	if err := s.fits(ctx, tx, schema, user.ID, &after); err != nil {
+	if err := s.fits(ctx, tx, &schema.Value, user.ID, &after); err != nil {
 		return false, err
 	}
 	doc, err := s.Users.Update(ctx, tx, user.ID, user.Rev, after)
