@@ -254,9 +254,11 @@ var ownEvents = map[string]string{
 	string(audit.RuleActivate):   changesRules,
 	string(audit.RuleDeactivate): changesRules,
 
-	string(audit.RoleTargetAdd):    changesTargets,
-	string(audit.RoleTargetDelete): changesTargets,
-	string(audit.ConsentRevoke):    "a consent that is withdrawn ends what a client may do",
+	string(audit.RoleTargetAdd):       changesTargets,
+	string(audit.RoleTargetDelete):    changesTargets,
+	string(audit.HardwareTokenCreate): "who may sign in with what is asked of the log",
+	string(audit.HardwareTokenDelete): "who may sign in with what is asked of the log",
+	string(audit.ConsentRevoke):       "a consent that is withdrawn ends what a client may do",
 
 	string(audit.OrgRevoke):   "the tokens of the org server end as those of the others",
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
