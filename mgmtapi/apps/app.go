@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -135,7 +136,7 @@ func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
 	return links
 }
 
-// show renders an application together with what its connection says and with the secret of an OAuth client.
+// show renders an application together with what its connection says, and, for who may change it, with the secret of an OAuth client.
 func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.App]) (App, error) {
 	found, err := model.Optional(ctx, q, s.Connections, doc.ID)
 	if err != nil {
@@ -147,9 +148,14 @@ func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[mo
 	}
 	out := render(ctx, doc, conn)
 	if client := doc.Value.Credentials.OAuthClient; client != nil && client.SealedSecret != "" {
+		changes, err := authz.ChangesApp(ctx, q, s.Deps, doc)
+		if err != nil || !changes {
+			return out, err
+		}
 		out.Credentials.OAuthClient.Secret, err = s.Secrets.Open(client.SealedSecret, model.OAuthSecretBinding(doc.ID))
+		return out, err
 	}
-	return out, err
+	return out, nil
 }
 
 type getRequest struct {

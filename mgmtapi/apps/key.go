@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
@@ -208,6 +209,13 @@ func (s *Slice) findForClone(ctx context.Context, req *cloneRequest) error {
 
 func (s *Slice) cloneKey(ctx context.Context, req *cloneRequest) (Key, error) {
 	target, err := s.find(ctx, s.Store.Reader(), req.Target)
+	if err != nil {
+		return Key{}, err
+	}
+	changes, err := authz.ChangesApp(ctx, s.Store.Reader(), s.Deps, target)
+	if err == nil && !changes {
+		err = rest.Fail(rest.CodeForbidden)
+	}
 	if err != nil {
 		return Key{}, err
 	}

@@ -183,7 +183,7 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		if err == nil {
 			r.ID, r.Type, r.OAuth = app.ID, app.Value.Name, app.Value.OAuth()
 			if protects(n) {
-				r.Protected, err = a.powerful(ctx, q, app.ID)
+				r.Protected, err = powerful(ctx, q, a.deps, app.ID)
 			}
 		}
 	case KindServer:
@@ -200,12 +200,12 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 }
 
 // powerful says whether an application can call this API by itself: whoever changes its keys can do what it may do.
-func (a *Authorizer) powerful(ctx context.Context, q docstore.Reader, app string) (bool, error) {
-	has, err := a.deps.HasRoles(ctx, q, app)
+func powerful(ctx context.Context, q docstore.Reader, d model.Deps, app string) (bool, error) {
+	has, err := d.HasRoles(ctx, q, app)
 	if err != nil || has {
 		return has, err
 	}
-	n, err := a.deps.AppGrants.Count(ctx, q, docstore.Eq(model.AppGrantByApp, app))
+	n, err := d.AppGrants.Count(ctx, q, docstore.Eq(model.AppGrantByApp, app))
 	return n > 0, err
 }
 

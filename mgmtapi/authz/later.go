@@ -3,6 +3,7 @@ package authz
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -128,3 +129,24 @@ func meetsForUser(ctx context.Context, q docstore.Reader, d model.Deps, n *Need,
 func CreateApp(ctx context.Context, name string, oauth bool) error {
 	return From(ctx).require(&createApp, appResource("", name, oauth))
 }
+
+// ChangesApp says whether the caller may change an application. Who may not is not to see its secrets either: with those of one that
+// can call this API, a caller could do what that may do.
+func ChangesApp(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (bool, error) {
+	if caller := rest.Caller(ctx); caller.ClientID != "" && !slices.Contains(strings.Fields(caller.Scopes), appsScope) {
+		return false, nil
+	}
+	a := From(ctx)
+	if a == nil || a.super {
+		return true, nil
+	}
+	r := appResource(app.ID, app.Value.Name, app.Value.OAuth())
+	var err error
+	if r.Protected, err = powerful(ctx, q, d, app.ID); err != nil {
+		return false, err
+	}
+	return a.Meets(&createApp, r), nil
+}
+
+// appsScope is the scope that access tokens need to change applications.
+const appsScope = "svc.apps.manage"

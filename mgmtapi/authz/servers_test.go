@@ -72,7 +72,10 @@ func TestClientsAreApplications(t *testing.T) {
 		apitest.Step{Name: "its secret would be worth more than their roles", Do: "GET /api/v1/apps/" + one},
 		targeted.mayNot("PUT /oauth2/v1/clients/"+one, body("Mine")),
 		access.mayNot("POST /api/v1/apps/"+one+"/lifecycle/deactivate", ""),
-		access.may("GET /api/v1/apps/"+one, ""),
+		access.may("GET /api/v1/apps/"+one, "", lacks("credentials.oauthClient.client_secret")),
+		targeted.may("GET /api/v1/apps/"+one, "", lacks("credentials.oauthClient.client_secret")),
+		administrator(t, w.Env, "reader", "READ_ONLY_ADMIN").may("GET /api/v1/apps/"+other, "", lacks("credentials.oauthClient.client_secret")),
+		access.may("GET /api/v1/apps/"+other, "", func(s *apitest.Step) { s.Has = []string{"credentials.oauthClient.client_secret"} }),
 	)
 }
 
