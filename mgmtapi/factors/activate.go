@@ -68,7 +68,7 @@ func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrA
 		return err
 	})
 	if err == nil && refusal != nil {
-		err = rest.Fail(rest.CodeFactorWrong, "passCode: "+refusal.why)
+		err = rest.Fail(rest.CodeFactorWrong, "passCode: "+refusal.told())
 	}
 	return out, err
 }

@@ -62,7 +62,7 @@ func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err err
 		return err
 	})
 	if err == nil && refusal != nil {
-		err = rest.Fail(refusal.code, "passCode: "+refusal.why)
+		err = rest.Fail(refusal.code, "passCode: "+refusal.told())
 	}
 	return out, err
 }
@@ -120,6 +120,9 @@ func (a *act) settle(ctx context.Context) error {
 		return a.complete(ctx)
 	}
 	if a.kind.Send != nil {
+		if err := a.patience(ctx); err != nil {
+			return err
+		}
 		if err := a.kind.Send(ctx, a); err != nil {
 			return err
 		}

@@ -186,6 +186,15 @@ type wrong struct {
 // Error returns the text for the log.
 func (w *wrong) Error() string { return w.why }
 
+// told is what the caller learns. Where a passcode of another time is a plain refusal, it is not told apart from a wrong one: one of
+// the future is one that will be right.
+func (w *wrong) told() string {
+	if w == errOutside {
+		return errWrong.why
+	}
+	return w.why
+}
+
 // Proofs that are not right.
 var (
 	errWrong    = &wrong{code: rest.CodeFactorWrong, why: "The passcode or answer is wrong"}

@@ -169,6 +169,9 @@ func removePush(ctx context.Context, a *act) error {
 	if err != nil || doc == nil {
 		return err
 	}
+	if a.factor.Status == model.FactorPending && doc.Value.Status != model.FactorPending {
+		return nil // the user has completed it by itself, and keeps it
+	}
 	second := a.on(*doc)
 	if err := second.remove(ctx); err != nil {
 		return err

@@ -37,6 +37,7 @@ func enrolSMS(ctx context.Context, a *act) error {
 	updates := a.query.UpdatePhone && pending != nil
 	if updates {
 		a.adopt(pending)
+		a.factor.State = "" // a code that went to the number before proves nothing about this one
 		a.factor.Enrolled, a.factor.Changed = a.now, a.now
 	}
 	a.factor.Profile = map[string]string{"phoneNumber": number}

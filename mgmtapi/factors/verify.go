@@ -62,7 +62,7 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Verification,
 	case s.answerReplays && refusal.result != "":
 		return Verification{Result: refusal.result}, nil
 	}
-	return out, rest.Fail(refusal.code, "passCode: "+refusal.why)
+	return out, rest.Fail(refusal.code, "passCode: "+refusal.told())
 }
 
 // mayVerify answers factors that cannot be verified now.
