@@ -38,7 +38,7 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	if err != nil {
 		return Transaction{}, err
 	}
-	right, answered := s.verify(ctx, known, r.Body.OldPassword)
+	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Body.OldPassword)
 	if !answered {
 		if err := s.refuse(ctx, &known, unverified); err != nil {
 			return Transaction{}, err

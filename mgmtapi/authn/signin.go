@@ -73,7 +73,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	signsIn := known.Value.Status == model.UserActive || known.Value.Status == model.UserPasswordExpired
 	right, answered := false, true
 	if found && (signsIn || !known.Value.AsksHook()) { // a hook is not told passwords that cannot be used
-		right, answered = s.verify(ctx, known, r.Body.Password)
+		right, answered = password.VerifyOrAsk(ctx, s.hook, known, r.Body.Password)
 	}
 	switch {
 	case !found:
@@ -141,19 +141,6 @@ func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user
 		return Transaction{}, rest.Fail(rest.CodeSignIn)
 	}
 	return Transaction{Status: string(model.SignInLockedOut)}, nil
-}
-
-// verify says whether a text is the password of a user, and whether anybody could tell: a hook that does not answer is no attempt, or its
-// outage would lock its users out.
-func (s *Slice) verify(ctx context.Context, known docstore.Doc[model.User], text string) (right, answered bool) {
-	if !known.Value.AsksHook() {
-		return password.Verify(&known.Value, text), true
-	}
-	if s.hook == nil {
-		return false, false
-	}
-	right, err := s.hook.VerifyPassword(ctx, known, text)
-	return right, err == nil
 }
 
 // refuse tells the log of a sign-in that is refused whatever the password is.

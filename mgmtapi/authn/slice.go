@@ -1,12 +1,10 @@
 package authn
 
 import (
-	"context"
 	"time"
 
 	"golang.org/x/time/rate"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -17,20 +15,14 @@ type Options struct {
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
 	HashCost int
 	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
-	Hook PasswordHook
-}
-
-// PasswordHook verifies passwords that another system has.
-type PasswordHook interface {
-	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
-	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
+	Hook password.Hook
 }
 
 // Slice serves the primary authentication.
 type Slice struct {
 	model.Deps
 	hasher   password.Hasher
-	hook     PasswordHook
+	hook     password.Hook
 	refusals *rate.Limiter // of what is logged of unknown users
 }
 

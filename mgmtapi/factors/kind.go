@@ -71,7 +71,7 @@ func kinds() []*kind {
 	}
 }
 
-// find returns the kind of a pair, nil when the two do not go together.
+// kindOf returns the kind of a pair, nil when the two do not go together.
 func (s *Slice) kindOf(t model.FactorType, p model.FactorProvider) *kind {
 	i := slices.IndexFunc(s.kinds, func(k *kind) bool { return k.Type == t && k.Provider == p })
 	if i < 0 {

@@ -14,11 +14,8 @@ import (
 // customQuestion is the key of a question that the user has made up.
 const customQuestion = "custom"
 
-// minAnswer is the length of the shortest answer, maxQuestion that of the longest question and answer, in characters.
-const (
-	minAnswer   = 4
-	maxQuestion = 200
-)
+// minAnswer is the length of the shortest answer, in characters.
+const minAnswer = 4
 
 // SecurityQuestion is a question that a user can choose.
 type SecurityQuestion struct {

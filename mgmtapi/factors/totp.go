@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// issuer is whose account it is, as devices show it.
+// issuer is whose account it is, as devices and browsers show it.
 const issuer = "scimwright"
 
 // A passcode is good in its step and in those next to it. One of aroundTime steps before or after is told apart from a wrong one.

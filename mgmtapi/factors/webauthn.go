@@ -87,7 +87,7 @@ func createOptions(_ context.Context, a *act) (any, error) {
 	user := a.user.Value
 	options := CreateOptions{
 		Attestation: "direct", Challenge: state.Sign.Challenge, Selection: AuthenticatorSelection{UserVerification: "preferred"},
-		Exclude: []CredentialDescriptor{}, Party: PartyEntity{Name: issuerName},
+		Exclude: []CredentialDescriptor{}, Party: PartyEntity{Name: issuer},
 		User: UserEntity{DisplayName: audit.UserName(&user), Name: user.Login(), ID: a.user.ID},
 	}
 	for _, id := range state.Exclude {
@@ -98,9 +98,6 @@ func createOptions(_ context.Context, a *act) (any, error) {
 	}
 	return options, nil
 }
-
-// issuerName is who asks, as browsers show it.
-const issuerName = "scimwright"
 
 // register completes an enrolment by the credential that was made.
 func register(ctx context.Context, a *act) (*Activation, error) {

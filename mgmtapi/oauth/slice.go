@@ -26,17 +26,11 @@ type Options struct {
 	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
 	Transformer issue.Transformer
 	// Hook is asked for passwords that another system has. Defaults to nobody: who has such a password gets no token for it.
-	Hook PasswordHook
+	Hook password.Hook
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
 	HashCost int
 	// Logger is told when an event about a refused request cannot be written. Defaults to nobody.
 	Logger *slog.Logger
-}
-
-// PasswordHook verifies passwords that another system has. A hooks.Caller does.
-type PasswordHook interface {
-	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
-	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
 }
 
 // Slice serves the OAuth endpoints.
@@ -47,7 +41,7 @@ type Slice struct {
 	clients  *issue.Clients
 	secrets  seal.Secrets
 	hasher   password.Hasher
-	hook     PasswordHook
+	hook     password.Hook
 	logger   *slog.Logger
 	refusals *rate.Limiter // of what is logged, not of what is refused
 }

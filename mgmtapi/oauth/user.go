@@ -36,7 +36,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	if !usable {
 		return nil, errCredentials
 	}
-	right, answered := s.verify(ctx, known, r.Password)
+	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Password)
 	if !answered {
 		return nil, errCredentials // the event of the hook tells why
 	}
@@ -47,19 +47,6 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 		return nil, err
 	}
 	return issue.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, known)
-}
-
-// verify says whether a text is the password of a user, and whether anybody could tell: a hook that does not answer is no attempt, or its
-// outage would lock its users out.
-func (s *Slice) verify(ctx context.Context, known docstore.Doc[model.User], text string) (right, answered bool) {
-	if !known.Value.AsksHook() {
-		return password.Verify(&known.Value, text), true
-	}
-	if s.hook == nil {
-		return false, false
-	}
-	right, err := s.hook.VerifyPassword(ctx, known, text)
-	return right, err == nil
 }
 
 // wrong counts a wrong password, logs it, and returns the refusal. For who is locked out it is the same as if nothing had been compared.
