@@ -157,7 +157,7 @@ func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
 		require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
 		got := w.result()
 		require.Equal(t, engine.Result{
-			App: app, Kind: engine.User, ID: "u-1", Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean,
+			App: app, Kind: engine.User, ID: "u-1", Want: engine.Active, Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean,
 			RemoteID: "u1", HTTP: 201, Steps: got.Steps, Duration: got.Duration,
 		}, got)
 		require.Positive(t, got.Duration)

@@ -12,6 +12,7 @@ type Result struct {
 	App       string
 	Kind      Kind
 	ID        string
+	Want      Want // what was worked towards; the directory may say something else by now
 	Operation plan.Operation
 	Outcome   plan.Class
 	Status    Status        // as stored: StatusDirty when a mark came meanwhile, so that another result follows

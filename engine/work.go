@@ -509,7 +509,7 @@ func (r *run) signal() lane.Signal {
 
 func (r *run) result() Result {
 	return Result{
-		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Operation: r.finish.Operation, Outcome: r.outcome.Class,
+		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
 		PasswordVersion: r.finish.PasswordVersion, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
 	}

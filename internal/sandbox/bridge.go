@@ -75,6 +75,10 @@ var wants = map[desired.Want]engine.Want{
 	desired.Active: engine.Active, desired.Inactive: engine.Inactive, desired.Absent: engine.Absent, desired.Keep: engine.Keep,
 }
 
+var wanted = map[engine.Want]desired.Want{
+	engine.Active: desired.Active, engine.Inactive: desired.Inactive, engine.Absent: desired.Absent, engine.Keep: desired.Keep,
+}
+
 // Result implements engine.Observer.
 func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	report := b.desired.ReportUser
@@ -82,7 +86,7 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 		report = b.desired.ReportGroup
 	}
 	err := report(ctx, r.App, r.ID, desired.Result{
-		Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
+		Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
 		Operation: operations[r.Operation], Steps: steps(r.Steps), PasswordVersion: r.PasswordVersion,
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func catchUp(ctx context.Context, eng *engine.Engine, b *bridge, m *model.Model,
 			return err
 		}
 		for _, s := range untold {
-			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError, PasswordVersion: s.PasswordVersion})
+			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Want: s.Want, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError, PasswordVersion: s.PasswordVersion})
 		}
 		return nil
 	})

@@ -185,10 +185,18 @@ func TestResultsMoveTheStatusOfAnAppUser(t *testing.T) {
 
 		// A result about what was wanted before the removal does not revive it.
 		w.Delete("/apps/" + app + "/users/" + ada).OK()
+		tombstone := func() model.SyncState {
+			doc, err := w.Desired.AppUsers.Get(t.Context(), w.Desired.Store.Reader(), model.AppUserID(app, ada))
+			require.NoError(t, err)
+			return doc.Value.SyncState
+		}
+		report(t, w, app, ada, desired.Result{Want: desired.Active, Outcome: desired.Done, RemoteID: "r1"})
+		require.NotEqual(t, model.SyncSynchronized, tombstone(), "the target does not know of the removal yet")
 		report(t, w, app, ada, desired.Result{Outcome: desired.Done, RemoteID: "r1", More: true})
 		require.Equal(t, desired.Inactive, user(t, w, app, ada).Want)
 		require.Empty(t, w.Get("/apps/"+app+"/users").IDs())
-		report(t, w, app, ada, desired.Result{Outcome: desired.Done, RemoteID: "r1"})
+		report(t, w, app, ada, desired.Result{Want: desired.Inactive, Outcome: desired.Done, RemoteID: "r1"})
+		require.Equal(t, model.SyncSynchronized, tombstone())
 		require.Equal(t, desired.Inactive, user(t, w, app, ada).Want)
 		report(t, w, app, "00unosuch", desired.Result{Outcome: desired.Done, RemoteID: "x"})
 	})
@@ -298,8 +306,10 @@ func TestPushedGroups(t *testing.T) {
 		require.Equal(t, desired.Group{Want: desired.Absent, DisplayName: "Crew", RemoteID: "g1", DeleteRemote: true}, state())
 		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Outcome: desired.Failed, Error: "500"}))
 		require.True(t, state().DeleteRemote, "the target is still to be told")
-		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Outcome: desired.Done}))
-		require.Equal(t, desired.Group{Want: desired.Absent}, state())
+		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Want: desired.Inactive, Outcome: desired.Done, RemoteID: "g1"}))
+		require.True(t, state().DeleteRemote, "what was reached was the pause before")
+		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Want: desired.Absent, Outcome: desired.Done, More: true}))
+		require.Equal(t, desired.Group{Want: desired.Absent}, state(), "another attempt follows, and has nothing to delete")
 
 		// Linked again, the group takes over what is there.
 		second := w.Post(mappings, `{"sourceGroupId":"`+group+`","targetGroupName":"Staff"}`).OK(201)

@@ -21,6 +21,8 @@ const (
 
 // Result tells of an attempt.
 type Result struct {
+	// Want is what the attempt worked towards, which may not be what is wanted by now.
+	Want    Want
 	Outcome Outcome
 	// RemoteID is the id in the target, empty when not known.
 	RemoteID string
@@ -169,7 +171,7 @@ func (s *State) removed(u *model.AppUser, r Result) {
 	case Started:
 		u.SyncState = model.SyncSyncing
 	case Done:
-		if !r.More {
+		if !r.More && r.Want != Active {
 			u.SyncState, u.LastSync, u.ErrorSummary = model.SyncSynchronized, s.Now(), ""
 		}
 	case Skipped:
@@ -197,16 +199,14 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 			return err
 		}
 		m := doc.Value
-		if m.Deleted {
-			if r.Outcome == Done && !r.More {
-				return s.PushMappings.Delete(ctx, tx, doc.ID)
-			}
-			return nil
-		}
-		if r.RemoteID != "" {
+		switch {
+		case m.Deleted && r.Outcome == Done && r.Want == Absent: // also when another attempt follows: it must not delete once more
+			return s.PushMappings.Delete(ctx, tx, doc.ID)
+		case r.RemoteID != "":
 			m.RemoteID = r.RemoteID
 		}
 		switch {
+		case m.Deleted:
 		case r.Outcome == Done && m.Status != model.PushInactive:
 			m.Status, m.ErrorSummary, m.LastPush = model.PushActive, "", s.Now()
 		case r.Outcome == Failed && m.Status != model.PushInactive:
