@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// Policy says which addresses may be connected to. Link-local, multicast and unspecified addresses and the metadata
-// services of cloud providers are always refused.
+// Policy says which addresses may be connected to. Link-local, multicast, unspecified and reserved addresses and the metadata
+// services of cloud providers are always refused. An IPv6 address that stands for an IPv4 address counts as that one.
 type Policy struct {
-	// PublicOnly also refuses loopback addresses and private ranges (RFC 1918, RFC 4193, RFC 6598): for an identity provider
-	// whose tenants choose the base URLs.
+	// PublicOnly also refuses loopback addresses, private ranges (RFC 1918, RFC 4193) and the others that are not reached over the
+	// Internet (RFC 6890): for an identity provider whose tenants choose the base URLs.
 	PublicOnly bool
 	// Allow lists addresses that are allowed all the same, for example the network of a company's own targets.
 	Allow []netip.Prefix
@@ -19,28 +19,59 @@ type Policy struct {
 // metadata are addresses outside the link-local ranges at which a cloud provider hands credentials to whoever asks.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // Amazon EC2 over IPv6
+	netip.MustParseAddr("fd20:ce::254"),    // Google Compute Engine over IPv6
 	netip.MustParseAddr("168.63.129.16"),   // Azure's wire server
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// private are the ranges that netip.Addr.IsPrivate does not know.
+// reserved is what no host has (RFC 1112), the broadcast address with it.
+var reserved = netip.MustParsePrefix("240.0.0.0/4")
+
+// private are the ranges that are not reached over the Internet (RFC 6890) and that netip.Addr.IsPrivate does not know.
 var private = []netip.Prefix{
-	netip.MustParsePrefix("100.64.0.0/10"), // RFC 6598, shared with the provider
-	netip.MustParsePrefix("0.0.0.0/8"),     // RFC 1122, this network
-	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared with the provider
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // translation inside of a network
+	netip.MustParsePrefix("100::/64"),        // discarded
+	netip.MustParsePrefix("2001::/32"),       // Teredo, which hides an IPv4 address
+	netip.MustParsePrefix("2001:db8::/32"),   // documentation
+	netip.MustParsePrefix("fec0::/10"),       // of a site
 }
 
-// nat64 holds an IPv4 address in its last 32 bits (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+// embedding are the ranges of IPv6 whose addresses lead to the IPv4 address that they hold from a byte on.
+var embedding = []struct {
+	prefix netip.Prefix
+	at     int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64 (RFC 6052)
+	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4 (RFC 3056)
+	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible (RFC 4291)
+}
+
+// reached is the address that a connection to an address leads to.
+func reached(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if a.Is4() || a == netip.IPv6Unspecified() || a == netip.IPv6Loopback() {
+		return a
+	}
+	for _, e := range embedding {
+		if e.prefix.Contains(a) {
+			b := a.As16()
+			return netip.AddrFrom4([4]byte(b[e.at:]))
+		}
+	}
+	return a
+}
 
 // Check returns an error that may be shown to an administrator when the address must not be connected to.
 func (p Policy) Check(a netip.Addr) error {
-	a = a.Unmap().WithZone("")
-	if nat64.Contains(a) {
-		b := a.As16()
-		a = netip.AddrFrom4([4]byte(b[12:]))
-	}
+	a = reached(a)
 	for _, prefix := range p.Allow {
 		if prefix.Contains(a) {
 			return nil
@@ -57,7 +88,7 @@ func (p Policy) Check(a netip.Addr) error {
 		return refuse("a link-local address")
 	case a.IsMulticast():
 		return refuse("a multicast address")
-	case a.IsUnspecified():
+	case a.IsUnspecified(), reserved.Contains(a):
 		return refuse("no address of a host")
 	case !p.PublicOnly:
 		return nil

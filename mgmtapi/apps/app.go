@@ -188,7 +188,7 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, erro
 		if err := s.log(ctx, tx, audit.AppDelete, doc); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.AppChanged{App: doc.ID, Deleted: true})
+		return s.Feed.Emit(ctx, tx, model.AppDeleted(doc))
 	})
 	return rest.Nothing{}, err
 }

@@ -45,6 +45,8 @@ func (b *body) oauth(app *model.App, causes *rest.Causes) {
 	if given.ID != "" {
 		if problem := model.ClientIDProblem(given.ID); problem != "" {
 			causes.Add(clientPath+"client_id", "%s", problem)
+		} else if given.ID == model.AllClients {
+			causes.Add(clientPath+"client_id", "The value stands for every client")
 		}
 	}
 	if given.Secret != "" {

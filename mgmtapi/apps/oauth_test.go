@@ -73,6 +73,10 @@ func TestMembersOfOAuthClients(t *testing.T) {
 	own := set(t, serviceClient, "credentials.oauthClient.client_id", "my-own-client")
 	require.Equal(t, "my-own-client", w.Post("/apps", own).OK().Text("credentials", "oauthClient", "client_id"))
 	w.Post("/apps", own).Fails(400, "E0000001", "credentials.oauthClient.client_id: An object with this field already exists")
+	other := w.Post("/apps", serviceClient).OK().Text("id")
+	w.Post("/apps", set(t, serviceClient, "credentials.oauthClient.client_id", other)).Fails(400, "E0000001", "credentials.oauthClient.client_id: An object with this field already exists")
+	keyed := w.Post("/apps", set(t, own, "credentials.oauthClient.client_id", "client-whose-id-is-not-its-own")).OK().Text("id")
+	w.Post("/apps", set(t, serviceClient, "credentials.oauthClient.client_id", keyed)).Fails(400, "E0000001", "credentials.oauthClient.client_id: An object with this field already exists")
 	native := set(t, set(t, set(t, set(t, serviceClient, "settings.oauthClient.application_type", "native"), "settings.oauthClient.grant_types", []any{"password"}),
 		"credentials.oauthClient.token_endpoint_auth_method", "none"), "visibility.hide", object{"iOS": true, "web": false})
 	public := w.Post("/apps", native).OK()
@@ -101,6 +105,7 @@ func TestMembersOfOAuthClients(t *testing.T) {
 		"keys that are none":     {"settings.oauthClient.jwks", object{"keys": []any{1}}, "settings.oauthClient.jwks"},
 		"a short secret":         {"credentials.oauthClient.client_secret", "short", "credentials.oauthClient.client_secret: "},
 		"an id with blanks":      {"credentials.oauthClient.client_id", "my client", "credentials.oauthClient.client_id: "},
+		"an id of all clients":   {"credentials.oauthClient.client_id", "ALL_CLIENTS", "credentials.oauthClient.client_id: The value stands for every client"},
 		"a scheme":               {"credentials.scheme", "EDIT_USERNAME_AND_PASSWORD", "credentials.scheme: "},
 	}
 	for name, c := range cases {

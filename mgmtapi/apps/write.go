@@ -113,6 +113,15 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 		if len(app.Visibility.AppLinks) == 0 {
 			app.Visibility.AppLinks = map[string]bool{link: true}
 		}
+		if client := app.Credentials.OAuthClient; client != nil && client.ID != id {
+			other, err := model.Optional(ctx, tx, s.Apps, client.ID)
+			if err != nil {
+				return err
+			}
+			if other != nil { // paths call clients by the ids of their applications, too
+				return rest.Taken(clientPath + "client_id")
+			}
+		}
 		created, err := s.Apps.Insert(ctx, tx, id, app)
 		if err != nil {
 			return err

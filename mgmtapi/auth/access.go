@@ -2,13 +2,11 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -34,12 +32,12 @@ func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal
 		return g.refuseAccess(ctx, "The access token is malformed, has expired, or is not of the org authorization server", "")
 	}
 	q := g.deps.Store.Reader()
-	app, err := g.deps.FindOAuthClient(ctx, q, says.Client)
-	switch {
-	case errors.Is(err, docstore.ErrNotFound), err == nil && app.Value.Status != model.AppActive:
-		return g.refuseAccess(ctx, "The client of the access token is not active", says.Client)
-	case err != nil:
+	app, ok, err := g.tokens.Holder(ctx, q, says)
+	if err != nil {
 		return rest.Principal{}, err
+	}
+	if !ok {
+		return g.refuseAccess(ctx, "The client of the access token is gone or not active", says.Client)
 	}
 	granted, err := g.deps.GrantedScopes(ctx, q, app.ID)
 	if err != nil {

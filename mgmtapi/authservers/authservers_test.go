@@ -225,6 +225,14 @@ func TestScopes(t *testing.T) {
 		step{Do: "PUT " + at + "/{{w}}", Body: `{"name":"openid"}`, Status: 400, Code: "E0000001", Causes: []string{"name: An object"}},
 		step{Do: "GET " + at + "/{{w}}", Equal: values{"name": "orders:all"}},
 		step{Do: "GET " + at + "/{{s}}", Status: 404, Code: "E0000007"},
+		step{Do: "POST " + servers + "/default/claims", Body: `{"name":"c","claimType":"RESOURCE","valueType":"EXPRESSION","value":"app.id","conditions":{"scopes":["orders:all"]}}`, Status: 201, Save: saved{"c": "id"}},
+		step{Name: "a scope that a rule names stays", Do: "DELETE " + at + "/{{w}}", Status: 400, Code: "E0000001", Causes: []string{`scopeId: The scope is in use by the rule "R" of the policy "Default Policy"`}},
+		step{Do: "DELETE " + servers + "/default/policies/{{p}}/rules/{{r}}", Status: 204},
+		step{Name: "and so does one that a claim names: without it the claim would be in every token", Do: "DELETE " + at + "/{{w}}", Status: 400, Code: "E0000001", Causes: []string{`scopeId: The scope is in use by the claim "c"`}},
+		step{Do: "GET " + servers + "/default/claims/{{c}}", Equal: values{"conditions.scopes.0": "orders:all"}},
+		step{Do: "GET /api/v1/logs?filter=eventType+eq+%22oauth2.scope.deleted%22+and+outcome.result+eq+%22FAILURE%22", Equal: values{"#": 3}},
+		step{Do: "DELETE " + servers + "/default/claims/{{c}}", Status: 204},
+		step{Do: "DELETE " + at + "/{{w}}", Status: 204},
 		step{Do: "GET " + servers + "/nobody/scopes", Status: 404, Code: "E0000007"},
 	)
 }

@@ -3,6 +3,7 @@ package authservers
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -235,7 +236,7 @@ func (s *Slice) findForReplaceScope(ctx context.Context, r *replaceScopeRequest)
 }
 
 func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope, error) {
-	err := s.change(ctx, &r.target, audit.ScopeUpdate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+	err := s.change(ctx, &r.target, audit.ScopeUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 		i, err := r.at(server)
 		if err != nil {
 			return nil, err
@@ -250,7 +251,7 @@ func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope
 		}
 		server.Scopes[i] = c
 		renameScope(server, was, c.Name)
-		return scopeParty(&c), nil
+		return scopeParty(&c), s.followScope(ctx, tx, r.found.ID, c.ID, was, c.Name)
 	})
 	if err != nil {
 		return Scope{}, err
@@ -278,7 +279,7 @@ func renameScope(server *model.AuthServer, was, name string) {
 }
 
 func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.ScopeDelete, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+	return rest.Nothing{}, s.change(ctx, &t.target, audit.ScopeDelete, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 		i, err := t.at(server)
 		if err != nil {
 			return nil, err
@@ -287,7 +288,63 @@ func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.Nothing, 
 		if c.System {
 			return nil, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
 		}
+		if user := userOfScope(server, c.Name); user != "" {
+			return nil, rest.Invalid("scopeId", "The scope is in use by %s", user)
+		}
 		server.Scopes = slices.Delete(server.Scopes, i, i+1)
-		return scopeParty(&c), nil
+		return scopeParty(&c), s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
+	})
+}
+
+// userOfScope is what names a scope, in words; empty for nothing. Without the name a claim that has no other would be in every token.
+func userOfScope(server *model.AuthServer, name string) string {
+	for _, p := range server.Policies {
+		for _, r := range p.Rules {
+			if slices.Contains(r.Scopes, name) {
+				return fmt.Sprintf("the rule %q of the policy %q", r.Name, p.Name)
+			}
+		}
+	}
+	for _, c := range server.Claims {
+		if slices.Contains(c.Scopes, name) {
+			return fmt.Sprintf("the claim %q", c.Name)
+		}
+	}
+	return ""
+}
+
+// followScope has refresh tokens and consents follow a scope to its new name, or lose it when it is gone and has none: they do not carry
+// over to another scope that gets the old name.
+func (s *Slice) followScope(ctx context.Context, tx *docstore.Tx, server, id, was, name string) error {
+	if name == was {
+		return nil
+	}
+	err := model.Each(ctx, tx, s.RefreshTokens, docstore.Eq(model.RefreshTokenByServer, server), func(doc docstore.Doc[model.RefreshToken]) error {
+		i := slices.Index(doc.Value.Scopes, was)
+		if i < 0 {
+			return nil
+		}
+		if name != "" {
+			doc.Value.Scopes[i] = name
+		} else {
+			doc.Value.Scopes = slices.Delete(doc.Value.Scopes, i, i+1)
+		}
+		_, err := s.RefreshTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return model.Each(ctx, tx, s.Consents, docstore.Eq(model.ConsentByServer, server), func(doc docstore.Doc[model.Consent]) error {
+		if doc.Value.ScopeID != id {
+			return nil
+		}
+		if name != "" {
+			doc.Value.Scope = name
+		} else {
+			doc.Value.Status = model.TokenRevoked
+		}
+		_, err := s.Consents.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+		return err
 	})
 }

@@ -3,6 +3,7 @@ package authservers
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -26,16 +27,33 @@ type Slice struct {
 // New returns the slice and adds its reactions to the feed.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, keys: o.Keys}
-	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
-	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return s.forget(ctx, tx, e.ID) })
+	forget := func(ctx context.Context, tx *docstore.Tx, id string) error {
+		return s.forget(ctx, tx, id, func(server *model.AuthServer) { server.Forget(id) })
+	}
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return forget(ctx, tx, e.ID) })
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return forget(ctx, tx, e.ID) })
+	model.On(d.Feed, s.appChanged)
 	return s
 }
 
-// forget takes what is gone out of policies and rules. Clients are left there: another one may get the client_id again, and a policy
-// that named nobody would look like a mistake.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string) error {
+// appChanged takes a deleted client out of policies, so that who gets its client_id again does not get what it was allowed. A policy that named
+// nobody else is for no client. Clients may choose their ids, so that nothing else is looked for under one.
+func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
+	if e.Client == "" || e.Client == model.AllClients {
+		return nil
+	}
+	return s.forget(ctx, tx, e.Client, func(server *model.AuthServer) {
+		for i := range server.Policies {
+			p := &server.Policies[i]
+			p.Clients = slices.DeleteFunc(p.Clients, func(id string) bool { return id == e.Client })
+		}
+	})
+}
+
+// forget takes what is gone out of the servers that name it.
+func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string, out func(*model.AuthServer)) error {
 	return model.Each(ctx, tx, s.AuthServers, docstore.Eq(model.AuthServerByRef, id), func(doc docstore.Doc[model.AuthServer]) error {
-		doc.Value.Forget(id)
+		out(&doc.Value)
 		_, err := s.AuthServers.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
 		return err
 	})

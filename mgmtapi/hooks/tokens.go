@@ -50,6 +50,14 @@ const (
 	MaxTokenLifetime = 24 * time.Hour
 )
 
+// Bounds of the claims of a token that a hook has changed.
+const (
+	// MaxClaims is their size as JSON, in bytes. A token with them can still be sent in a header.
+	MaxClaims = 16 << 10
+	// MaxClaimsDepth is how deep objects and arrays are nested in them.
+	MaxClaimsDepth = 16
+)
+
 // lifetimePath is the path of a token's lifetime in a command.
 const lifetimePath = "/token/lifetime/expiration"
 
@@ -171,8 +179,40 @@ func (t *Tokens) follow(commands []Command) error {
 				return err
 			}
 		}
+		if err := token.bounded(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// bounded refuses claims that are too large or too deep.
+func (t *Token) bounded() error {
+	if deeper(t.Claims, MaxClaimsDepth) {
+		return refuse("the claims of the token would be nested more than %d deep", MaxClaimsDepth)
+	}
+	text, err := json.Marshal(t.Claims)
+	if err != nil {
+		return fmt.Errorf("hooks: the claims of a token: %w", err)
+	}
+	if len(text) > MaxClaims {
+		return refuse("the claims of the token would have more than %d bytes", MaxClaims)
+	}
+	return nil
+}
+
+// deeper says whether objects and arrays are nested more than so many times.
+func deeper(value any, levels int) bool {
+	var inner []any
+	switch v := value.(type) {
+	case map[string]any:
+		inner = slices.Collect(maps.Values(v))
+	case []any:
+		inner = v
+	default:
+		return false
+	}
+	return levels == 0 || slices.ContainsFunc(inner, func(v any) bool { return deeper(v, levels-1) })
 }
 
 func (t *Token) apply(p patch) error {

@@ -158,7 +158,13 @@ func TestCommandsThatAreNotAllowedLeaveTokensAsTheyAre(t *testing.T) {
 		"a lifetime that is a text":    {one("replace", "/token/lifetime/expiration", `"600"`), "a number of seconds"},
 		"a lifetime that is null":      {one("replace", "/token/lifetime/expiration", `null`), "a number of seconds"},
 		"a lifetime with a fraction":   {one("replace", "/token/lifetime/expiration", `600.5`), "a number of seconds"},
-		"a denial beside commands":     {strings.Replace(one("add", "/claims/x", `1`), `{`, `{"error":{"errorSummary":"not today"},`, 1), "not today"},
+		"a claim that is too large":    {one("add", "/claims/x", `"`+strings.Repeat("x", hooks.MaxClaims)+`"`), "more than 16384 bytes"},
+		"claims that are too large": {access("[" + strings.Repeat(fmt.Sprintf(`{"op":"add","path":"/claims/teams/-","value":%q},`, strings.Repeat("x", 1000)), 17) +
+			`{"op":"add","path":"/claims/x","value":1}]`), "more than 16384 bytes"},
+		"a claim that is too deep":    {one("add", "/claims/x", strings.Repeat("[", hooks.MaxClaimsDepth)+strings.Repeat("]", hooks.MaxClaimsDepth)), "nested more than 16 deep"},
+		"far too deep":                {one("add", "/claims/x", strings.Repeat("[", 9000)+strings.Repeat("]", 9000)), "nested more than 16 deep"},
+		"claims that become too deep": {access(`[{"op":"add","path":"/claims/x","value":{"y":[]}},{"op":"add","path":"/claims/x/y/-","value":` + strings.Repeat(`{"z":`, 13) + `[]` + strings.Repeat(`}`, 13) + `}]`), "nested more than 16 deep"},
+		"a denial beside commands":    {strings.Replace(one("add", "/claims/x", `1`), `{`, `{"error":{"errorSummary":"not today"},`, 1), "not today"},
 	}
 	for _, name := range hooks.FixedClaims() {
 		for _, op := range []string{"add", "replace", "remove"} {

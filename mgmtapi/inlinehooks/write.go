@@ -2,6 +2,8 @@ package inlinehooks
 
 import (
 	"context"
+	"net/url"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -127,8 +129,31 @@ func base(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	if in.Config.AuthScheme != nil {
 		kept.SealedAuthValue = old.SealedAuthValue
 	}
-	kept.SealedClientSecret = old.SealedClientSecret
+	if !moves(old, in) {
+		kept.SealedClientSecret = old.SealedClientSecret
+	}
 	return kept
+}
+
+// patched is what an update leaves of a channel before it is put in: all but a client secret that another host would be sent.
+func patched(old model.HookChannel, in *ChannelInput) model.HookChannel {
+	if in != nil && in.Config != nil && moves(old, in) {
+		old.SealedClientSecret = ""
+	}
+	return old
+}
+
+// moves says whether the token endpoint of a channel moves to another host. Who moves it there need not be who knows the secret of the
+// client, which is asked for again.
+func moves(old model.HookChannel, in *ChannelInput) bool {
+	host := func(text string) string {
+		u, err := url.Parse(text)
+		if err != nil {
+			return text
+		}
+		return strings.ToLower(u.Host)
+	}
+	return in.Config.TokenURL != "" && host(in.Config.TokenURL) != host(old.TokenURL)
 }
 
 // Check checks the whole hook.
@@ -167,14 +192,14 @@ func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 // Check checks the hook as it will be.
 func (r *updateRequest) Check(ctx context.Context, causes *rest.Causes) {
 	r.Body.checkImmutable(&r.found.Value, causes)
-	_, _, r.failed = r.slice.merge(ctx, r.slice.Store.Reader(), r.found.Value.Channel, r.Body.Channel, causes)
+	_, _, r.failed = r.slice.merge(ctx, r.slice.Store.Reader(), patched(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (InlineHook, error) {
 	if r.failed != nil {
 		return InlineHook{}, r.failed
 	}
-	return s.write(ctx, &r.target, &r.Body, func(old model.HookChannel, _ *ChannelInput) model.HookChannel { return old })
+	return s.write(ctx, &r.target, &r.Body, patched)
 }
 
 // write stores what a body makes of a hook. start is what the body is put into.

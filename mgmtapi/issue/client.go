@@ -305,19 +305,20 @@ func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 
 // problem is what is wrong with an assertion whose signature is right, empty for nothing.
 func (a *assertion) problem(now time.Time, audiences []string) string {
-	at := func(seconds *float64) time.Time { return time.Unix(int64(*seconds), 0) }
+	// As numbers, since not every number is a time.
+	after := func(seconds *float64, d time.Duration) bool { return *seconds > float64(now.Add(d).Unix()) }
 	switch {
 	case !slices.ContainsFunc(a.Audience, func(aud string) bool { return slices.Contains(audiences, aud) }):
 		return "The audience of the client_assertion must be the token endpoint or the issuer."
 	case a.Expires == nil:
 		return "The client_assertion must have an exp."
-	case !now.Before(at(a.Expires).Add(assertionSkew)):
+	case !after(a.Expires, -assertionSkew):
 		return "The client_assertion has expired."
-	case at(a.Expires).After(now.Add(maxAssertionAge + assertionSkew)):
+	case after(a.Expires, maxAssertionAge+assertionSkew):
 		return "The client_assertion expires more than an hour ahead."
-	case a.NotBefore != nil && at(a.NotBefore).After(now.Add(assertionSkew)):
+	case a.NotBefore != nil && after(a.NotBefore, assertionSkew):
 		return "The client_assertion is not valid yet."
-	case a.Issued != nil && at(a.Issued).After(now.Add(assertionSkew)):
+	case a.Issued != nil && after(a.Issued, assertionSkew):
 		return "The client_assertion was issued in the future."
 	case len(a.ID) > maxJTI:
 		return "The jti of the client_assertion is too long."

@@ -79,6 +79,11 @@ func RequestedScopes(s *model.AuthServer, asked string) ([]string, error) {
 	return scopes, nil
 }
 
+// KnownScopes are those of the scopes that the server still has.
+func KnownScopes(s *model.AuthServer, scopes []string) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(name string) bool { return s.Scope(name) == nil })
+}
+
 // Decision is the policy and the rule that let a client have a token.
 type Decision struct {
 	Policy *model.AuthPolicy

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -259,6 +260,16 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuer, tok
 		}
 	}
 	return t, true, nil
+}
+
+// Holder returns the application of the client that has an access token; not ok when it is gone or not active. One that was made after
+// the token has the same client_id, and is not who got it.
+func (k *Keys) Holder(ctx context.Context, q docstore.Reader, t AccessToken) (app docstore.Doc[model.App], ok bool, err error) {
+	app, err = k.FindOAuthClient(ctx, q, t.Client)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return app, false, nil
+	}
+	return app, err == nil && app.Value.Status == model.AppActive && app.Created.Unix() <= t.Issued, err
 }
 
 // refresh is the id of the refresh token that the token comes from, empty for none.

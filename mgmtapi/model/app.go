@@ -198,6 +198,17 @@ const EventAppChanged = "app.changed"
 type AppChanged struct {
 	App     string `json:"app"`
 	Deleted bool   `json:"deleted,omitempty"`
+	// Client is the client_id of a deleted OAuth client. Another application may take it.
+	Client string `json:"client,omitempty"`
+}
+
+// AppDeleted is the event of an application that is deleted.
+func AppDeleted(doc docstore.Doc[App]) AppChanged {
+	e := AppChanged{App: doc.ID, Deleted: true}
+	if doc.Value.OAuth() {
+		e.Client = doc.Value.Credentials.OAuthClient.ID
+	}
+	return e
 }
 
 // Topic implements Event.

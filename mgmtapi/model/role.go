@@ -305,16 +305,14 @@ func (k Kind) LooksLike(text string) bool {
 
 var idPattern = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// FindClient returns the application whose client id this is. It returns docstore.ErrNotFound when there is none.
+// FindClient returns the application whose client id this is, else the OAuth client whose own id it is. It returns docstore.ErrNotFound when
+// there is none. No client_id is the id of another application.
 func (d Deps) FindClient(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[App], error) {
-	page, err := d.Apps.Query(ctx, q, docstore.Query[App]{Where: docstore.Eq(AppByClientID, id), Limit: 1})
-	if err != nil {
-		return docstore.Doc[App]{}, err
+	doc, err := d.FindOAuthClient(ctx, q, id)
+	if !errors.Is(err, docstore.ErrNotFound) {
+		return doc, err
 	}
-	if len(page.Docs) == 1 {
-		return page.Docs[0], nil
-	}
-	doc, err := d.Apps.Get(ctx, q, id)
+	doc, err = d.Apps.Get(ctx, q, id)
 	if err == nil && !doc.Value.OAuth() {
 		return docstore.Doc[App]{}, docstore.ErrNotFound
 	}

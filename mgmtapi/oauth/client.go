@@ -217,6 +217,6 @@ func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.Nothing
 		if err := s.Apps.Delete(ctx, tx, t.found.ID); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppDelete, t.found, model.AppChanged{App: t.found.ID, Deleted: true})
+		return s.told(ctx, tx, audit.AppDelete, t.found, model.AppDeleted(t.found))
 	})
 }

@@ -3,7 +3,9 @@ package oauth_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,10 +18,10 @@ import (
 )
 
 // hookedWorld is a world that trusts the endpoint of a hook.
-func hookedWorld(t *testing.T, db *sqldb.DB) (*world, *hookstest.Endpoint) {
+func hookedWorld(t *testing.T, db *sqldb.DB, timeout time.Duration) (*world, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
-	w := &world{apitest.New(t, db, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} }), t}
+	w := &world{apitest.New(t, db, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA, Timeout: timeout} }), t}
 	t.Cleanup(w.API.CloseIdleConnections)
 	return w, endpoint
 }
@@ -33,7 +35,7 @@ func (w *world) hook(kind, uri string) string {
 
 func TestAHookChangesTheTokensOfItsRule(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w, endpoint := hookedWorld(t, db)
+		w, endpoint := hookedWorld(t, db, 0)
 		user := w.user("ann")
 		id, secret := w.app()
 		w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
@@ -109,7 +111,7 @@ func TestAHookChangesTheTokensOfItsRule(t *testing.T) {
 
 func TestAPasswordGrantAsksThePasswordHook(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w, endpoint := hookedWorld(t, db)
+		w, endpoint := hookedWorld(t, db, 0)
 		w.hook("com.svc.user.credential.password.import", endpoint.URL)
 		user := w.post("/api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Archer"},"credentials":{"password":{"hook":{"type":"default"}}}}`).Value("id")
 		id, secret := w.app()
@@ -132,4 +134,94 @@ func TestAPasswordGrantAsksThePasswordHook(t *testing.T) {
 		require.Equal(t, 200, ask().Status)
 		endpoint.Called(1) // the password was taken over
 	})
+}
+
+func TestTokensAreIssuedWhateverAHookAnswers(t *testing.T) {
+	const (
+		add    = `{"op":"add","path":"/claims/team","value":"red"}`
+		failed = "the hook endpoint answered with "
+	)
+	commands := func(patches string) string {
+		return `{"commands":[{"type":"com.svc.access.patch","value":[` + patches + `]}]}`
+	}
+	again := 0
+	cases := map[string]struct {
+		answer   http.HandlerFunc
+		attempts string
+		executed string // why the call failed, empty when it did not
+		refused  string // why the answer was refused, empty when it was not
+		status   string
+	}{
+		"silence":            {hookstest.Silence, "2", "the hook endpoint did not answer within 200ms (attempts: 2)", "", "0"},
+		"an endless body":    {hookstest.Endless(200), "2", failed + "more than 262144 bytes (attempts: 2)", "", "200"},
+		"an endless error":   {hookstest.Endless(503), "2", failed + "503 Service Unavailable (attempts: 2)", "", "503"},
+		"HTML":               {hookstest.JSON(200, "<html>hello</html>"), "2", failed + "something else than JSON (attempts: 2)", "", "200"},
+		"an error":           {hookstest.JSON(500, commands(add)), "2", failed + "500 Internal Server Error (attempts: 2)", "", "500"},
+		"a redirection":      {http.RedirectHandler("https://elsewhere.example", http.StatusFound).ServeHTTP, "2", failed + "302 Found (attempts: 2)", "", "302"},
+		"a forbidden claim":  {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/claims/sub","value":"root"}`)), "1", "", "the claim sub cannot be changed", "200"},
+		"a forbidden scope":  {hookstest.JSON(200, commands(add+`,{"op":"add","path":"/claims/scp/-","value":"admin"}`)), "1", "", "the claim scp cannot be changed", "200"},
+		"a longer life":      {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/token/lifetime/expiration","value":86401}`)), "1", "", "a lifetime is between 300 and 86400 seconds", "200"},
+		"too much":           {hookstest.JSON(200, commands(add+fmt.Sprintf(`,{"op":"add","path":"/claims/x","value":"%016400d"}`, 0))), "1", "", "the claims of the token would have more than 16384 bytes", "200"},
+		"an unknown command": {hookstest.JSON(200, `{"commands":[{"type":"com.svc.action.update","value":{}}]}`), "1", "", `"com.svc.action.update" is no command for tokens`, "200"},
+		"a list":             {hookstest.JSON(200, `[]`), "1", "", "it is no JSON object", "200"},
+		"an error and then the right answer": {func(rw http.ResponseWriter, r *http.Request) {
+			status := 500
+			if again++; again == 2 {
+				status = 200
+			}
+			hookstest.JSON(status, commands(add))(rw, r)
+		}, "2", "", "", "200"},
+	}
+	// Nothing here depends on how long it takes: silence lasts until the caller has left, and everything else has a minute.
+	for _, silent := range []bool{true, false} {
+		timeout := time.Minute
+		if silent {
+			timeout = 200 * time.Millisecond
+		}
+		w, endpoint := hookedWorld(t, sqldbtest.SQLite(t), timeout)
+		id, secret := w.client("")
+		w.post(servers+"/default/scopes", `{"name":"s"}`)
+		hook := w.hook("com.svc.oauth2.tokens.transform", endpoint.URL)
+		rules := servers + "/default/policies/" + w.Do(t, "GET "+servers+"/default/policies", "", nil).Value("0.id") + "/rules"
+		w.Run(t, step{Do: "PUT " + rules + "/" + w.Do(t, "GET "+rules, "", nil).Value("0.id"), Body: fmt.Sprintf(
+			`{"name":"hooked","conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}},"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)})
+		newest := func(event string) *apitest.Answer {
+			return w.Do(t, "GET /api/v1/logs?sortOrder=DESCENDING&limit=1&filter=eventType+eq+%22"+event+"%22", "", nil)
+		}
+		for name, c := range cases {
+			if (name == "silence") != silent {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				endpoint.Answer(c.answer)
+				a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "s")
+				require.Equal(t, 200, a.Status, "%s", a.Body)
+				require.Equal(t, "3600", a.Value("expires_in"))
+				says := w.claims("/oauth2/default", a.Value("access_token"))
+				for claim, want := range map[string]any{"sub": id, "scp": []any{"s"}, "aud": "api://default"} {
+					require.Equal(t, want, says[claim], claim)
+				}
+				good := c.executed == "" && c.refused == ""
+				require.Equal(t, good, says["team"] == "red")
+				require.NotContains(t, says, "x")
+				require.Equal(t, c.attempts, fmt.Sprint(len(endpoint.Calls())))
+
+				executed := newest("inline_hook.executed")
+				require.Equal(t, hook, executed.Value("0.target.0.id"))
+				require.Equal(t, id, executed.Value("0.target.1.id"))
+				require.Equal(t, c.attempts, executed.Value("0.debugContext.debugData.attempts"))
+				require.Equal(t, c.status, executed.Value("0.debugContext.debugData.status"))
+				require.Equal(t, c.executed, executed.Value("0.outcome.reason"))
+				if c.executed == "" {
+					processed := newest("inline_hook.response.processed").Value("0.outcome.reason")
+					if c.refused == "" {
+						require.Empty(t, processed)
+					} else {
+						require.Equal(t, "the answer of the hook was refused: "+c.refused, processed)
+					}
+				}
+				require.Equal(t, good, newest("app.oauth2.as.token.grant").Value("0.debugContext.debugData.inlineHookProblem") == "")
+			})
+		}
+	}
 }

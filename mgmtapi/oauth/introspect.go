@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -108,16 +107,20 @@ func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Intro
 	if err != nil || !ok {
 		return Introspection{}, err
 	}
+	// Anybody can be a client without credentials (RFC 7662 section 4): it is told of its own tokens alone.
+	own := client.Value.Credentials.OAuthClient
+	if own.AuthMethod == model.AuthNone && own.ID != token.Client {
+		return Introspection{}, nil
+	}
 	out := Introspection{
 		Active: true, Scope: strings.Join(token.Scopes, " "), ClientID: token.Client, Expires: token.Expires, Issued: token.Issued, Subject: token.Subject,
 		Audience: token.Audience, Issuer: token.Issuer, ID: token.ID, TokenType: "Bearer", UserID: token.User,
 	}
-	app, err := s.FindOAuthClient(ctx, s.Store.Reader(), token.Client)
-	if errors.Is(err, docstore.ErrNotFound) || err == nil && app.Value.Status != model.AppActive {
-		return Introspection{}, nil
+	if _, ok, err = s.keys.Holder(ctx, s.Store.Reader(), token); err != nil || !ok {
+		return Introspection{}, err
 	}
-	if err != nil || token.User == "" {
-		return out, err
+	if token.User == "" {
+		return out, nil
 	}
 	user, err := model.Optional(ctx, s.Store.Reader(), s.Users, token.User)
 	if err != nil || user == nil || user.Value.Status != model.UserActive {

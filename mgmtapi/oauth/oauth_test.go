@@ -338,6 +338,14 @@ func TestClientsAuthenticateInTheirOwnWay(t *testing.T) {
 	require.NotContains(t, w.Log.String(), basicSecret)
 }
 
+// refusals are what the log tells of tokens of the org server that were not issued.
+func (w *world) refusals() []any {
+	w.t.Helper()
+	list, ok := w.Do(w.t, "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22app.oauth2.token.grant%22+and+outcome.result+eq+%22FAILURE%22", "", nil).JSON.([]any)
+	require.True(w.t, ok)
+	return list
+}
+
 func TestPrivateKeyJWT(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -388,6 +396,21 @@ func TestPrivateKeyJWT(t *testing.T) {
 	}
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
+	others, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &other.PublicKey, KeyID: "other", Use: "sig"}}})
+	require.NoError(t, err)
+	otherID, _ := w.client(`,"token_endpoint_auth_method":"private_key_jwt","jwks":` + string(others))
+	w.grantScopes(otherID, "svc.users.read")
+	// extended is an assertion whose header has a member more.
+	extended := func(key *rsa.PrivateKey, member string, value any) string {
+		token := jwt.NewWithClaims(jwt.SigningMethodRS256, good(nil))
+		token.Header["kid"], token.Header[member] = "one", value
+		text, err := token.SignedString(key)
+		require.NoError(t, err)
+		return text
+	}
+	parts := strings.Split(sign(jwt.SigningMethodRS256, private, "one", good(nil)), ".")
+	changed, err := json.Marshal(good(claims{"jti": "x"}))
+	require.NoError(t, err)
 	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	require.NoError(t, err)
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
@@ -412,11 +435,37 @@ func TestPrivateKeyJWT(t *testing.T) {
 		"not valid yet":            sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": now.Add(2 * time.Minute).Unix()})),
 		"of the future":            sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": now.Add(2 * time.Minute).Unix()})),
 		"no JWT":                   "abc",
+		"nothing between dots":     "..",
+		"without a signature":      parts[0] + "." + parts[1] + ".",
+		"changed after signing":    parts[0] + "." + base64.RawURLEncoding.EncodeToString(changed) + "." + parts[2],
+		"the key of another client, of which it claims to come": sign(jwt.SigningMethodRS256, private, "one", good(claims{"iss": otherID, "sub": otherID})),
+		"the key and the kid of another client":                 sign(jwt.SigningMethodRS256, other, "other", good(nil)),
+		"ES256 with the kid of the RSA key":                     sign(jwt.SigningMethodES256, curve, "one", good(nil)),
+		"with a key of its own":                                 extended(other, "jwk", jose.JSONWebKey{Key: &other.PublicKey}),
+		"with a critical extension":                             extended(private, "crit", []string{"x"}),
+		"an end that is no time":                                sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": 1e300})),
+		"a beginning that is no time":                           sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": 1e300})),
+		"issued at no time":                                     sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": 1e300})),
+		"a jti that is too long":                                sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": strings.Repeat("x", 256)})),
+		"a jti that is no text":                                 sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": 7})),
+		"huge, though no larger than what is looked at":         sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": strings.Repeat("x", 23000)})),
+		"huge, and larger than what is looked at":               sign(jwt.SigningMethodRS256, private, "one", good(claims{"x": strings.Repeat("x", 40000)})),
 	} {
+		status, code := 401, "invalid_client"
+		if len(assertion) > 32<<10 {
+			status, code = 400, "invalid_request"
+		}
+		before := len(w.refusals())
 		a := ask(assertion)
-		require.Equal(t, 401, a.Status, "%s: %s", name, a.Body)
-		require.Equal(t, "invalid_client", a.Value("error"), name)
+		require.Equal(t, status, a.Status, "%s: %s", name, a.Body)
+		require.Equal(t, code, a.Value("error"), name)
+		if status == 401 {
+			require.Len(t, w.refusals(), before+1, "%s is logged", name)
+		}
 	}
+	count, err := w.Model.Spent.Count(t.Context(), w.Store.Reader(), nil)
+	require.NoError(t, err)
+	require.Zero(t, count, "none of them is remembered")
 	once := sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": "1", "exp": now.Add(time.Hour).Unix()}))
 	require.Equal(t, 200, ask(once).Status)
 	w.refused(ask(once), 401, "invalid_client")

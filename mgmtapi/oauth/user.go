@@ -145,8 +145,11 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 		return TokenResponse{}, err
 	}
 	t := &token.Value
+	if !slices.Contains(client.Value.Settings.OAuthClient.GrantTypes, t.Grant) {
+		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant, "The client is not authorized any more to use the grant type that the refresh token came from.")
+	}
 	in := issue.Request{
-		Server: r.found, Issuer: r.issuer(ctx), Grant: t.Grant, Client: client, Scopes: t.Scopes, SignedIn: t.SignedIn, Refresh: token.ID,
+		Server: r.found, Issuer: r.issuer(ctx), Grant: t.Grant, Client: client, Scopes: issue.KnownScopes(&r.found.Value, t.Scopes), SignedIn: t.SignedIn, Refresh: token.ID,
 	}
 	if r.Scope != "" {
 		if in.Scopes, err = issue.RequestedScopes(&r.found.Value, r.Scope); err != nil {
@@ -157,6 +160,9 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 		}
 	}
 	user, err := s.Users.Get(ctx, s.Store.Reader(), t.UserID)
+	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+		err = errRefreshToken
+	}
 	if err != nil {
 		return TokenResponse{}, err
 	}

@@ -241,6 +241,12 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 	require.Equal(t, "true", w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", access).Value("active"), "a resource server may look at access tokens")
 	require.Equal(t, "false", w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", refresh).Value("active"))
 	require.JSONEq(t, `{"active":false}`, string(look("unknown").Body))
+	public := w.post("/oauth2/v1/clients", `{"client_name":"Page","application_type":"native","grant_types":["password"],"response_types":["token"],"token_endpoint_auth_method":"none"}`).Value("client_id")
+	w.post("/api/v1/apps/"+public+"/users", fmt.Sprintf(`{"id":%q}`, user))
+	own := w.form("/oauth2/default/v1/token", nil, "client_id", public, "grant_type", "password", "username", "ann", "password", password, "scope", "openid").Value("access_token")
+	for token, active := range map[string]string{own: "true", access: "false", refresh: "false"} {
+		require.Equal(t, active, w.form("/oauth2/default/v1/introspect", nil, "client_id", public, "token", token).Value("active"), "who anybody can be is told of its own tokens alone")
+	}
 	w.refused(w.form("/oauth2/default/v1/introspect", nil, "token", access), 400, "invalid_client")
 	w.refused(look(""), 400, "invalid_request")
 	w.refused(revoke(""), 400, "invalid_request")
