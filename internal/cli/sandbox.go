@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/cli/frame"
@@ -26,6 +27,8 @@ type sandboxCommand struct {
 	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
 	Empty         bool     `help:"Start without the seed organisation."`
 	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
+	BaseURL       string   `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
+	AnswerReplays bool     `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
 	HookCA        string   `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
 	Guard         int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
 	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
@@ -40,6 +43,9 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Guard < 0 {
 		return frame.Usage("--guard is a number of accounts, 0 for no guard")
 	}
+	if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return frame.Usage("--base-url is an address like https://id.example.com")
+	}
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return frame.Usage(err.Error())
 	}
@@ -50,7 +56,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, HookCA: c.HookCA, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err

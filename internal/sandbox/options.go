@@ -40,6 +40,11 @@ type Options struct {
 	Empty bool
 	// NoRateLimits switches the rate limits of the management API off.
 	NoRateLimits bool
+	// BaseURL is the public base of the links of the management API, and what security keys are bound to. Defaults to the host of each
+	// request: of security keys only those then work that are used at a loopback address.
+	BaseURL string
+	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
+	AnswerReplays bool
 	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
 	HookCA string
 

@@ -32,13 +32,8 @@ func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrA
 	if r.Body != nil {
 		a.proof = *r.Body
 	}
-	if a.kind.Prepare != nil {
-		if err := a.kind.Prepare(ctx, a); err != nil {
-			return out, err
-		}
-	}
 	var refusal *wrong
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
+	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, &r.target); err != nil {
 			return err
 		}
@@ -68,7 +63,7 @@ func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrA
 		return err
 	})
 	if err == nil && refusal != nil {
-		err = rest.Fail(rest.CodeFactorWrong, "passCode: "+refusal.told())
+		err = a.refusal(rest.CodeFactorWrong, refusal)
 	}
 	return out, err
 }

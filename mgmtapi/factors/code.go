@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -21,6 +22,8 @@ const codeLife = 5 * time.Minute
 type codeState struct {
 	Hash    string    `json:"hash,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
+	// Life is how long it was valid when it was sent: as long is the one that is sent again.
+	Life time.Duration `json:"life,omitempty"`
 }
 
 // sending is how the codes of a kind are sent.
@@ -28,35 +31,37 @@ type sending struct {
 	channel outbox.Channel
 	to      string // member of the profile
 	digits  int
-	life    time.Duration
+	life    time.Duration // 0 for as long as the one before
 	limit   limit
 	event   audit.Type
 }
 
 // send sends a new code, which voids the one before.
 func (a *act) send(ctx context.Context, how sending) error {
-	if a.outbox == nil {
-		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
-	}
 	to := a.factor.Profile[how.to]
-	if err := a.take(ctx, how.limit, to); err != nil {
+	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
 		return err
 	}
-	code := otp.Random(how.digits)
-	if err := a.seal(codeState{Hash: a.hashCode(code), Expires: a.now.Add(how.life)}); err != nil {
+	var before codeState
+	if err := a.open(&before); err != nil {
 		return err
 	}
-	message := outbox.Message{
+	life := cmp.Or(how.life, before.Life, codeLife)
+	code, expires := otp.Random(how.digits), a.now.Add(life)
+	if err := a.seal(codeState{Hash: a.hashCode(code), Expires: expires, Life: life}); err != nil {
+		return err
+	}
+	m := message{extension: a.factor.Profile["phoneExtension"], expires: expires, event: how.event, Message: outbox.Message{
 		Channel: how.channel, To: to, UserID: a.user.ID, Template: cmp.Or(a.query.TemplateID, "factor."+string(how.channel)), OTP: code,
-		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, how.life),
-	}
+		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, spoken(life)),
+	}}
 	if how.channel == outbox.Email {
-		message.Subject = "Your verification code"
+		m.Subject = "Your verification code"
 	}
-	if err := a.outbox.Send(ctx, a.tx, message); err != nil {
-		return err
+	if m.extension != "" {
+		m.Text += " It is for the extension " + m.extension + "."
 	}
-	return a.log(ctx, how.event, "")
+	return a.deliver(ctx, m)
 }
 
 // hashCode is what is kept of a code.

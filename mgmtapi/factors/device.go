@@ -3,6 +3,7 @@ package factors
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -117,7 +118,8 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.Nothin
 	})
 }
 
-// completeTOTP completes the enrolment of the passcodes that an app computes: its secret is in the app now.
+// completeTOTP completes the enrolment of the passcodes that an app computes: its secret is in the app now. One that cannot be
+// completed any more, or that the organisation has forbidden meanwhile, stays as it is.
 func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if state.TOTP == "" {
 		return nil
@@ -126,7 +128,15 @@ func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if err != nil || doc == nil || doc.Value.Status != model.FactorPending {
 		return err
 	}
-	return a.on(*doc).complete(ctx)
+	second := a.on(*doc)
+	err = second.mayActivate(ctx)
+	if _, refused := errors.AsType[*rest.Error](err); refused {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return second.complete(ctx)
 }
 
 type answerRequest struct {
@@ -178,7 +188,7 @@ var failures = map[model.FactorResult]string{
 
 // answer ends a transaction that waits for that.
 func (a *act) answer(ctx context.Context, t docstore.Doc[model.FactorTransaction], result model.FactorResult) error {
-	if err := a.mayVerify(ctx); err != nil {
+	if err := a.mayVerify(ctx, a.tx); err != nil {
 		return err
 	}
 	if now := t.Value.ResultAt(a.now); now != model.FactorWaiting {

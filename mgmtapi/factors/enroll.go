@@ -42,19 +42,20 @@ func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err err
 	if k == nil {
 		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
 	}
-	first := s.newAct(k, r)
+	a := s.newAct(k, r)
 	if k.Prepare != nil {
-		if err := k.Prepare(ctx, first); err != nil {
+		if err := k.Prepare(ctx, a); err != nil {
 			return Factor{}, err
 		}
 	}
+	prepared := a.prepared
 	var refusal *wrong
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
+	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := s.findOwnerIn(ctx, tx, &r.owner, r.user.ID); err != nil {
 			return err
 		}
-		a := s.newAct(k, r)
-		a.tx, a.prepared = tx, first.prepared
+		*a = *s.newAct(k, r)
+		a.tx, a.prepared = tx, prepared
 		if refusal, err = a.begin(ctx); err != nil || refusal != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err err
 		return err
 	})
 	if err == nil && refusal != nil {
-		err = rest.Fail(refusal.code, "passCode: "+refusal.told())
+		err = a.refusal(refusal.code, refusal)
 	}
 	return out, err
 }
@@ -70,7 +71,7 @@ func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err err
 func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
 	now := s.Now()
 	return &act{
-		Slice: s, kind: k, now: now, user: r.user, id: model.NewID(k.Prefix),
+		Slice: s, kind: k, now: now, user: r.user, id: model.NewID(k.Prefix), fresh: true,
 		factor: model.Factor{
 			User: r.user.ID, Type: k.Type, Provider: k.Provider, Vendor: string(k.Provider), Org: k.Org,
 			Status: model.FactorPending, Enrolled: now, Changed: now,
@@ -113,6 +114,9 @@ func (a *act) settle(ctx context.Context) error {
 	if a.rev != 0 && a.factor.Status == model.FactorActive { // it was there already, just so
 		return nil
 	}
+	if err := a.bounded(); err != nil {
+		return err
+	}
 	if err := a.replacePending(ctx); err != nil {
 		return err
 	}
@@ -120,7 +124,7 @@ func (a *act) settle(ctx context.Context) error {
 		return a.complete(ctx)
 	}
 	if a.kind.Send != nil {
-		if err := a.patience(ctx); err != nil {
+		if err := a.patience(ctx, a.tx); err != nil {
 			return err
 		}
 		if err := a.kind.Send(ctx, a); err != nil {
@@ -128,6 +132,24 @@ func (a *act) settle(ctx context.Context) error {
 		}
 	}
 	return a.write(ctx)
+}
+
+// maxOfKind is how many factors of a kind a user can have that are complete. Of those that are not, there is one.
+const maxOfKind = 10
+
+// bounded refuses a new factor of which the user has enough.
+func (a *act) bounded() error {
+	n := 0
+	a.has(func(f *model.Factor) bool {
+		if f.Status != model.FactorPending {
+			n++
+		}
+		return false
+	})
+	if a.rev == 0 && n >= maxOfKind {
+		return rest.Invalid("factorEnrollRequest", "A user has at most %d factors of a type.", maxOfKind)
+	}
+	return nil
 }
 
 // look reads the factors of the user.
@@ -157,7 +179,11 @@ func (a *act) replacePending(ctx context.Context) error {
 		if doc.ID == a.id || f.Type != a.kind.Type || f.Provider != a.kind.Provider || f.Status != model.FactorPending {
 			continue
 		}
-		if err := a.on(doc).remove(ctx); err != nil {
+		before := a.on(doc)
+		if err := before.remove(ctx); err != nil {
+			return err
+		}
+		if err := before.log(ctx, audit.FactorDeactivate, ""); err != nil {
 			return err
 		}
 	}

@@ -43,11 +43,11 @@ type Proof struct {
 	PassCode          string `json:"passCode" max:"64" writeOnly:"true" doc:"Code that was sent, or that a device shows."`
 	NextPassCode      string `json:"nextPassCode" max:"64" writeOnly:"true" doc:"Code that a device shows after that."`
 	Answer            string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to a question."`
-	ClientData        string `json:"clientData" doc:"What a device has signed, in Base64."`
-	RegistrationData  string `json:"registrationData" doc:"Registration of a U2F device, in Base64."`
-	Attestation       string `json:"attestation" doc:"Attestation of a WebAuthn device, in Base64."`
-	AuthenticatorData string `json:"authenticatorData" doc:"Data of a WebAuthn device, in Base64."`
-	SignatureData     string `json:"signatureData" doc:"Signature of a device, in Base64."`
+	ClientData        string `json:"clientData" max:"8192" doc:"What a device has signed, in Base64."`
+	RegistrationData  string `json:"registrationData" max:"16384" doc:"Registration of a U2F device, in Base64."`
+	Attestation       string `json:"attestation" max:"32768" doc:"Attestation of a WebAuthn device, in Base64."`
+	AuthenticatorData string `json:"authenticatorData" max:"8192" doc:"Data of a WebAuthn device, in Base64."`
+	SignatureData     string `json:"signatureData" max:"8192" doc:"Signature of a device, in Base64."`
 }
 
 // FactorOrActivation is what an activation answers: the factor when it is complete, else how far it is.

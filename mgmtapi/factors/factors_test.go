@@ -90,8 +90,34 @@ func TestParallelWrongCodesGetNoMoreTries(t *testing.T) {
 		}
 		all.Wait()
 		require.Equal(t, map[int]int{http.StatusForbidden: 5, http.StatusTooManyRequests: 25}, statuses)
-		e.Run(t, apitest.Step{Name: "each is in the log", Do: "GET /api/v1/logs?limit=1000&filter=outcome.result+eq+%22FAILURE%22", Equal: map[string]any{"#": 5}})
+		e.Run(t,
+			apitest.Step{Name: "all are in the log", Do: "GET /api/v1/logs?limit=1000&filter=outcome.result+eq+%22FAILURE%22", Equal: map[string]any{"#": 30}},
+			apitest.Step{Do: "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22system.org.rate_limit.violation%22", Equal: map[string]any{
+				"#": 25, "0.outcome.reason": "The limit of 5 wrong codes and answers of a user in 5 minutes was exceeded", "0.target.0.id": saved["user"], "0.target.1.type": "UserFactor",
+				"0.debugContext.debugData.bucket": "factors.wrong",
+			}},
+		)
 	})
+}
+
+// However the five minutes are placed, there are no more than five wrong codes in them.
+func TestTheWindowOfWrongCodesSlides(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t))
+	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}})
+	answer := func(text string, status int, code string) apitest.Step {
+		return stepFor(saved, apitest.Step{Do: verify, Body: `{"answer":"` + text + `"}`, Status: status, Code: code})
+	}
+	wrong, tooMany := answer("ketchup", 403, "E0000068"), answer("mayonnaise", 429, "E0000047")
+	tooMany.Then = func(t *testing.T, a *apitest.Answer) {
+		require.Equal(t, fmt.Sprint(time.Date(2026, 3, 4, 5, 11, 8, 0, time.UTC).Unix()), a.Header.Get("X-Rate-Limit-Reset"), "when the first does not count any more")
+	}
+	next := tooMany
+	next.Then = nil
+	e.Run(t,
+		wrong, wait(e, 4*time.Minute), wrong, wrong, wrong, wrong, tooMany, wait(e, time.Minute-time.Millisecond), tooMany,
+		wait(e, time.Millisecond), wrong, next, wait(e, 4*time.Minute-time.Millisecond), next,
+		wait(e, time.Millisecond), wrong, wrong, wrong, wrong, next, wait(e, 5*time.Minute), answer("mayonnaise", 200, ""),
+	)
 }
 
 func TestAnEnrolmentExpires(t *testing.T) {
@@ -333,4 +359,162 @@ func TestVerificationsThatSomebodyElseAnswers(t *testing.T) {
 	n, err := e.Model.FactorTransactions.Count(t.Context(), e.Store.Reader(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "those of the factor went with it")
+}
+
+// A code sent to one number proves nothing about another, and a window that is full sends nothing.
+func TestANumberThatChangesNeedsItsOwnCode(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	const other = `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1340"}}`
+	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: smsBody, Save: map[string]string{"id": "id"}}, lastCode())
+	e.Run(t, stepFor(saved, apitest.Step{Do: "POST " + factors + "?updatePhone=true", Body: other, Equal: map[string]any{"id": "{{id}}", "profile.phoneNumber": "+15554151340"}}))
+	next := e.Run(t, stepFor(saved, lastCode()))
+	require.Equal(t, "+15554151340", next["to"])
+	if next["code"] != saved["code"] { // they can be the same, once in a while
+		e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: `{"passCode":"{{code}}"}`, Status: 403, Code: "E0000068"}))
+	}
+	saved["code"] = next["code"]
+	e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: `{"passCode":"{{code}}"}`, Equal: map[string]any{"status": "ACTIVE"}}))
+
+	wrong := stepFor(saved, apitest.Step{Do: verify, Body: `{"passCode":"wrong"}`, Status: 403, Code: "E0000068"})
+	e.Run(t, stepFor(saved, wait(e, 10*time.Minute)), wrong, wrong, wrong, wrong, wrong,
+		stepFor(saved, apitest.Step{Name: "an enrolment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
+		stepFor(saved, apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 1}}),
+		apitest.Step{Do: "GET " + outbox, Equal: map[string]any{"#": 2}},
+	)
+}
+
+// A passcode of the future is told apart from nothing, so that nobody learns which codes will be right, and it stays good for its time.
+func TestAPasscodeOfTheFutureIsWrongNow(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	mine := &app{env: e}
+	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}})
+	mine.secret = otp.Secret(saved["secret"])
+	early := mine.prove(t, 5)
+	told := func(s apitest.Step) string {
+		text := ""
+		s.Then = func(_ *testing.T, a *apitest.Answer) {
+			text = a.Value("errorSummary") + a.Value("errorCauses.0.errorSummary")
+		}
+		e.Run(t, stepFor(saved, s))
+		return text
+	}
+	e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: mine.prove(t, 0)}))
+	never := told(apitest.Step{Do: verify, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"})
+	require.Equal(t, never, told(apitest.Step{Do: verify, Body: early, Status: 403, Code: "E0000068"}))
+	e.Clock.Advance(150 * time.Second)
+	e.Run(t, stepFor(saved, apitest.Step{Name: "it was not used up", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
+}
+
+// Of many who come with the same right code at a time, one is let in.
+func TestARightCodeIsGoodForOneOfMany(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db, apitest.Sandboxed)
+		mine := &app{env: e}
+		saved := e.Run(t, withPerson(),
+			apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}},
+			apitest.Step{Do: "POST " + factors, Body: emailBody, Save: map[string]string{"email": "id"}}, lastCode(),
+		)
+		mine.secret = otp.Secret(saved["secret"])
+		base := strings.ReplaceAll(factors, "{{user}}", saved["user"])
+		e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: mine.prove(t, 0)}))
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusBadRequest: 7}, inParallel(t, e, "POST "+base+"/"+saved["email"]+"/lifecycle/activate", `{"passCode":"`+saved["code"]+`"}`))
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusForbidden: 5, http.StatusTooManyRequests: 2}, inParallel(t, e, "POST "+base+"/"+saved["id"]+"/verify", mine.prove(t, 1)))
+	})
+}
+
+// inParallel sends a request many times at once and counts the statuses of the answers.
+func inParallel(t *testing.T, e *apitest.Env, do, body string) map[int]int {
+	t.Helper()
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			a := e.Do(t, do, body, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[a.Status]++
+		})
+	}
+	all.Wait()
+	return statuses
+}
+
+func TestManyEnrolmentsAtATimeLeaveOne(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db)
+		h := withHolder(t, e)
+		require.Equal(t, map[int]int{http.StatusOK: 8}, inParallel(t, e, "POST "+h.factors, totpBody))
+		is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "1", "0.status": "PENDING_ACTIVATION"})
+		require.Equal(t, 7, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"), "those that were replaced are in the log")
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusBadRequest: 7}, inParallel(t, e, "POST "+h.factors, questionBody))
+		is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "2"})
+	})
+}
+
+func TestAUserHasSoManyFactorsAtMost(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	h := withHolder(t, e)
+	call := func(i int) string {
+		return fmt.Sprintf(`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+1555415%04d"}}`, 1000+i)
+	}
+	for i := range 10 {
+		h.ok(t, "POST", "?activate=true", call(i))
+	}
+	require.Contains(t, h.refused(t, "POST", "?activate=true", call(10), "E0000001").Value("errorCauses.0.errorSummary"), "factorEnrollRequest: A user has at most 10")
+	h.ok(t, "POST", "", call(9))
+	push := h.ok(t, "POST", "", pushBody).Value("id")
+	h.device(t, "/push/"+push+"/device", `{}`, "")
+	for range 20 {
+		h.ok(t, "POST", "/"+push+"/verify", "")
+	}
+	require.Equal(t, "20", h.refused(t, "POST", "/"+push+"/verify", "", "E0000047").Header.Get("X-Rate-Limit-Limit"))
+	e.Clock.Advance(5 * time.Minute)
+	h.ok(t, "POST", "/"+push+"/verify", "")
+}
+
+// An address that the user has no more is not written to, and what was sent to it proves nothing any more.
+func TestAnAddressThatTheUserHasNoMore(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	stale := []string{"profile.email: The user has another address now"}
+	e.Run(t, withPerson(),
+		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=3600", Body: emailBody, Save: map[string]string{"id": "id"}},
+		wait(e, time.Minute),
+		apitest.Step{Do: "POST " + factor + "/resend"},
+		apitest.Step{Do: "GET " + outbox + "?limit=1", Then: func(t *testing.T, a *apitest.Answer) {
+			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "as long as the enrolment says")
+		}},
+		lastCode(), wait(e, 59*time.Minute),
+		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"email":"ada@example.net"}}`},
+		apitest.Step{Do: activate, Body: `{"passCode":"{{code}}"}`, Status: 400, Code: "E0000001", Causes: stale},
+		apitest.Step{Do: "POST " + factor + "/resend", Status: 400, Code: "E0000001", Causes: stale},
+		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"secondEmail":"ADA@example.com"}}`},
+		apitest.Step{Name: "in any letter case", Do: activate, Body: `{"passCode":"{{code}}"}`, Equal: map[string]any{"status": "ACTIVE"}},
+		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"secondEmail":"ada@example.org"}}`},
+		apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: stale},
+		apitest.Step{Do: "DELETE " + factor, Status: 204},
+		apitest.Step{Do: "POST " + factors, Body: `{"factorType":"email","provider":"SVC","profile":{"email":"ada@example.net"}}`},
+	)
+}
+
+// What a list does not show it does not read: it is answered although what it does not show cannot be read at all.
+func TestListsReadNoMoreThanTheyShow(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db, apitest.Sandboxed)
+		h := withHolder(t, e)
+		expired := h.ok(t, "POST", "", smsBody).Value("id")
+		e.Clock.Advance(24 * time.Hour)
+		forbidden := h.ok(t, "POST", "?activate=true", emailBody).Value("id")
+		others := e.Do(t, "POST "+users+"/me/factors", questionBody, nil).Value("id")
+		h.ok(t, "POST", "", questionBody)
+		h.ok(t, "POST", "", totpBody)
+		e.Run(t, apitest.Step{Do: "POST /api/v1/org/factors/svc_email/lifecycle/deactivate"})
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(t.Context(), "UPDATE factors SET doc = ? WHERE id IN (?, ?, ?)", []byte("unreadable"), expired, forbidden, others)
+			return err
+		}))
+		require.Equal(t, http.StatusInternalServerError, e.Do(t, "GET "+h.factors+"/"+expired, "", nil).Status)
+		is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "2", "0.factorType": "question", "1.factorType": "token:software:totp"})
+		is(t, h.ok(t, "GET", "/catalog", ""), map[string]string{"0.status": "ACTIVE", "1.factorType": "sms", "1.status": "NOT_SETUP", "3.factorType": "push"})
+	})
 }

@@ -44,14 +44,20 @@ func enrolHardware(ctx context.Context, a *act) error {
 
 func verifyHardware(ctx context.Context, a *act) error {
 	token, err := a.pressed(ctx, "passCode")
-	if err != nil {
-		return err
-	}
-	if token.Value.Factor != a.id {
+	own := token.Value.Factor == a.id
+	switch {
+	case errors.Is(err, errReplayed) && !own: // nothing is told of tokens of others
 		return errWrong
+	case err != nil:
+		return err
+	case own:
+		token.Value.LastVerified = a.now
 	}
-	token.Value.LastVerified = a.now
+	// The counter of a token of somebody else is kept, too: the password was right, and is used up.
 	_, err = a.HardwareTokens.Update(ctx, a.tx, token.ID, token.Rev, token.Value)
+	if err == nil && !own {
+		err = errWrong
+	}
 	return err
 }
 

@@ -112,6 +112,13 @@ func TestTheLifeOfAHardwareFactor(t *testing.T) {
 		require.Equal(t, h.user, e.Do(t, "GET "+record+"?expand=user", "", nil).Value("_embedded.user.id"))
 		a := e.Do(t, "POST "+users+"/"+somebody+"/factors", pressing(other.otp(t)), nil)
 		require.Equal(t, 200, a.Status, "%s", a.Body)
+
+		stray := members(t, map[string]string{"passCode": token.otp(t)})
+		theirs := "POST " + users + "/" + somebody + "/factors/" + a.Value("id") + "/verify"
+		for range 2 {
+			require.Equal(t, "E0000068", e.Do(t, theirs, stray, nil).Value("errorCode"), "of the token of another, used or not")
+		}
+		h.refused(t, "POST", "/"+h.ok(t, "GET", "", "").Value("0.id")+"/verify", stray, "E0000082")
 		require.Equal(t, "E0000007", e.Do(t, "POST "+h.factors+"/"+a.Value("id")+"/verify", "", nil).Value("errorCode"), "the factor of another user")
 		require.Equal(t, "{}\n", string(e.Do(t, "POST "+users+"/"+somebody+"/lifecycle/reset_factors", "", nil).Body))
 		require.Equal(t, "UNASSIGNED", e.Do(t, "GET "+otherRecord, "", nil).Value("status"))

@@ -1,6 +1,7 @@
 package factors
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ type kind struct {
 	// Asks names the member that a verification cannot do without, of kinds without Challenge.
 	Asks string
 
-	// Prepare does what takes long before the transaction, as hashing: on enrolment, update, activation and verification. It keeps what
+	// Prepare does what takes long before the transaction, as hashing: on enrolment, update and verification. It keeps what
 	// it finds in act.prepared. It must not refuse what depends on anything but the request.
 	Prepare func(ctx context.Context, a *act) error
 	// Enrol checks what the caller gives and sets profile and state.
@@ -52,6 +53,8 @@ type kind struct {
 	Activate func(ctx context.Context, a *act) (*Activation, error)
 	// Challenge begins a verification without a proof. Without it, there must be one.
 	Challenge func(ctx context.Context, a *act) (*Verification, error)
+	// Refused voids what a wrong proof has used up.
+	Refused func(ctx context.Context, a *act) error
 	// Verify checks a proof.
 	Verify func(ctx context.Context, a *act) error
 	// Update changes the profile.
@@ -104,6 +107,11 @@ type act struct {
 
 	// prepared is what Prepare has kept.
 	prepared any
+	// outgoing is a message that is handed over when the transaction has ended, exceeded the limit for which it is undone: see change.
+	outgoing *message
+	exceeded *limit
+	// fresh says that the enrolment begins here: its secrets are shown, this once.
+	fresh bool
 	// polling says that the caller only asks how far an enrolment is.
 	polling bool
 }
@@ -206,7 +214,7 @@ var (
 // try checks a proof. Everything is decided in the transaction that also counts, so that attempts that run at the same time learn no
 // more than as many in a row. A refusal is one that the transaction has to commit for; err is any other.
 func (a *act) try(ctx context.Context, event audit.Type, check func() error) (refusal *wrong, err error) {
-	if err := a.patience(ctx); err != nil {
+	if err := a.patience(ctx, a.tx); err != nil {
 		return nil, err
 	}
 	err = check()
@@ -219,5 +227,18 @@ func (a *act) try(ctx context.Context, event audit.Type, check func() error) (re
 			return nil, err
 		}
 	}
+	if a.kind.Refused != nil && a.rev != 0 {
+		if err := a.kind.Refused(ctx, a); err != nil {
+			return nil, err
+		}
+		if err := a.write(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return refusal, a.log(ctx, event, refusal.why)
+}
+
+// refusal is what the caller learns of a wrong proof. It names the member that was asked for.
+func (a *act) refusal(code rest.Code, w *wrong) error {
+	return rest.Fail(code, cmp.Or(a.kind.Asks, "clientData")+": "+w.told())
 }

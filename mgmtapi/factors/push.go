@@ -144,6 +144,9 @@ func linkPush(ctx context.Context, id string, f *model.Factor, links rest.Links)
 
 // askDevice begins a verification that the device answers. Those before that nobody has answered go on.
 func askDevice(ctx context.Context, a *act) (*Verification, error) {
+	if err := a.take(ctx, pushesToOne, a.id); err != nil {
+		return nil, err
+	}
 	// Whoever asks clears away what was answered, or not, long ago.
 	old := docstore.All(docstore.Eq(model.FactorTransactionByFactor, a.id), docstore.Le(model.FactorTransactionByExpires, a.now.Add(-model.FactorPendingLife)))
 	if _, err := a.FactorTransactions.DeleteWhere(ctx, a.tx, old); err != nil {

@@ -7,9 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
 const (
@@ -151,6 +153,37 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 		h.device(t, "/push/transactions/"+waiting, `{"result":"APPROVE"}`, "E0000007")
 		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"), "the passcodes of the app went with it")
 	})
+}
+
+func TestPasscodesOfAPhoneThatCannotBeCompletedStay(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	h := withHolder(t, e)
+	id := h.ok(t, "POST", "", pushBody).Value("id")
+	e.Run(t, apitest.Step{Do: "POST /api/v1/org/factors/svc_otp/lifecycle/deactivate"})
+	h.device(t, "/push/"+id+"/device", ``, "")
+	is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "2", "0.status": "PENDING_ACTIVATION", "1.id": id, "1.status": "ACTIVE"})
+	require.Equal(t, 1, h.events(t, "user.mfa.factor.activate", "SUCCESS"))
+}
+
+// Passcodes that the user has completed by itself stay when another phone begins an enrolment.
+func TestPasscodesThatAreInUseStayWhenAnotherPhoneComes(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	h := withHolder(t, e)
+	h.ok(t, "POST", "", pushBody)
+	paired := h.ok(t, "GET", "", "").Value("0.id")
+	require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
+		doc, err := e.Model.Factors.Get(t.Context(), tx, paired)
+		if err != nil {
+			return err
+		}
+		doc.Value.Status = model.FactorActive
+		_, err = e.Model.Factors.Update(t.Context(), tx, doc.ID, doc.Rev, doc.Value)
+		return err
+	}))
+	next := h.ok(t, "POST", "", pushBody).Value("id")
+	is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "2", "0.id": paired, "0.status": "ACTIVE", "1.id": next})
+	h.ok(t, "DELETE", "/"+next, "")
+	is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "1", "0.id": paired})
 }
 
 func TestPasscodesThatAUserHasAlreadyAreNotThoseOfThePush(t *testing.T) {

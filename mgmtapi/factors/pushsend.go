@@ -3,6 +3,7 @@ package factors
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -71,7 +72,7 @@ func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out A
 	if a.kind.Type != model.FactorPush {
 		return out, rest.Invalid("factorType", "The enrolment of a factor of the type %s is not completed by a link", a.factor.Type)
 	}
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
+	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, t); err != nil {
 			return err
 		}
@@ -90,27 +91,22 @@ func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out A
 		if err != nil {
 			return err
 		}
-		return a.sendLink(ctx, how, to, a.pushLink(ctx, &state))
+		return a.sendLink(ctx, how, to, &state)
 	})
 	return out, err
 }
 
-func (a *act) sendLink(ctx context.Context, how pushMessage, to, link string) error {
-	if a.outbox == nil {
-		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
-	}
-	if err := a.take(ctx, how.limit, to); err != nil {
+func (a *act) sendLink(ctx context.Context, how pushMessage, to string, state *pushState) error {
+	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
 		return err
 	}
-	message := outbox.Message{
+	link := a.pushLink(ctx, state)
+	m := message{expires: state.Expires, event: how.event, Message: outbox.Message{
 		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor.push", Link: link,
 		Text: fmt.Sprintf("Open this link on your phone to verify with it from now on: %s", link),
-	}
+	}}
 	if how.channel == outbox.Email {
-		message.Subject = "Set up your phone"
+		m.Subject = "Set up your phone"
 	}
-	if err := a.outbox.Send(ctx, a.tx, message); err != nil {
-		return err
-	}
-	return a.log(ctx, how.event, "")
+	return a.deliver(ctx, m)
 }

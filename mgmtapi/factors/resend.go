@@ -11,7 +11,7 @@ import (
 type resendRequest struct {
 	target
 	TemplateID string `query:"templateId" max:"100" doc:"Template of the message. Any is accepted; there is one text."`
-	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
+	Lifetime   int    `query:"tokenLifetimeSeconds" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid. Defaults to what the enrolment says."`
 	Body       struct {
 		Type     string        `json:"factorType" doc:"Type of the factor."`
 		Provider string        `json:"provider" doc:"Whose factor it is."`
@@ -22,7 +22,7 @@ type resendRequest struct {
 func (s *Slice) resend(ctx context.Context, r *resendRequest) (out Factor, err error) {
 	a := s.actOn(&r.target)
 	a.query.TemplateID, a.query.Lifetime = r.TemplateID, r.Lifetime
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
+	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, &r.target); err != nil {
 			return err
 		}
@@ -71,5 +71,5 @@ func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 	if a.factor.Status != model.FactorPending {
 		return rest.Invalid("status", "The factor is %s", a.factor.Status)
 	}
-	return a.patience(ctx)
+	return a.patience(ctx, a.tx)
 }

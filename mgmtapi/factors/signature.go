@@ -1,27 +1,46 @@
 package factors
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"net/netip"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/fido"
+	u2fdevice "github.com/scimwright/scimwright/mgmtapi/fido/u2f"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// signLife is how long something that is to be signed for a verification is good. What an enrolment signs is good as long as that.
+// signLife is how long something that is to be signed is good.
 const signLife = 5 * time.Minute
 
 // toSign is something random that a device is to sign, once. It is empty when nothing is.
 type toSign struct {
 	Challenge string    `json:"challenge,omitempty"`
-	Expires   time.Time `json:"expires,omitzero"` // of those for verifications
+	Expires   time.Time `json:"expires,omitzero"`
 }
 
-// take returns the challenge, which is gone with that when the operation succeeds.
+// newToSign is something new.
+func (a *act) newToSign() toSign {
+	return toSign{Challenge: fido.NewChallenge(), Expires: a.now.Add(signLife)}
+}
+
+// toSignAfter is what is to be signed after a wrong proof, which has used up what there was: something new for an enrolment, which
+// shows it, and nothing for a verification, which begins again.
+func (a *act) toSignAfter() toSign {
+	if a.factor.Status == model.FactorPending {
+		return a.newToSign()
+	}
+	return toSign{}
+}
+
+// take returns the challenge, which is gone with that: see toSignAfter for proofs that are refused.
 func (s *toSign) take(now time.Time) (string, error) {
 	challenge := s.Challenge
-	if challenge == "" || !s.Expires.IsZero() && !now.Before(s.Expires) {
+	if challenge == "" || !now.Before(s.Expires) {
 		return "", errExpired
 	}
 	*s = toSign{}
@@ -46,30 +65,50 @@ func decoded(members ...signed) ([][]byte, error) {
 	for i, m := range members {
 		data, err := fido.Decode(m.text)
 		if err != nil {
-			return nil, unsigned(err)
+			return nil, errUnsigned
 		}
 		out[i] = data
 	}
 	return out, nil
 }
 
-// unsigned is the refusal of something that is not signed as it has to be.
+// Refusals of devices.
+var (
+	errUnsigned = &wrong{code: rest.CodeFactorWrong, why: "The data is not what the device had to sign, or is not signed by it"}
+	errCounter  = &wrong{code: rest.CodeFactorWrong, why: "The counter of the device did not grow: it is a copy, or the data was used already"}
+	errEnrolled = &wrong{code: rest.CodeFactorWrong, why: "The device is enrolled already"}
+)
+
+// unsigned is the refusal of something that is not signed as it has to be. What exactly is wrong with it stays inside: the error may
+// have in it what was to be signed.
 func unsigned(err error) error {
-	return &wrong{code: rest.CodeFactorWrong, why: err.Error()}
+	if errors.Is(err, fido.ErrCounter) || errors.Is(err, u2fdevice.ErrCounter) {
+		return errCounter
+	}
+	return errUnsigned
 }
 
-// party is who asks devices: the API at its public base.
-func party(ctx context.Context) (fido.Party, error) {
-	return fido.PartyAt(rest.URL(ctx))
+// party is who asks devices: the API at its public base. Where none is configured, requests could name any: only those of the machine
+// itself are believed.
+func (a *act) party(ctx context.Context) (fido.Party, error) {
+	p, err := fido.PartyAt(cmp.Or(a.baseURL, rest.URL(ctx)))
+	if err == nil && a.baseURL == "" && !isLoopback(p.ID) {
+		err = rest.Failf(rest.CodeUnsupported, "Security keys are bound to the public address of the service, and none is configured.")
+	}
+	return p, err
 }
 
-// enrolledAs answers devices that the user has already.
+// isLoopback says whether a host is this machine.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// enrolledAs answers devices that somebody has enrolled already.
 func (a *act) enrolledAs(ctx context.Context, credential string) error {
-	if err := a.look(ctx); err != nil {
-		return err
+	page, err := a.Factors.Query(ctx, a.tx, docstore.Query[model.Factor]{Where: docstore.Eq(model.FactorByCredential, credential), Limit: 1})
+	if err == nil && len(page.Docs) > 0 {
+		err = errEnrolled
 	}
-	if a.has(func(f *model.Factor) bool { return f.Profile["credentialId"] == credential }) != nil {
-		return &wrong{code: rest.CodeFactorWrong, why: "The device is enrolled already"}
-	}
-	return nil
+	return err
 }

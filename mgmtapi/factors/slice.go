@@ -2,6 +2,7 @@ package factors
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -23,6 +24,12 @@ type Options struct {
 	Outbox *outbox.Box
 	// AnswerReplays answers passcodes that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
+	// BaseURL is the public base of the API, to which security keys are bound. Defaults to that of requests of the machine itself.
+	BaseURL string
+	// Telephony is asked to deliver text messages and calls before the outbox is. Defaults to none.
+	Telephony Telephony
+	// Logger gets what the system log cannot be told. Defaults to none.
+	Logger *slog.Logger
 }
 
 // Slice serves the factors of users.
@@ -32,13 +39,20 @@ type Slice struct {
 	hasher        password.Hasher
 	outbox        *outbox.Box
 	answerReplays bool
+	baseURL       string
+	telephony     Telephony
+	logger        *slog.Logger
 	kinds         []*kind
 }
 
 // New returns the slice and adds its reaction to the feed.
 func New(d model.Deps, o Options) *Slice {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Slice{
-		Deps: d, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, outbox: o.Outbox, answerReplays: o.AnswerReplays, kinds: kinds(),
+		Deps: d, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, outbox: o.Outbox, answerReplays: o.AnswerReplays,
+		baseURL: o.BaseURL, telephony: o.Telephony, logger: o.Logger, kinds: kinds(),
 	}
 	model.On(d.Feed, s.forget)
 	return s

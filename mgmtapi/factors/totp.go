@@ -27,13 +27,14 @@ type deviceState struct {
 	QR string `json:"qr,omitempty"`
 }
 
-// TOTPActivation is what a device needs to compute passcodes.
+// TOTPActivation is what a device needs to compute passcodes. The secret and the link to its QR code are shown once, when the enrolment
+// begins.
 type TOTPActivation struct {
 	Step      int        `json:"timeStep"`
-	Secret    otp.Secret `json:"sharedSecret"`
+	Secret    otp.Secret `json:"sharedSecret,omitempty"`
 	Encoding  string     `json:"encoding"`
 	KeyLength int        `json:"keyLength"`
-	Links     rest.Links `json:"_links"`
+	Links     rest.Links `json:"_links,omitempty"`
 }
 
 // totp is an app that computes passcodes of the time (RFC 6238), of one of two providers.
@@ -54,14 +55,16 @@ func enrolDevice(_ context.Context, a *act) error {
 var device = otp.Device{}.WithDefaults()
 
 func showSecret(ctx context.Context, a *act) (any, error) {
+	out := TOTPActivation{Step: int(device.Step / time.Second), Encoding: "base32", KeyLength: device.Digits}
+	if !a.fresh {
+		return out, nil
+	}
 	var state deviceState
 	if err := a.open(&state); err != nil {
 		return nil, err
 	}
-	return TOTPActivation{
-		Step: int(device.Step / time.Second), Secret: state.Secret, Encoding: "base32", KeyLength: device.Digits,
-		Links: rest.Links{"qrcode": a.qrLink(ctx, state.QR)},
-	}, nil
+	out.Secret, out.Links = state.Secret, rest.Links{"qrcode": a.qrLink(ctx, state.QR)}
+	return out, nil
 }
 
 func deviceURI(_ context.Context, a *act) (string, error) {

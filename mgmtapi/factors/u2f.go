@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 
-	"github.com/scimwright/scimwright/mgmtapi/fido"
 	u2fdevice "github.com/scimwright/scimwright/mgmtapi/fido/u2f"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -14,6 +13,7 @@ func u2f() *kind {
 	return &kind{
 		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",
 		Several: true, Enrol: enrolU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
+		Refused: voidU2F,
 	}
 }
 
@@ -39,8 +39,20 @@ type U2FChallenge struct {
 	Timeout int    `json:"timeoutSeconds"`
 }
 
-func enrolU2F(_ context.Context, a *act) error {
-	return a.seal(u2fState{Sign: toSign{Challenge: fido.NewChallenge()}})
+func enrolU2F(ctx context.Context, a *act) error {
+	if _, err := a.party(ctx); err != nil {
+		return err
+	}
+	return a.seal(u2fState{Sign: a.newToSign()})
+}
+
+func voidU2F(_ context.Context, a *act) error {
+	var state u2fState
+	if err := a.open(&state); err != nil {
+		return err
+	}
+	state.Sign = a.toSignAfter()
+	return a.seal(state)
 }
 
 func u2fActivation(_ context.Context, a *act) (any, error) {
@@ -50,8 +62,8 @@ func u2fActivation(_ context.Context, a *act) (any, error) {
 }
 
 // site is who asks U2F devices. Registrations are bound to the origin.
-func site(ctx context.Context) (u2fdevice.Site, error) {
-	asks, err := party(ctx)
+func (a *act) site(ctx context.Context) (u2fdevice.Site, error) {
+	asks, err := a.party(ctx)
 	return u2fdevice.Site{AppID: asks.Origin, Origin: asks.Origin}, err
 }
 
@@ -69,7 +81,7 @@ func registerU2F(ctx context.Context, a *act) (*Activation, error) {
 	if err != nil {
 		return nil, err
 	}
-	asks, err := site(ctx)
+	asks, err := a.site(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +101,7 @@ func challengeU2F(ctx context.Context, a *act) (*Verification, error) {
 	if err := a.open(&state); err != nil {
 		return nil, err
 	}
-	state.Sign = toSign{Challenge: fido.NewChallenge(), Expires: a.now.Add(signLife)}
+	state.Sign = a.newToSign()
 	out := a.challenged(ctx)
 	out.Embedded = map[string]any{"challenge": U2FChallenge{Nonce: state.Sign.Challenge, Timeout: u2fTimeout}}
 	return out, a.seal(state)
@@ -109,7 +121,7 @@ func authenticateU2F(ctx context.Context, a *act) error {
 	if err != nil {
 		return err
 	}
-	asks, err := site(ctx)
+	asks, err := a.site(ctx)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,20 @@ func TestTheLifeOfAU2FDevice(t *testing.T) {
 		}
 
 		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
-			for name, proof := range tampered(registered(nonce, origin, base64.RawURLEncoding)) {
-				h.refused(t, "POST", activate, members(t, proof), "E0000068")
-				require.Equal(t, "PENDING_ACTIVATION", h.status(t, id), name)
+			asks := func() string {
+				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.nonce")
 			}
-			h.refused(t, "POST", activate, members(t, registered("other", origin, base64.StdEncoding)), "E0000068")
-			h.refused(t, "POST", activate, members(t, registered(nonce, "http://localhost:1", base64.StdEncoding)), "E0000068")
+			for member := range registered(nonce, origin, base64.RawURLEncoding) {
+				for how := range ways {
+					shown := asks()
+					h.refused(t, "POST", activate, members(t, tampered(registered(shown, origin, base64.RawURLEncoding), member, how)), "E0000068")
+					require.Equal(t, "PENDING_ACTIVATION", h.status(t, id), "%s %s", member, how)
+					require.NotEqual(t, shown, asks())
+				}
+			}
+			h.refused(t, "POST", activate, members(t, registered(nonce, origin, base64.StdEncoding)), "E0000068")
+			h.refused(t, "POST", activate, members(t, registered(asks(), "http://localhost:1", base64.StdEncoding)), "E0000068")
+			nonce = asks()
 			h.refused(t, "POST", activate, "", "E0000001")
 			require.Equal(t, "registrationData: The field cannot be left blank", h.refused(t, "POST", activate, `{"clientData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 			h.refused(t, "POST", verify, "", "E0000079")
@@ -63,10 +71,15 @@ func TestTheLifeOfAU2FDevice(t *testing.T) {
 			require.Equal(t, "20", asked.Value("_embedded.challenge.timeoutSeconds"))
 			fresh := asked.Value("_embedded.challenge.nonce")
 			if i == 0 {
-				for _, changed := range tampered(signed(fresh, origin, 1, encoding)) {
-					h.refused(t, "POST", verify, members(t, changed), "E0000068")
+				for member := range signed(fresh, origin, 1, encoding) {
+					for how := range ways {
+						h.refused(t, "POST", verify, members(t, tampered(signed(fresh, origin, 1, encoding), member, how)), "E0000068")
+						h.refused(t, "POST", verify, members(t, signed(fresh, origin, 1, encoding)), "E0000068")
+						fresh = h.ok(t, "POST", verify, "").Value("_embedded.challenge.nonce")
+					}
 				}
 				h.refused(t, "POST", verify, members(t, signed(fresh, origin, 0, encoding)), "E0000068")
+				fresh = h.ok(t, "POST", verify, "").Value("_embedded.challenge.nonce")
 			}
 			proof := members(t, signed(fresh, origin, 1, encoding))
 			require.Equal(t, "SUCCESS", h.ok(t, "POST", verify, proof).Value("factorResult"))

@@ -31,7 +31,7 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (out Factor, err e
 		if err := a.again(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if err := a.mayVerify(ctx); err != nil {
+		if err := a.mayVerify(ctx, tx); err != nil {
 			return err
 		}
 		if err := a.kind.Update(ctx, a); err != nil {

@@ -27,16 +27,16 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Verification,
 		a.proof = *r.Body
 	}
 	if a.kind.Prepare != nil {
-		if err := a.kind.Prepare(ctx, a); err != nil {
+		if err := a.prepareProof(ctx); err != nil {
 			return out, err
 		}
 	}
 	var refusal *wrong
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
+	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if err := a.mayVerify(ctx); err != nil {
+		if err := a.mayVerify(ctx, tx); err != nil {
 			return err
 		}
 		if a.proof == (Proof{}) {
@@ -62,15 +62,28 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Verification,
 	case s.answerReplays && refusal.result != "":
 		return Verification{Result: refusal.result}, nil
 	}
-	return out, rest.Fail(refusal.code, "passCode: "+refusal.told())
+	return out, a.refusal(refusal.code, refusal)
+}
+
+// prepareProof does what takes long for a proof, unless that is refused whatever it is.
+func (a *act) prepareProof(ctx context.Context) error {
+	q := a.Store.Reader()
+	if err := a.mayVerify(ctx, q); err != nil {
+		return err
+	}
+	if err := a.patience(ctx, q); err != nil {
+		a.tellExceeded(ctx)
+		return err
+	}
+	return a.kind.Prepare(ctx, a)
 }
 
 // mayVerify answers factors that cannot be verified now.
-func (a *act) mayVerify(ctx context.Context) error {
+func (a *act) mayVerify(ctx context.Context, q docstore.Reader) error {
 	if err := mayUse(&a.user.Value); err != nil {
 		return err
 	}
-	status, err := a.statusOf(ctx, a.tx, &a.factor)
+	status, err := a.statusOf(ctx, q, &a.factor)
 	if err == nil && status != model.FactorActive && status != model.FactorEnrolled {
 		err = rest.Failf(rest.CodeStateToken, "The factor is %s.", status)
 	}
@@ -84,7 +97,7 @@ func (a *act) challenge(ctx context.Context) (Verification, error) {
 		causes.Blank(a.kind.Asks)
 		return Verification{}, causes.Err()
 	}
-	if err := a.patience(ctx); err != nil {
+	if err := a.patience(ctx, a.tx); err != nil {
 		return Verification{}, err
 	}
 	out, err := a.kind.Challenge(ctx, a)

@@ -14,6 +14,7 @@ func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",
 		Several: true, Enrol: enrolWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
+		Refused: voidWebAuthn,
 	}
 }
 
@@ -69,13 +70,25 @@ type UserEntity struct {
 // credentialType is the one type of credentials that there is.
 const credentialType = "public-key"
 
-func enrolWebAuthn(_ context.Context, a *act) error {
-	state := webAuthnState{Sign: toSign{Challenge: fido.NewChallenge()}}
+func enrolWebAuthn(ctx context.Context, a *act) error {
+	if _, err := a.party(ctx); err != nil {
+		return err
+	}
+	state := webAuthnState{Sign: a.newToSign()}
 	for _, doc := range a.others {
 		if f := &doc.Value; f.Type == a.kind.Type && f.Profile["credentialId"] != "" {
 			state.Exclude = append(state.Exclude, f.Profile["credentialId"])
 		}
 	}
+	return a.seal(state)
+}
+
+func voidWebAuthn(_ context.Context, a *act) error {
+	var state webAuthnState
+	if err := a.open(&state); err != nil {
+		return err
+	}
+	state.Sign = a.toSignAfter()
 	return a.seal(state)
 }
 
@@ -113,7 +126,7 @@ func register(ctx context.Context, a *act) (*Activation, error) {
 	if err != nil {
 		return nil, err
 	}
-	asks, err := party(ctx)
+	asks, err := a.party(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +153,7 @@ func requestOptions(ctx context.Context, a *act) (*Verification, error) {
 	if err := a.open(&state); err != nil {
 		return nil, err
 	}
-	state.Sign = toSign{Challenge: fido.NewChallenge(), Expires: a.now.Add(signLife)}
+	state.Sign = a.newToSign()
 	out := a.challenged(ctx)
 	out.Embedded = map[string]any{"challenge": RequestOptions{Challenge: state.Sign.Challenge, Extensions: map[string]any{}}}
 	return out, a.seal(state)
@@ -162,7 +175,7 @@ func assert(ctx context.Context, a *act) error {
 	if err != nil {
 		return err
 	}
-	asks, err := party(ctx)
+	asks, err := a.party(ctx)
 	if err != nil {
 		return err
 	}

@@ -55,12 +55,12 @@ func (p Party) Register(challenge string, r Registration) (Credential, error) {
 	}
 	parsed, err := answer.Parse()
 	if err != nil {
-		return Credential{}, fmt.Errorf("fido: registration: %w", explained(err))
+		return Credential{}, fmt.Errorf("fido: registration: %w", err)
 	}
 	err = parsed.CollectedClientData.Verify(challenge, protocol.CreateCeremony, []string{p.Origin}, nil, nil,
 		protocol.TopOriginExplicitVerificationMode, false)
 	if err != nil {
-		return Credential{}, fmt.Errorf("fido: client data: %w", explained(err))
+		return Credential{}, fmt.Errorf("fido: client data: %w", err)
 	}
 	var accepted []protocol.CredentialParameter
 	for _, algorithm := range Algorithms() {
@@ -72,14 +72,14 @@ func (p Party) Register(challenge string, r Registration) (Credential, error) {
 	hash := sha256.Sum256(r.ClientData)
 	err = object.Verify(p.ID, hash[:], false, true, nil, accepted, protocol.AttestationPolicy{}, protocol.SignaturePolicy{})
 	if err != nil {
-		return Credential{}, fmt.Errorf("fido: attestation: %w", explained(err))
+		return Credential{}, fmt.Errorf("fido: attestation: %w", err)
 	}
 	data := object.AuthData.AttData
 	if len(data.CredentialID) == 0 {
 		return Credential{}, errors.New("fido: attestation: the credential has no id")
 	}
 	if _, err := webauthncose.ParsePublicKey(data.CredentialPublicKey); err != nil {
-		return Credential{}, fmt.Errorf("fido: attestation: %w", explained(err))
+		return Credential{}, fmt.Errorf("fido: attestation: %w", err)
 	}
 	return Credential{
 		ID: bytes.Clone(data.CredentialID), PublicKey: bytes.Clone(data.CredentialPublicKey), Counter: object.AuthData.Counter,
@@ -101,24 +101,16 @@ func (p Party) Assert(c Credential, challenge string, a Assertion) (counter uint
 	}
 	parsed, err := answer.Parse()
 	if err != nil {
-		return 0, fmt.Errorf("fido: assertion: %w", explained(err))
+		return 0, fmt.Errorf("fido: assertion: %w", err)
 	}
 	err = parsed.Verify(challenge, p.ID, "", []string{p.Origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
 		false, false, true, c.PublicKey, protocol.SignaturePolicy{})
 	if err != nil {
-		return 0, fmt.Errorf("fido: assertion: %w", explained(err))
+		return 0, fmt.Errorf("fido: assertion: %w", err)
 	}
 	counter = parsed.Response.AuthenticatorData.Counter
 	if counter <= c.Counter && (counter != 0 || c.Counter != 0) { // both are 0 where an authenticator does not count
 		return 0, ErrCounter
 	}
 	return counter, nil
-}
-
-// explained is an error of the library with what it keeps for developers.
-func explained(err error) error {
-	if e, ok := errors.AsType[*protocol.Error](err); ok && e.DevInfo != "" {
-		return fmt.Errorf("%w: %s", err, e.DevInfo)
-	}
-	return err
 }

@@ -89,6 +89,8 @@ const (
 	FactorByUser    = "user_id" // id of the user
 	FactorByOrg     = "org"     // id of the OrgFactor
 	FactorByPending = "pending" // when the enrolment began, of those that are pending
+	// FactorByCredential is the index by the credential that a device of FIDO has made.
+	FactorByCredential = "credential"
 )
 
 func factorCollection() *docstore.Collection[Factor] {
@@ -100,6 +102,12 @@ func factorCollection() *docstore.Collection[Factor] {
 				return nil
 			}
 			return []any{f.Enrolled}
+		}},
+		docstore.Index[Factor]{Name: FactorByCredential, Values: func(f *Factor) []any {
+			if f.Provider != FactorProviderFIDO || f.Profile["credentialId"] == "" {
+				return nil
+			}
+			return []any{f.Profile["credentialId"]}
 		}},
 	)
 }
@@ -164,11 +172,13 @@ func factorTransactionCollection() *docstore.Collection[FactorTransaction] {
 	)
 }
 
-// FactorWindow counts something that may happen only so often in a time: wrong codes of a user, messages to a number. Its document id is
-// FactorWindowID.
+// FactorWindow is when something happened that may happen only so often in a time: wrong codes of a user, messages to a number. Its
+// document id is FactorWindowID.
 type FactorWindow struct {
-	Count int       `json:"count"`
-	Ends  time.Time `json:"ends"`
+	// Times are when it happened, the earliest first: only those that still count.
+	Times []time.Time `json:"times"`
+	// Ends is when none counts any more.
+	Ends time.Time `json:"ends"`
 }
 
 // FactorWindowID is the document id of what is counted of a subject.
