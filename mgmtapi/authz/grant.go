@@ -32,7 +32,7 @@ const (
 	WhyTargets    Why = "the targets of the assignment do not hold the resource"
 	WhyPermission Why = "the role has none of the permissions that permit it"
 	WhySet        Why = "the resource set does not hold the resource"
-	WhyGains      Why = "the caller could change the user by the new membership, and cannot now"
+	WhyGains      Why = "the caller could change users by the membership whom it cannot change now"
 	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
 )
 

@@ -53,6 +53,20 @@ func CreateUser(ctx context.Context, q docstore.Reader, d model.Deps, groups []s
 	return nil
 }
 
+// PutAnybody says whether the caller may have users, whoever they are, put into groups. The error has rest.CodeForbidden.
+func PutAnybody(ctx context.Context, groups []string) error {
+	a := From(ctx)
+	if a.everything() {
+		return nil
+	}
+	for _, id := range groups {
+		if a.gains(&Resource{Kind: KindUser, Into: id}) {
+			return rest.Fail(rest.CodeForbidden, string(WhyGains)+": "+id)
+		}
+	}
+	return nil
+}
+
 // managesUsersOf says whether the caller may create users for no other place than the group.
 func (a *Access) managesUsersOf(group string) bool {
 	return slices.ContainsFunc(a.Grants, func(g Grant) bool {

@@ -121,7 +121,10 @@ var rules = []rule{
 	{"GET /api/v1/groups", []Need{later(read(ColumnGroups, KindGroup, 0, GroupsRead))}},
 	{"POST /api/v1/groups", []Need{write(ColumnGroups, KindGroup, 0, GroupsCreate)}},
 	{anyRead + "/api/v1/groups/rules**", []Need{read(ColumnGroups, KindGroup, 0, GroupsRead)}},
-	{anyWrite + "/api/v1/groups/rules**", []Need{write(ColumnGroups, KindGroup, 0, GroupsManage)}},
+	{anyWrite + "/api/v1/groups/rules**", []Need{
+		write(ColumnGroups, KindGroup, 0, GroupsManage),
+		write(ColumnMembership, KindUser, 0, UsersMembership),
+	}},
 	{anyRead + "/api/v1/groups/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/api/v1/groups/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
 	{"PUT /api/v1/groups/*/users/*", []Need{write(ColumnMembership, KindGroup, 1, GroupsMembers), membership(Need{Into: 1})}},

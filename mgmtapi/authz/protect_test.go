@@ -1,6 +1,7 @@
 package authz_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -142,3 +143,28 @@ func TestNobodyGainsPowerOverUsersByTheirMembership(t *testing.T) {
 	require.Contains(t, d.Checks[1].Grants, authz.WhyGains)
 }
 
+func TestAGroupRuleNeedsMembershipOfEverybody(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t))
+	body := func(name, group string) string {
+		return fmt.Sprintf(`{"type":"group_rule","name":%q,"conditions":{"people":{"users":{"exclude":[]},"groups":{"exclude":[]}},"expression":{"value":"user.city == \"Berlin\""}},"actions":{"assignUserToGroups":{"groupIds":[%q]}}}`, name, group)
+	}
+	all, permissions := []string{"/api/v1/users", "/api/v1/groups"}, []string{"svc.groups.manage", "svc.users.groupMembership.manage"}
+	groups := w.custom(t, "groups", permissions[:1], all)
+	both := w.custom(t, "both", permissions, all)
+	some := w.custom(t, "some", permissions, []string{"/api/v1/groups", "/api/v1/groups/" + w.inner + "/users"})
+	w.Run(t,
+		apitest.Step{Do: "POST /api/v1/groups/rules", Body: body("Made", w.inner), Save: map[string]string{"made": "id"}},
+		groups.mayNot("POST /api/v1/groups/rules", body("G", w.inner)), some.mayNot("POST /api/v1/groups/rules", body("S", w.inner)),
+		both.may("POST /api/v1/groups/rules", body("B", w.inner), func(s *apitest.Step) { s.Save = map[string]string{"r": "id"} }),
+		groups.mayNot("POST /api/v1/groups/rules/{{r}}/lifecycle/activate", ""), groups.mayNot("PUT /api/v1/groups/rules/{{r}}", body("B", w.inner)),
+		groups.mayNot("DELETE /api/v1/groups/rules/{{r}}?removeUsers=true", ""),
+		groups.may("GET /api/v1/groups/rules/{{r}}", ""),
+		both.may("PUT /api/v1/groups/rules/{{r}}", body("B2", w.inner)), both.may("DELETE /api/v1/groups/rules/{{r}}", "", status(202)),
+		apitest.Step{Name: "a role over the members comes", Do: "POST /api/v1/iam/resource-sets", Body: `{"label":"Members","description":"x","resources":["/api/v1/groups/` + w.inner + `/users"]}`},
+		apitest.Step{Do: "POST /api/v1/iam/roles", Body: `{"label":"Passwords","description":"x","permissions":["svc.users.credentials.manage"]}`},
+		apitest.Step{Do: "POST /api/v1/users/" + both.id + "/roles", Body: `{"type":"CUSTOM","role":"Passwords","resource-set":"Members"}`, Status: 201},
+		both.mayNot("POST /api/v1/groups/rules", body("B3", w.inner)), both.may("POST /api/v1/groups/rules", body("B4", w.outer)),
+		both.mayNot("PUT /api/v1/groups/rules/{{made}}", body("Made", w.inner)), both.mayNot("POST /api/v1/groups/rules/{{made}}/lifecycle/activate", ""),
+		apitest.Step{Name: "nobody was moved", Do: "GET /api/v1/groups/" + w.inner + "/users", Equal: map[string]any{"#": 1}},
+	)
+}
