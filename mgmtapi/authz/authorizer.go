@@ -117,13 +117,24 @@ func (a *Authorizer) decide(
 				return d, err
 			}
 			if check.Missing = !found; check.Missing {
-				check.Need.Later = true // "not found" is the answer to whoever may do it elsewhere
+				check.Need.Later, check.Need.Into, check.Need.OutOf = true, 0, 0 // "not found" is the answer to whoever may do it elsewhere
+			}
+			if n.Into > 0 {
+				check.Resource.Into = value(table.variables[n.Into-1])
+			}
+			if n.OutOf > 0 {
+				check.Resource.OutOf = value(table.variables[n.OutOf-1])
 			}
 		}
 		check.Met = access.Meets(&check.Need, &check.Resource)
 		if explain {
+			gains := !check.Met && check.Need.moves() && access.gains(&check.Resource)
 			for i := range access.Grants {
-				check.Grants = append(check.Grants, access.Grants[i].meets(&check.Need, &check.Resource))
+				why := access.Grants[i].meets(&check.Need, &check.Resource)
+				if gains && why == WhyMet {
+					why = WhyGains
+				}
+				check.Grants = append(check.Grants, why)
 			}
 			d.Checks = append(d.Checks, check)
 		}
@@ -133,19 +144,6 @@ func (a *Authorizer) decide(
 		}
 	}
 	return d, nil
-}
-
-// protects says whether the need may be refused because of what roles the resource has.
-func protects(n *Need) bool {
-	if !n.Write || n.Beside {
-		return false
-	}
-	switch n.Kind {
-	case KindUser, KindGroup, KindApp, KindClient, KindToken:
-		return true
-	default:
-		return false
-	}
 }
 
 // resource reads what a decision has to know of a resource, and whether it exists.
@@ -160,18 +158,18 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		var user docstore.Doc[model.User]
 		if user, err = a.deps.FindUser(ctx, q, ref); err == nil {
 			r.ID = user.ID
-			err = a.describeUser(ctx, q, &r, protects(n))
+			err = a.describeUser(ctx, q, access, &r, protects(n))
 		}
 	case KindToken:
 		var token docstore.Doc[model.APIToken]
 		if token, err = a.deps.APITokens.Get(ctx, q, ref); err == nil {
 			r.ID = token.Value.UserID
-			err = a.describeUser(ctx, q, &r, protects(n))
+			err = a.describeUser(ctx, q, access, &r, protects(n))
 		}
 	case KindGroup:
 		r.Groups = []string{ref}
 		if _, err = a.deps.Groups.Get(ctx, q, ref); err == nil && protects(n) {
-			r.Protected, err = a.deps.HasRoles(ctx, q, ref)
+			r.Protected, err = protectionOfGroup(ctx, q, a.deps, ref)
 		}
 	case KindApp, KindClient:
 		var app docstore.Doc[model.App]
@@ -183,7 +181,7 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		if err == nil {
 			r.ID, r.Type, r.OAuth = app.ID, app.Value.Name, app.Value.OAuth()
 			if protects(n) {
-				r.Protected, err = powerful(ctx, q, a.deps, app.ID)
+				r.Protected, err = protectionOfApp(ctx, q, a.deps, app.ID)
 			}
 		}
 	case KindServer:
@@ -199,24 +197,15 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 	return r, true, err
 }
 
-// powerful says whether an application can call this API by itself: whoever changes its keys can do what it may do.
-func powerful(ctx context.Context, q docstore.Reader, d model.Deps, app string) (bool, error) {
-	has, err := d.HasRoles(ctx, q, app)
-	if err != nil || has {
-		return has, err
-	}
-	n, err := d.AppGrants.Count(ctx, q, docstore.Eq(model.AppGrantByApp, app))
-	return n > 0, err
-}
-
 // me is how callers name themselves in paths.
 const me = "me"
 
-func (a *Authorizer) describeUser(ctx context.Context, q docstore.Reader, r *Resource, protect bool) (err error) {
-	if r.Groups, err = groupsOf(ctx, q, a.deps, r.ID); err != nil || !protect {
+// describeUser reads the groups of a user, and how far its roles protect it: not from itself.
+func (a *Authorizer) describeUser(ctx context.Context, q docstore.Reader, access *Access, r *Resource, protect bool) (err error) {
+	if r.Groups, err = groupsOf(ctx, q, a.deps, r.ID); err != nil || !protect || r.ID == access.User {
 		return err
 	}
-	r.Protected, err = superAdmin(ctx, q, a.deps, r.ID, r.Groups)
+	r.Protected, err = protectionOf(ctx, q, a.deps, r.ID, r.Groups)
 	return err
 }
 

@@ -20,9 +20,10 @@
 //
 // Decision: it says which grants met the needs, or for each grant why it does not; Explain serves that to people.
 //
-// Three rules stand above the table, because without them a role could be turned into a greater one: who has the role SUPER_ADMIN
-// is changed by a SUPER_ADMIN only, and so is a group that has a role itself, or an application that has a role or was granted
-// scopes of this API; and only a SUPER_ADMIN grants such scopes.
+// Rules stand above the table, because without them a role could be turned into a greater one (protect.go): a user or a group that
+// has a role, and an application that has one or was granted scopes of this API, is changed by a SUPER_ADMIN only, except that an
+// ORG_ADMIN changes users whose roles permit no more than its own; only a SUPER_ADMIN grants such scopes; and nobody comes to be able
+// to change a user by the group that it puts the user into, or takes it out of.
 //
 // The package keeps no roles; mgmtapi/iam and mgmtapi/roles do. It checks no scopes: the scopes of an access token are checked
 // by whoever authenticates it, and a call needs both.

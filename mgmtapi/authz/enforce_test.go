@@ -139,9 +139,9 @@ func TestGroupTargetsLimitARole(t *testing.T) {
 			a.may("POST /api/v1/users/"+w.in+"/lifecycle/suspend", ""),
 			a.may("POST /api/v1/users/"+w.in+"/lifecycle/unsuspend", ""),
 			a.mayNot("PUT /api/v1/groups/"+w.outer+"/users/"+w.in, ""),
-			a.may("PUT /api/v1/groups/"+w.inner+"/users/"+w.out, "", status(204)),
-			a.may("GET /api/v1/users/"+w.out, ""),
-			a.may("DELETE /api/v1/groups/"+w.inner+"/users/"+w.out, "", status(204)),
+			a.mayNot("PUT /api/v1/groups/"+w.inner+"/users/"+w.out, ""),
+			a.mayNot("GET /api/v1/users/"+w.out, ""),
+			a.may("PUT /api/v1/groups/"+w.inner+"/users/"+w.in, "", status(204)),
 			a.mayNot("POST /api/v1/users", inGroups("new1")),
 			a.mayNot("POST /api/v1/users", inGroups("new2", w.outer)),
 			a.mayNot("POST /api/v1/users", inGroups("new3", w.inner, w.outer)),
@@ -262,6 +262,30 @@ func TestExcludedResourcesAreOutside(t *testing.T) {
 		a.mayNot("POST /api/v1/groups", `{"profile":{"name":"x"}}`),
 		a.may("GET /api/v1/apps", "", equal(map[string]any{"#": 1, "0.id": w.appIn})),
 		a.mayNot("GET /api/v1/apps/"+w.appOut, ""),
+		apitest.Step{Name: "the exclusion stays", Do: "DELETE /api/v1/groups/" + w.inner, Status: 403, Code: "E0000107"},
+		apitest.Step{Name: "one that widens nothing goes", Do: "DELETE /api/v1/groups/" + w.outer, Status: 204},
+		a.mayNot("GET /api/v1/users/"+w.in, ""),
+		a.may("GET /api/v1/groups", "", equal(map[string]any{"#": 2})),
+		apitest.Step{Name: "only what is in a collection is excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources", Status: 400, Code: "E0000001",
+			Body: `{"resourceOrnOrUrl":"/api/v1/authorizationServers","conditions":{"Exclude":{"svc:ORN":["` + names + ":groups:" + w.inner + `"]}}}`},
+	)
+}
+
+func TestATargetThatIsDeletedWidensNothing(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t))
+	a := administrator(t, w.Env, "users", "USER_ADMIN")
+	b := administrator(t, w.Env, "apps", "APP_ADMIN")
+	w.Run(t,
+		apitest.Step{Do: "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner, Status: 204},
+		apitest.Step{Do: "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.outer, Status: 204},
+		apitest.Step{Do: "PUT /api/v1/users/" + b.id + "/roles/IFIFAX2BIRGUSTQ/targets/catalog/apps/bookmark/" + w.appIn, Status: 204},
+		apitest.Step{Do: "DELETE /api/v1/groups/" + w.outer, Status: 204},
+		a.may("GET /api/v1/users/"+w.in, ""), a.mayNot("GET /api/v1/users/"+w.out, ""),
+		apitest.Step{Do: "DELETE /api/v1/groups/" + w.inner, Status: 204},
+		a.mayNot("GET /api/v1/users/"+w.in, ""), a.mayNot("GET /api/v1/users", ""),
+		apitest.Step{Do: "POST /api/v1/apps/" + w.appIn + "/lifecycle/deactivate"},
+		apitest.Step{Do: "DELETE /api/v1/apps/" + w.appIn, Status: 204},
+		b.mayNot("GET /api/v1/apps/"+w.appOut, ""), b.mayNot("GET /api/v1/apps", ""),
 	)
 }
 
@@ -283,9 +307,15 @@ func TestConditionsHideAndForbidAttributes(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "costCenter"), Status: 204},
 		a.may("POST "+user, `{"profile":{"city":"Rome"}}`, equal(map[string]any{"profile.city": "Rome"}), lacks("profile.costCenter")),
 		a.mayNot("POST "+user, `{"profile":{"costCenter":"43"}}`),
+		a.mayNot("POST "+user, `{"profile":{"costCenter":"42"}}`), // a right guess is answered as a wrong one
+		a.mayNot("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"B","costCenter":"42"}}`),
+		a.may("POST "+user, `{"profile":{"costCenter":null,"secondEmail":null}}`, lacks("profile.costCenter")), // as it was read
 		a.mayNot("POST "+user, `{"profile":{"city":"Oslo"},"credentials":{"password":{"value":"Other-2026"}}}`),
 		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`, lacks("profile.costCenter")),
 		apitest.Step{Name: "what is hidden survives a replacement", Do: "GET " + user, Equal: map[string]any{"profile.costCenter": "42", "profile.lastName": "C", "profile.city": "Bonn"}},
+		apitest.Step{Name: "nor is what is hidden taken away by who may change it", Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "zipCode")},
+		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`, lacks("profile.costCenter")),
+		apitest.Step{Do: "GET " + user, Equal: map[string]any{"profile.costCenter": "42"}},
 		apitest.Step{Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.read", Body: condition("exclude", "city")},
 		a.may("GET "+user, "", equal(map[string]any{"profile.costCenter": "42"}), lacks("profile.city")),
 		apitest.Step{Name: "another role shows more", Do: "POST /api/v1/users/" + a.id + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: 201},

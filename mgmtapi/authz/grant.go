@@ -32,7 +32,8 @@ const (
 	WhyTargets    Why = "the targets of the assignment do not hold the resource"
 	WhyPermission Why = "the role has none of the permissions that permit it"
 	WhySet        Why = "the resource set does not hold the resource"
-	WhyProtected  Why = "only a SUPER_ADMIN may change a SUPER_ADMIN, a group that has a role, or an application that has a role or scopes of this API"
+	WhyGains      Why = "the caller could change users by the membership whom it cannot change now"
+	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
 )
 
 // limited says whether the grant depends on the resource.
@@ -42,13 +43,13 @@ func (g *Grant) limited() bool {
 
 func (g *Grant) meets(n *Need, r *Resource) Why {
 	switch {
-	case r.Protected && n.Write && !n.Beside && g.Type != model.RoleSuperAdmin:
+	case n.Write && !n.Beside && r.Protected.keeps(g.Type):
 		return WhyProtected
 	case g.Type == model.RoleCustom:
 		return g.customMeets(n, r)
 	case !n.meets(g.Type, r):
 		return WhyRole
-	case n.Later || n.Beside || g.targets(n.Kind, r):
+	case n.free() || g.targets(n.Kind, r):
 		return WhyMet
 	default:
 		return WhyTargets
@@ -116,16 +117,18 @@ func (a *Access) add(g Grant) {
 // everything says whether nothing is hidden from the caller.
 func (a *Access) everything() bool { return a == nil || a.super || a.consented }
 
-// Meets says whether a grant meets the need for the resource.
+// Meets says whether a grant meets the need for the resource, and the caller gains nothing by it that it must not.
 func (a *Access) Meets(n *Need, r *Resource) bool {
 	switch {
 	case a.super:
 		return true
+	case n.moves() && a.gains(r):
+		return false
 	case a.consented:
 		// Roles are assigned by a SUPER_ADMIN only, whatever the scopes of a client say.
-		return (!n.Write || n.Column != ColumnRoles && !r.Protected) && (n.Column != ColumnSuper || len(n.Permissions) > 0)
+		return (!n.Write || n.Column != ColumnRoles && r.Protected == Unprotected) && (n.Column != ColumnSuper || len(n.Permissions) > 0)
 	}
-	direct := n.Later || n.Beside || n.Kind != KindUser && n.Kind != KindGroup && n.Kind != KindToken
+	direct := n.free() || n.Kind != KindUser && n.Kind != KindGroup && n.Kind != KindToken
 	for i := range a.Grants {
 		if g := &a.Grants[i]; (direct || len(g.groups) == 0) && g.meets(n, r) == WhyMet {
 			return true
@@ -150,4 +153,36 @@ func (a *Access) meetsAny(n *Need) bool {
 		}
 	}
 	return a.super || a.consented && a.Meets(n, &Resource{})
+}
+
+// gains says whether the caller could change the user once it has come into a group, or left it, in a way that it cannot now. Without
+// that, a role that is limited to a group would hold for everybody whom its holder puts there.
+func (a *Access) gains(r *Resource) bool {
+	now, then := *r, *r
+	if r.Into != "" {
+		then.Groups = append(slices.Clone(r.Groups), r.Into)
+	} else {
+		then.Groups = slices.DeleteFunc(slices.Clone(r.Groups), func(id string) bool { return id == r.OutOf })
+	}
+	for i := range a.Grants {
+		g := &a.Grants[i]
+		if !g.dependsOn(r.Into + r.OutOf) {
+			continue
+		}
+		for n := range slices.Values(userWrites) {
+			// With conditions, another grant need not permit as much.
+			if g.meets(&n, &then) == WhyMet && g.meets(&n, &now) != WhyMet && (a.conditional || !a.Meets(&n, &now)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dependsOn says whether it makes a difference to the grant that a user is in the group.
+func (g *Grant) dependsOn(group string) bool {
+	if g.scope == nil {
+		return g.groups[group]
+	}
+	return g.scope.usersOf[group] || g.scope.users.except[group]
 }

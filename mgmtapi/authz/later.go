@@ -38,16 +38,30 @@ func CreateUser(ctx context.Context, q docstore.Reader, d model.Deps, groups []s
 		return err
 	}
 	for _, id := range groups {
-		protected, err := d.HasRoles(ctx, q, id)
+		protected, err := protectionOfGroup(ctx, q, d, id)
 		if err != nil {
 			return err
 		}
 		group := &Resource{Kind: KindGroup, ID: id, Groups: []string{id}, Protected: protected}
-		if !protected && a.managesUsersOf(id) {
+		if protected == Unprotected && a.managesUsersOf(id) {
 			continue
 		}
 		if err := a.require(&addMember, group); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// PutAnybody says whether the caller may have users, whoever they are, put into groups. The error has rest.CodeForbidden.
+func PutAnybody(ctx context.Context, groups []string) error {
+	a := From(ctx)
+	if a.everything() {
+		return nil
+	}
+	for _, id := range groups {
+		if a.gains(&Resource{Kind: KindUser, Into: id}) {
+			return rest.Fail(rest.CodeForbidden, string(WhyGains)+": "+id)
 		}
 	}
 	return nil
@@ -142,7 +156,7 @@ func ChangesApp(ctx context.Context, q docstore.Reader, d model.Deps, app docsto
 	}
 	r := appResource(app.ID, app.Value.Name, app.Value.OAuth())
 	var err error
-	if r.Protected, err = powerful(ctx, q, d, app.ID); err != nil {
+	if r.Protected, err = protectionOfApp(ctx, q, d, app.ID); err != nil {
 		return false, err
 	}
 	return a.Meets(&createApp, r), nil

@@ -36,9 +36,19 @@ type Need struct {
 	Var  int
 	// Later says that any resource will do for now: a list is filtered, and what a body names is checked when it is known.
 	Later bool
-	// Beside says that targets do not limit it: whoever may change who is in a group may put anybody there.
+	// Beside says that neither targets nor the roles of the resource limit it: whoever may assign an application may assign it to
+	// anybody.
 	Beside bool
+	// Into and OutOf are the variables of the group that a user comes into, or leaves, counted from 1. Targets do not limit these
+	// needs: whoever may change who is in a group may put anybody there, except those whom it could change by that and cannot now.
+	Into, OutOf int
 }
+
+// free says whether targets do not limit the need.
+func (n *Need) free() bool { return n.Later || n.Beside || n.moves() }
+
+// moves says whether a user comes into a group, or leaves it.
+func (n *Need) moves() bool { return n.Into > 0 || n.OutOf > 0 }
 
 // rule gives operations their needs.
 type rule struct {
@@ -61,6 +71,12 @@ func help(n Need) Need   { n.Help = true; return n }
 
 // lifecycle is a need of an operation on the lifecycle or the credentials of a user.
 func lifecycle(permission string) Need { return write(ColumnCredentials, KindUser, 1, permission) }
+
+// membership is the need to change in which groups the user is that the second variable names.
+func membership(n Need) Need {
+	n.Column, n.Write, n.Kind, n.Var, n.Permissions = ColumnMembership, true, KindUser, 2, []string{UsersMembership}
+	return n
+}
 
 const (
 	anyRead  = "GET "
@@ -105,13 +121,14 @@ var rules = []rule{
 	{"GET /api/v1/groups", []Need{later(read(ColumnGroups, KindGroup, 0, GroupsRead))}},
 	{"POST /api/v1/groups", []Need{write(ColumnGroups, KindGroup, 0, GroupsCreate)}},
 	{anyRead + "/api/v1/groups/rules**", []Need{read(ColumnGroups, KindGroup, 0, GroupsRead)}},
-	{anyWrite + "/api/v1/groups/rules**", []Need{write(ColumnGroups, KindGroup, 0, GroupsManage)}},
+	{anyWrite + "/api/v1/groups/rules**", []Need{
+		write(ColumnGroups, KindGroup, 0, GroupsManage),
+		write(ColumnMembership, KindUser, 0, UsersMembership),
+	}},
 	{anyRead + "/api/v1/groups/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/api/v1/groups/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
-	{"PUT,DELETE /api/v1/groups/*/users/*", []Need{
-		write(ColumnMembership, KindGroup, 1, GroupsMembers),
-		beside(write(ColumnMembership, KindUser, 2, UsersMembership)),
-	}},
+	{"PUT /api/v1/groups/*/users/*", []Need{write(ColumnMembership, KindGroup, 1, GroupsMembers), membership(Need{Into: 1})}},
+	{"DELETE /api/v1/groups/*/users/*", []Need{write(ColumnMembership, KindGroup, 1, GroupsMembers), membership(Need{OutOf: 1})}},
 	{anyRead + "/api/v1/groups/**", []Need{read(ColumnGroups, KindGroup, 1, GroupsRead)}},
 	{anyWrite + "/api/v1/groups/**", []Need{write(ColumnGroups, KindGroup, 1, GroupsManage)}},
 
@@ -182,6 +199,18 @@ var rules = []rule{
 	{"GET /api/v1/api-tokens/*", []Need{read(ColumnSuper, KindToken, 1, UsersTokensRead)}},
 	{"DELETE /api/v1/api-tokens/*", []Need{write(ColumnSuper, KindToken, 1, UsersTokensManage)}},
 }
+
+// userWrites are the needs of operations that change a user itself.
+var userWrites = func() (needs []Need) {
+	for _, r := range rules {
+		for _, n := range r.needs {
+			if n.Kind == KindUser && n.Write && n.Var > 0 && !n.free() {
+				needs = append(needs, n)
+			}
+		}
+	}
+	return needs
+}()
 
 // onlySuper are the needs of an operation without a rule.
 var onlySuper = []Need{{Column: ColumnSuper, Write: true}}

@@ -232,6 +232,9 @@ func (n Name) Path() string {
 	}
 }
 
+// AllUsers is the name of all users.
+func AllUsers() Name { return nameUsers() }
+
 // OfMembers is the name of the users of a group.
 func OfMembers(group string) Name { return nameMembers(group) }
 

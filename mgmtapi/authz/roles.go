@@ -82,7 +82,7 @@ func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	case helpsOut:
 		return n.Help
 	case writesOpt:
-		return !n.Write || r.OAuth || n.Later || n.Beside // the application that somebody is assigned to has a need of its own
+		return !n.Write || r.OAuth || n.free() // the application that somebody is assigned to has a need of its own
 	default:
 		return false
 	}

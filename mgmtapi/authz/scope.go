@@ -14,11 +14,13 @@ type Resource struct {
 	Whole bool
 	// Groups are the groups that a user is in, and of a group itself.
 	Groups []string
+	// Into and OutOf are the group that a user comes into, or leaves.
+	Into, OutOf string
 	// Type is the name of the catalog entry of an application; OAuth says that it is an OAuth client.
 	Type  string
 	OAuth bool
-	// Protected says that it is a SUPER_ADMIN, a group with a role, or an application with a role or scopes of this API.
-	Protected bool
+	// Protected says how far its roles keep others from changing it.
+	Protected Protection
 }
 
 // collection is a collection in a scope, and what is not in it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -233,6 +234,9 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out GroupRule, er
 		if err := causes.Err(); err != nil {
 			return err
 		}
+		if err := authz.PutAnybody(ctx, in.Actions.AssignUserToGroups.GroupIDs); err != nil {
+			return err
+		}
 		doc, err := s.GroupRules.Insert(ctx, tx, model.NewID(model.KindGroupRule), model.GroupRule{
 			Name: in.Name, Status: model.RuleInactive, Expression: in.Conditions.Expression.Value,
 			Excluded: unique(in.Conditions.People.Users.Exclude), Groups: unique(in.Actions.AssignUserToGroups.GroupIDs),
@@ -322,6 +326,9 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out GroupRule, 
 		}
 		if rule.Status == model.RuleActive {
 			return rest.Fail(rest.CodeState, "status: Deactivate the rule before changing it")
+		}
+		if err := authz.PutAnybody(ctx, rule.Groups); err != nil {
+			return err
 		}
 		groups, err := s.assignable(ctx, tx, rule.Groups)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -118,6 +119,9 @@ func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest,
 	}
 	rule := r.found.Value
 	if status == model.RuleActive { // roles may have come since the rule was made
+		if err := authz.PutAnybody(ctx, rule.Groups); err != nil {
+			return false, err
+		}
 		var causes rest.Causes
 		for _, group := range rule.Groups {
 			if err := s.checkRoles(ctx, tx, group, "actions.assignUserToGroups.groupIds", &causes); err != nil {

@@ -447,7 +447,25 @@ func (s *Slice) replaceResource(ctx context.Context, r *replaceResourceRequest) 
 }
 
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
+	if err := s.keepExclusion(ctx, tx, e.ID); err != nil {
+		return err
+	}
 	return s.forget(ctx, tx, authz.OfGroup(e.ID), authz.OfMembers(e.ID))
+}
+
+// keepExclusion refuses the deletion of a group whose members a set is without: they would come into the set by it.
+func (s *Slice) keepExclusion(ctx context.Context, tx *docstore.Tx, group string) error {
+	org, err := s.Org(ctx, tx)
+	if err != nil {
+		return err
+	}
+	members := authz.OfMembers(group).ORN(org.ID)
+	return model.Each(ctx, tx, s.SetResources, docstore.Eq(model.SetResourceByORN, authz.AllUsers().ORN(org.ID)), func(doc docstore.Doc[model.SetResource]) error {
+		if !slices.Contains(doc.Value.Exclude, members) {
+			return nil
+		}
+		return rest.Fail(rest.CodeState, "The resource set "+doc.Value.Set+" excludes the users of the group; take them out of the condition first")
+	})
 }
 
 func (s *Slice) serverDeleted(ctx context.Context, tx *docstore.Tx, e model.AuthServerDeleted) error {

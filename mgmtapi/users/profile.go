@@ -76,10 +76,10 @@ func merge(profile, sent map[string]any) map[string]any {
 }
 
 // kept is what a replacement leaves as it is when it does not name it: what callers cannot change or have not seen.
-func kept(schema *model.UserSchema, profile map[string]any, changeable func(attribute string) bool) map[string]any {
+func kept(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
 	out := map[string]any{}
 	for name, value := range profile {
-		if changeable != nil && !changeable(name) {
+		if !replaces(name) {
 			out[name] = value
 		}
 	}
@@ -150,14 +150,16 @@ func loginProblem(login string, pattern bool) string {
 }
 
 // enforce holds the profile that a user is about to be stored with against the schema, as the transaction finds both. before is
-// the profile so far.
-func (s *Slice) enforce(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, before map[string]any, user *model.User) error {
+// the profile so far, unseen are attributes that count as changed.
+func (s *Slice) enforce(
+	ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, before map[string]any, user *model.User, unseen ...string,
+) error {
 	var causes rest.Causes
 	checkProfile(schema, user.Profile, &causes)
 	if err := causes.Err(); err != nil {
 		return err
 	}
-	if err := checkMutability(schema, before, user.Profile); err != nil {
+	if err := checkMutability(schema, before, user.Profile, unseen...); err != nil {
 		return err
 	}
 	return s.fits(ctx, tx, schema, id, user)
@@ -191,10 +193,10 @@ func (s *Slice) unique(ctx context.Context, tx *docstore.Tx, id string, user *mo
 	return causes.Err()
 }
 
-// checkMutability refuses changes of attributes that callers cannot change.
-func checkMutability(schema *model.UserSchema, before, after map[string]any) error {
+// checkMutability refuses changes of attributes that callers cannot change. Unseen are attributes that count as changed.
+func checkMutability(schema *model.UserSchema, before, after map[string]any, unseen ...string) error {
 	var readOnly, immutable []string
-	for _, name := range changedAttributes(before, after) {
+	for _, name := range changedAttributes(before, after, unseen...) {
 		switch schema.Custom[name].Mutability {
 		case model.ReadOnly:
 			readOnly = append(readOnly, name+": The attribute is read-only")

@@ -31,28 +31,61 @@ type change struct {
 
 	slice  *Slice
 	failed error // finding the schema
+	// shown and changeable are the attributes that the caller may see and change; nil for all.
+	shown, changeable func(attribute string) bool
 }
 
 type updateRequest struct{ change }
 
-type replaceRequest struct {
-	change
-	changeable func(attribute string) bool // by this caller; nil for all
-}
+type replaceRequest struct{ change }
 
 func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	r.slice = s
-	return s.find(ctx, &r.target)
+	return s.findForChange(ctx, &r.change)
 }
 
 func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	r.slice = s
-	if err := s.find(ctx, &r.target); err != nil {
-		return err
+	return s.findForChange(ctx, &r.change)
+}
+
+func (s *Slice) findForChange(ctx context.Context, c *change) error {
+	c.slice = s
+	err := s.find(ctx, &c.target)
+	if err == nil {
+		c.shown, err = authz.Shown(ctx, s.Store.Reader(), s.Deps, c.found.ID)
 	}
-	var err error
-	r.changeable, err = authz.Changeable(ctx, s.Store.Reader(), s.Deps, r.found.ID)
+	if err == nil {
+		c.changeable, err = authz.Changeable(ctx, s.Store.Reader(), s.Deps, c.found.ID)
+	}
 	return err
+}
+
+// hides says whether the caller does not see the attribute.
+func (c *change) hides(name string) bool { return c.shown != nil && !c.shown(name) }
+
+// replaces says whether a replacement may take away the attribute that it does not name.
+func (c *change) replaces(name string) bool {
+	return !c.hides(name) && (c.changeable == nil || c.changeable(name))
+}
+
+// sent is the profile of the body. Null for an attribute that the caller does not see is how the user was shown, and takes nothing away.
+func (c *change) sent() map[string]any {
+	out := maps.Clone(*c.Body.Profile)
+	maps.DeleteFunc(out, func(name string, value any) bool { return value == nil && c.hides(name) })
+	return out
+}
+
+// unseen lists the attributes that the body gives a value and the caller does not see. Each counts as changed, whatever its value was:
+// otherwise the answer would tell whether a guess is right.
+func (c *change) unseen() (names []string) {
+	if c.Body.Profile == nil {
+		return nil
+	}
+	for name := range c.sent() {
+		if c.hides(name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // profileOf is what a partial update makes of a profile.
@@ -60,7 +93,7 @@ func (r *updateRequest) profileOf(_ *model.UserSchema, old map[string]any) map[s
 	if r.Body.Profile == nil {
 		return old
 	}
-	return merge(old, *r.Body.Profile)
+	return merge(old, r.sent())
 }
 
 // Check checks what the update makes of the user.
@@ -76,7 +109,7 @@ func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any)
 	if r.Body.Profile == nil {
 		return defined(schema, old)
 	}
-	return merge(kept(schema, old, r.changeable), *r.Body.Profile)
+	return merge(kept(schema, old, r.replaces), r.sent())
 }
 
 // defined is a profile without what a schema does not know: the user comes from another type.
@@ -164,10 +197,10 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		}
 		schema := &found.Value
 		user.Type, user.Profile = schema.Type, profileOf(schema, user.Profile)
-		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user); err != nil {
+		if err := s.permit(ctx, tx, doc.ID, &before, &user, secrets, c.unseen()); err != nil {
 			return err
 		}
-		if err := s.permit(ctx, tx, doc.ID, &before, &user, secrets); err != nil {
+		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user, c.unseen()...); err != nil {
 			return err
 		}
 		now := s.Now()
@@ -196,8 +229,10 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 }
 
 // permit asks whether the caller may change what a body changes of a user: its profile, and its credentials.
-func (s *Slice) permit(ctx context.Context, tx *docstore.Tx, id string, before, after *model.User, given secrets) error {
-	changed := changedAttributes(before.Profile, after.Profile)
+func (s *Slice) permit(
+	ctx context.Context, tx *docstore.Tx, id string, before, after *model.User, given secrets, unseen []string,
+) error {
+	changed := changedAttributes(before.Profile, after.Profile, unseen...)
 	if after.Type != before.Type {
 		changed = append(changed, "type")
 	}
@@ -233,9 +268,12 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 	return entries
 }
 
-// changedAttributes lists the attributes in which two profiles differ, by name.
-func changedAttributes(a, b map[string]any) []string {
+// changedAttributes lists the attributes in which two profiles differ, and those that count as if they did, by name.
+func changedAttributes(a, b map[string]any, all ...string) []string {
 	names := map[string]bool{}
+	for _, name := range all {
+		names[name] = true
+	}
 	for _, profile := range []map[string]any{a, b} {
 		for name := range profile {
 			if !reflect.DeepEqual(a[name], b[name]) {
