@@ -41,7 +41,7 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 		style = engine.Wizard
 	}
 	return engine.Target{
-		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token), Style: style, UserNameAttribute: t.UserNameAttribute,
+		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: style, UserNameAttribute: t.UserNameAttribute,
 		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords,
 		Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
@@ -129,11 +129,16 @@ var _ provisioning.ConnectionTester = (*connections)(nil)
 
 // TestConnection implements provisioning.ConnectionTester.
 func (c *connections) TestConnection(ctx context.Context, e provisioning.Endpoint) error {
-	return c.engine.Test(ctx, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Header, e.Token), Timeout: c.timeout})
+	return c.engine.Test(ctx, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Header, e.Token, e.OAuth), Timeout: c.timeout})
 }
 
-func authOf(header model.HeaderFormat, token string) engine.Auth {
+func authOf(header model.HeaderFormat, token string, oauth *model.ConnectionOAuth) engine.Auth {
 	auth := engine.Auth{Scheme: engine.Bearer, Secret: token}
+	if oauth != nil {
+		auth.Scheme = engine.ClientCredentials
+		auth.OAuth = engine.OAuth{TokenURL: oauth.TokenURL, ClientID: oauth.ClientID, Scope: oauth.Scope}
+		return auth
+	}
 	switch header {
 	case model.HeaderRaw:
 		auth.Scheme = engine.Raw

@@ -1,10 +1,12 @@
 package sandbox_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,6 +60,44 @@ func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
 
 // Whatever a target does wrong, the attempt says what was sent and what came back, the sandbox goes on, and
 // the assignment converges once the target is right again.
+func TestATargetIsReachedWithTheTokensOfAnOAuthClient(t *testing.T) {
+	scim := scimHandler(t)
+	var fetched atomic.Int64
+	tg := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/token" {
+			scim.ServeHTTP(w, r)
+			return
+		}
+		id, secret, _ := r.BasicAuth()
+		if id != "me" || secret != "cl1ent-s3cret" || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "scim write" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fetched.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, scimToken)
+	}))
+	_, api := startSandbox(t, sandbox.Options{Empty: true})
+	var app struct{ ID string }
+	do(t, api, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"OAuth","settings":{"app":{}}}`, &app)
+	connect := func(secret string) error {
+		body := fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":%q,"scope":"scim write"}}`, tg.URL, secret, tg.URL+"/token")
+		return api.Do(t.Context(), http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true", json.RawMessage(body), nil)
+	}
+	err := connect("another-s3cret")
+	require.ErrorContains(t, err, "E0000059", "what cannot fetch a token is not activated")
+	require.NotContains(t, err.Error(), "another-s3cret")
+	require.NoError(t, connect("cl1ent-s3cret"))
+	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`, nil)
+	ann := newUser(t, api, "ann@example.com")
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/users", fmt.Sprintf(`{"id":%q}`, ann), nil)
+	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	var a appUser
+	do(t, api, http.MethodGet, "/api/v1/apps/"+app.ID+"/users/"+ann, "", &a)
+	require.Equal(t, "PROVISIONED", a.Status)
+	require.EqualValues(t, 1, fetched.Load(), "a token serves until it expires")
+}
+
 func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
 	release := make(chan struct{})
 	faults := []struct {

@@ -488,7 +488,7 @@ func (s *Slice) mailUnassigned(ctx context.Context, tx *docstore.Tx, t *target, 
 
 type listUsersRequest struct {
 	AppID  string `path:"appId" doc:"Id of the application."`
-	Q      string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case."`
+	Q      string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case; of an OPENID_CONNECT application, of the user name or e-mail address."`
 	Expand string `query:"expand" enum:"user" doc:"user embeds the users."`
 	Limit  int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
 	After  string `query:"after" doc:"Cursor of the page."`

@@ -257,6 +257,13 @@ func TestListsOfAppUsers(t *testing.T) {
 		require.Equal(t, users[3:4], w.Get(path+"?q=balz").IDs(), "search follows the user")
 		w.Get(path+"?after=xyz").Fails(400, "E0000029")
 		require.Equal(t, users, w.Get(path+"?limit=99999").IDs())
+
+		client := w.Post("/apps", `{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},
+			"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`).OK().Text("id")
+		w.Assign(client, users[2])
+		for q, want := range map[string][]string{"u2@example": users[2:3], "zola": {}, "%C3%A9": {}} {
+			require.Equal(t, want, w.Get("/apps/"+client+"/users?q="+q).IDs(), "names of people are not looked at: %s", q)
+		}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -274,7 +275,10 @@ func (t *target) derive(p *person, group *model.AppGroup, rename bool, u *model.
 		}
 	}
 	user := &p.Value
-	u.Search = []string{user.Text("firstName"), user.Text("lastName"), user.Text("email")}
+	u.Search = []string{user.Text("email")}
+	if t.app.SignOnMode != catalog.OpenIDConnect {
+		u.Search = append(u.Search, user.Text("firstName"), user.Text("lastName"))
+	}
 	if !u.UserNameGiven && (rename || u.UserName == "") {
 		u.UserName = t.userName(p)
 	}

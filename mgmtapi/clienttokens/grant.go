@@ -114,8 +114,7 @@ func (s *Slice) grants(ctx context.Context, where docstore.Cond, h *held) (out r
 
 type userGrantRequest struct {
 	userRequest
-	Grant  string `path:"grantId" doc:"Id of the consent."`
-	Expand string `query:"expand" doc:"scope adds the scope."`
+	Grant string `path:"grantId" doc:"Id of the consent."`
 
 	doc docstore.Doc[model.Consent]
 }
@@ -132,7 +131,12 @@ func (r *userGrantRequest) resolve(ctx context.Context, s *Slice, q docstore.Rea
 	return rest.Missing(err, "OAuth2Grant", r.Grant)
 }
 
-func (s *Slice) grant(ctx context.Context, r *userGrantRequest) (Grant, error) {
+type userGrantReading struct {
+	userGrantRequest
+	expansion
+}
+
+func (s *Slice) grant(ctx context.Context, r *userGrantReading) (Grant, error) {
 	return s.showGrant(ctx, s.Store.Reader(), r.doc, r.Expand)
 }
 

@@ -96,8 +96,8 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the consents of a user", Find: find[userGrantsRequest](s), Do: s.grantsOfUser},
 		rest.Op[userRequest, rest.Nothing]{ID: "revokeUserGrants", Route: "DELETE" + user + "/grants", Tag: userTag, Scopes: usersWrite,
 			Summary: "Withdraws all consents of a user, with the refresh tokens that carry them", Find: find[userRequest](s), Do: s.withdrawOfUser},
-		rest.Op[userGrantRequest, Grant]{ID: "getUserGrant", Route: "GET" + userGrant, Tag: userTag, Scopes: usersRead,
-			Summary: "Reads a consent", Find: find[userGrantRequest](s), Do: s.grant},
+		rest.Op[userGrantReading, Grant]{ID: "getUserGrant", Route: "GET" + userGrant, Tag: userTag, Scopes: usersRead,
+			Summary: "Reads a consent", Find: find[userGrantReading](s), Do: s.grant},
 		rest.Op[userGrantRequest, rest.Nothing]{ID: "revokeUserGrant", Route: "DELETE" + userGrant, Tag: userTag, Scopes: usersWrite,
 			Summary: "Withdraws a consent, with the refresh tokens that carry it", Find: find[userGrantRequest](s), Do: s.withdraw},
 
@@ -109,8 +109,8 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the refresh tokens that a client holds for a user", Find: find[userTokensRequest](s), Do: list[userTokensRequest](s)},
 		rest.Op[userClientRequest, rest.Nothing]{ID: "revokeTokensForUserAndClient", Route: "DELETE" + userClient + "/tokens", Tag: userTag, Scopes: usersWrite,
 			Summary: "Revokes the refresh tokens that a client holds for a user", Find: find[userClientRequest](s), Do: revokeAll[userClientRequest](s)},
-		rest.Op[userTokenRequest, RefreshToken]{ID: "getRefreshTokenForUserAndClient", Route: "GET" + userClient + "/tokens/{tokenId}", Tag: userTag, Scopes: usersRead,
-			Summary: "Reads a refresh token that a client holds for a user", Find: find[userTokenRequest](s), Do: read[userTokenRequest](s)},
+		rest.Op[userTokenReading, RefreshToken]{ID: "getRefreshTokenForUserAndClient", Route: "GET" + userClient + "/tokens/{tokenId}", Tag: userTag, Scopes: usersRead,
+			Summary: "Reads a refresh token that a client holds for a user", Find: find[userTokenReading](s), Do: read[userTokenReading](s)},
 		rest.Op[userTokenRequest, rest.Nothing]{ID: "revokeTokenForUserAndClient", Route: "DELETE" + userClient + "/tokens/{tokenId}", Tag: userTag, Scopes: usersWrite,
 			Summary: "Revokes a refresh token that a client holds for a user", Find: find[userTokenRequest](s), Do: revokeOne[userTokenRequest](s)},
 
@@ -118,8 +118,8 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the refresh tokens of an application", Find: find[appTokensRequest](s), Do: list[appTokensRequest](s)},
 		rest.Op[appRequest, rest.Nothing]{ID: "revokeOAuth2TokensForApplication", Route: "DELETE" + app, Tag: appTag, Scopes: appsWrite,
 			Summary: "Revokes the refresh tokens of an application", Find: find[appRequest](s), Do: revokeAll[appRequest](s)},
-		rest.Op[appTokenRequest, RefreshToken]{ID: "getOAuth2TokenForApplication", Route: "GET" + app + "/{tokenId}", Tag: appTag, Scopes: appsRead,
-			Summary: "Reads a refresh token of an application", Find: find[appTokenRequest](s), Do: read[appTokenRequest](s)},
+		rest.Op[appTokenReading, RefreshToken]{ID: "getOAuth2TokenForApplication", Route: "GET" + app + "/{tokenId}", Tag: appTag, Scopes: appsRead,
+			Summary: "Reads a refresh token of an application", Find: find[appTokenReading](s), Do: read[appTokenReading](s)},
 		rest.Op[appTokenRequest, rest.Nothing]{ID: "revokeOAuth2TokenForApplication", Route: "DELETE" + app + "/{tokenId}", Tag: appTag, Scopes: appsWrite,
 			Summary: "Revokes a refresh token of an application", Find: find[appTokenRequest](s), Do: revokeOne[appTokenRequest](s)},
 
@@ -129,8 +129,8 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the refresh tokens of a client at a server", Find: find[serverTokensRequest](s), Do: list[serverTokensRequest](s)},
 		rest.Op[serverClientRequest, rest.Nothing]{ID: "revokeRefreshTokensForAuthorizationServerAndClient", Route: "DELETE" + client, Tag: serverTag, Scopes: serverWrite,
 			Summary: "Revokes the refresh tokens of a client at a server", Find: find[serverClientRequest](s), Do: revokeAll[serverClientRequest](s)},
-		rest.Op[serverTokenRequest, RefreshToken]{ID: "getRefreshTokenForAuthorizationServerAndClient", Route: "GET" + client + "/{tokenId}", Tag: serverTag, Scopes: serverRead,
-			Summary: "Reads a refresh token of a client at a server", Find: find[serverTokenRequest](s), Do: read[serverTokenRequest](s)},
+		rest.Op[serverTokenReading, RefreshToken]{ID: "getRefreshTokenForAuthorizationServerAndClient", Route: "GET" + client + "/{tokenId}", Tag: serverTag, Scopes: serverRead,
+			Summary: "Reads a refresh token of a client at a server", Find: find[serverTokenReading](s), Do: read[serverTokenReading](s)},
 		rest.Op[serverTokenRequest, rest.Nothing]{ID: "revokeRefreshTokenForAuthorizationServerAndClient", Route: "DELETE" + client + "/{tokenId}", Tag: serverTag, Scopes: serverWrite,
 			Summary: "Revokes a refresh token of a client at a server", Find: find[serverTokenRequest](s), Do: revokeOne[serverTokenRequest](s)},
 	}
@@ -252,8 +252,7 @@ type serverTokensRequest struct {
 
 // tokenID is the token that a path names.
 type tokenID struct {
-	Token  string `path:"tokenId" doc:"Id of the refresh token."`
-	Expand string `query:"expand" doc:"scope adds the scopes."`
+	Token string `path:"tokenId" doc:"Id of the refresh token."`
 
 	doc docstore.Doc[model.RefreshToken]
 }
@@ -271,6 +270,28 @@ func (t *tokenID) load(ctx context.Context, s *Slice, q docstore.Reader, where d
 	}
 	t.doc = page.Docs[0]
 	return nil
+}
+
+// expansion is what reading a token or a consent can add.
+type expansion struct {
+	Expand string `query:"expand" doc:"scope adds the scopes."`
+}
+
+func (e *expansion) expand() string { return e.Expand }
+
+type userTokenReading struct {
+	userTokenRequest
+	expansion
+}
+
+type appTokenReading struct {
+	appTokenRequest
+	expansion
+}
+
+type serverTokenReading struct {
+	serverTokenRequest
+	expansion
 }
 
 type userTokenRequest struct {

@@ -145,10 +145,11 @@ func read[R any, H interface {
 	*R
 	addressed
 	token() *tokenID
+	expand() string
 }](s *Slice) func(context.Context, *R) (RefreshToken, error) {
 	return func(ctx context.Context, r *R) (RefreshToken, error) {
 		h := H(r)
-		return s.show(ctx, s.Store.Reader(), h.token().doc, h.address(ctx, h.token().Token), h.token().Expand)
+		return s.show(ctx, s.Store.Reader(), h.token().doc, h.address(ctx, h.token().Token), h.expand())
 	}
 }
 

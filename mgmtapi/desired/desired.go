@@ -31,9 +31,11 @@ const (
 
 // Target is where and how an application is provisioned.
 type Target struct {
-	BaseURL           string
-	Header            model.HeaderFormat
-	Token             string // in clear; it must not be logged
+	BaseURL string
+	Header  model.HeaderFormat
+	Token   string // in clear; it must not be logged
+	// OAuth says where the token is the secret of a client; nil for one that is sent as it is.
+	OAuth             *model.ConnectionOAuth
 	UserNameAttribute string // compared when a user is looked up
 	// Custom says that every update is a PUT, as for custom integrations;
 	// otherwise PATCH serves activation, deactivation and membership.
@@ -120,7 +122,7 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 		return Target{}, err
 	}
 	return Target{
-		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, UserNameAttribute: conn.UserNameAttribute,
+		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, OAuth: conn.OAuth, UserNameAttribute: conn.UserNameAttribute,
 		Custom:      a.Value.Custom,
 		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.Deactivates(), PushGroups: conn.PushesGroups(),
 		SyncPasswords: conn.SyncsPasswords(),

@@ -18,17 +18,28 @@ const (
 // application that was never configured has none.
 type Connection struct {
 	// Enabled says that the connection was verified and activated.
-	Enabled bool   `json:"enabled"`
+	Enabled bool `json:"enabled"`
+	// Ended says that it was enabled, and was deactivated.
+	Ended   bool   `json:"ended,omitempty"`
 	BaseURL string `json:"baseUrl"`
-	// SealedToken is the token; its binding is ConnectionBinding(app).
-	SealedToken       string       `json:"sealedToken"`
-	HeaderFormat      HeaderFormat `json:"headerFormat"`
-	UserNameAttribute string       `json:"userNameAttribute"`
+	// SealedToken is the token, or the secret of the OAuth client; its binding is ConnectionBinding(app).
+	SealedToken  string       `json:"sealedToken"`
+	HeaderFormat HeaderFormat `json:"headerFormat"`
+	// OAuth is nil for a token that is sent as it is.
+	OAuth             *ConnectionOAuth `json:"oauth,omitempty"`
+	UserNameAttribute string           `json:"userNameAttribute"`
 
 	UserProvisioning UserProvisioning `json:"userProvisioning"`
 	GroupPush        GroupPush        `json:"groupPush"`
 	// Import is nil as long as imports were not set up.
 	Import *ImportSettings `json:"import,omitempty"`
+}
+
+// ConnectionOAuth says where the access tokens of a connection come from, by the client credentials grant.
+type ConnectionOAuth struct {
+	ClientID string `json:"clientId"`
+	TokenURL string `json:"tokenUrl"`
+	Scope    string `json:"scope,omitempty"`
 }
 
 // ConnectionBinding is the seal binding of a connection's token.

@@ -1,10 +1,12 @@
 package password_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -60,6 +62,34 @@ func TestAHashMatchesItsTextOnly(t *testing.T) {
 	require.True(t, password.Matches(hash, "one"))
 	require.False(t, password.Matches(hash, "two"))
 	require.False(t, password.Matches("", ""), "no password is not the empty one")
+}
+
+func TestBcryptIsVerifiedWithEveryWorkFactorThatCanBeImported(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringN(1, 18, 72).Draw(t, "text")
+		want, err := bcrypt.GenerateFromPassword([]byte(text), bcrypt.MinCost)
+		require.NoError(t, err)
+		salt, value := string(want[7:29]), string(want[29:])
+		have, err := password.WeakBcrypt(bcrypt.MinCost, salt, text)
+		require.NoError(t, err)
+		require.Equal(t, value, have, "what the library makes")
+
+		factor := rapid.IntRange(1, bcrypt.MinCost-1).Draw(t, "factor")
+		weak, err := password.WeakBcrypt(factor, salt, text)
+		require.NoError(t, err)
+		u := model.User{Imported: &model.ImportedHash{Algorithm: "BCRYPT", WorkFactor: factor, Salt: salt, Value: weak}}
+		password.CheckImported(*u.Imported, func(member, text string) { require.Fail(t, text, member) })
+		require.True(t, password.Verify(&u, text))
+		require.False(t, password.Verify(&u, text+"x"))
+		u.Imported.WorkFactor++
+		require.False(t, password.Verify(&u, text), "the factor counts")
+	})
+	for _, factor := range []int{-1, 0, 21} {
+		var wrong []string
+		password.CheckImported(model.ImportedHash{Algorithm: "BCRYPT", WorkFactor: factor, Salt: strings.Repeat("a", 22), Value: strings.Repeat("a", 31)},
+			func(member, _ string) { wrong = append(wrong, member) })
+		require.Equal(t, []string{"workFactor"}, wrong)
+	}
 }
 
 func TestTemporaryPasswordsMeetThePolicy(t *testing.T) {

@@ -3,8 +3,11 @@ package provisioning
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -19,13 +22,15 @@ const (
 	disabled = "DISABLED"
 	unknown  = "UNKNOWN"
 
+	// The kinds of credentials.
 	tokenScheme = "TOKEN"
+	oauthScheme = "OAUTH2"
 )
 
 // Connection is a provisioning connection as callers see it. The token never
 // comes out.
 type Connection struct {
-	AuthScheme string            `json:"authScheme" readOnly:"true" enum:"TOKEN,UNKNOWN" doc:"Kind of credentials; UNKNOWN when the application cannot have a connection."`
+	AuthScheme string            `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials; UNKNOWN when the application cannot have a connection."`
 	Status     string            `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status; UNKNOWN when the application cannot have a connection."`
 	BaseURL    string            `json:"baseUrl,omitempty" doc:"Address below which the SCIM endpoints are."`
 	Profile    ConnectionProfile `json:"profile" doc:"Kind of credentials."`
@@ -34,8 +39,12 @@ type Connection struct {
 
 // ConnectionProfile says how a connection authenticates and finds users.
 type ConnectionProfile struct {
-	AuthScheme        string             `json:"authScheme,omitempty" empty:"absent" doc:"Kind of credentials: TOKEN."`
-	Token             string             `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"The secret. Left out, the one that is known stays."`
+	AuthScheme        string             `json:"authScheme,omitempty" empty:"absent" doc:"Kind of credentials: TOKEN, or OAUTH2 for access tokens by the client credentials grant. Defaults to the one that is known, and to TOKEN."`
+	Token             string             `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"The secret, for TOKEN. Left out, the one that is known stays."`
+	ClientID          string             `json:"clientId,omitempty" empty:"absent" max:"1024" doc:"Id of the client, for OAUTH2."`
+	ClientSecret      string             `json:"clientSecret,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"Secret of the client, for OAUTH2. Left out, the one that is known stays."`
+	TokenURL          string             `json:"tokenUrl,omitempty" empty:"absent" max:"2048" doc:"Address of the token endpoint, for OAUTH2: absolute, http or https, without user and fragment."`
+	Scope             string             `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Scopes that are asked for, separated by blanks, for OAUTH2."`
 	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent" enum:"BEARER,RAW,BASIC" doc:"How the token is put into the Authorization header: behind Bearer, as it is, or as user:password in Base64. Defaults to BEARER."`
 	UserNameAttribute string             `json:"userNameAttribute,omitempty" empty:"absent" max:"255" doc:"Attribute by which users are looked up in the target. Defaults to userName."`
 }
@@ -53,6 +62,10 @@ func renderConnection(ctx context.Context, app docstore.Doc[model.App], c model.
 		AuthScheme: tokenScheme, Status: disabled, BaseURL: c.BaseURL,
 		Profile: ConnectionProfile{AuthScheme: tokenScheme},
 		Links:   rest.Links{"self": rest.To(url(), "POST", "GET")},
+	}
+	if o := c.OAuth; o != nil {
+		out.AuthScheme = oauthScheme
+		out.Profile = ConnectionProfile{AuthScheme: oauthScheme, ClientID: o.ClientID, TokenURL: o.TokenURL, Scope: o.Scope}
 	}
 	if c.HeaderFormat != model.HeaderBearer {
 		out.Profile.HeaderFormat = c.HeaderFormat
@@ -95,16 +108,23 @@ func (s *Slice) findForConnection(ctx context.Context, req *connectionRequest) e
 // Check checks what was sent; what is missing depends on what is known.
 func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
 	if r.Body.BaseURL != "" {
-		if problem := urlProblem(r.Body.BaseURL); problem != "" {
+		if problem := urlProblem(r.Body.BaseURL, false); problem != "" {
 			causes.Add("baseUrl", "%s", problem)
 		}
 	}
 	p := r.Body.Profile
-	if p.AuthScheme != "" && p.AuthScheme != tokenScheme {
-		causes.Add("profile.authScheme", "The value must be %s; other kinds of credentials are not served", tokenScheme)
+	if p.AuthScheme != "" && p.AuthScheme != tokenScheme && p.AuthScheme != oauthScheme {
+		causes.Add("profile.authScheme", "The value must be %s or %s", tokenScheme, oauthScheme)
 	}
-	if strings.ContainsFunc(p.Token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		causes.Add("profile.token", "The token contains a control character, which a header cannot carry")
+	for _, secret := range []struct{ name, value string }{{"token", p.Token}, {"clientId", p.ClientID}, {"clientSecret", p.ClientSecret}, {"scope", p.Scope}} {
+		if strings.ContainsFunc(secret.value, unicode.IsControl) {
+			causes.Add("profile."+secret.name, "The value contains a control character, which a header cannot carry")
+		}
+	}
+	if p.TokenURL != "" {
+		if problem := urlProblem(p.TokenURL, true); problem != "" {
+			causes.Add("profile.tokenUrl", "%s", problem)
+		}
 	}
 	if p.UserNameAttribute != "" {
 		if _, err := scim.ParseAttrPath(p.UserNameAttribute); err != nil {
@@ -113,8 +133,9 @@ func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
 	}
 }
 
-// urlProblem says why a text cannot be the base of SCIM endpoints, "" when it can.
-func urlProblem(text string) string {
+// urlProblem says why a text cannot be the base of SCIM endpoints, or the address of a token endpoint, which may have a query; "" when
+// it can.
+func urlProblem(text string, query bool) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
@@ -124,8 +145,8 @@ func urlProblem(text string) string {
 	case u.Opaque != "" || u.Hostname() == "":
 		return "The URL must name a host"
 	case u.User != nil:
-		return "The URL must not contain credentials; give them as profile.token"
-	case u.RawQuery != "" || u.ForceQuery:
+		return "The URL must not contain credentials; give them in profile"
+	case !query && (u.RawQuery != "" || u.ForceQuery):
 		return "The URL must not have a query"
 	case u.Fragment != "" || strings.Contains(text, "#"):
 		return "The URL must not have a fragment"
@@ -152,7 +173,7 @@ func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Conn
 			if err := s.verify(ctx, req.app, next); err != nil {
 				return Connection{}, err
 			}
-			next.Enabled = true
+			next.Enabled, next.Ended = true, false
 		}
 		stored, err := s.putConnection(ctx, req.AppID, old.Rev, func(c *model.Connection) {
 			features := *c
@@ -175,10 +196,16 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	if c.BaseURL = cmp.Or(strings.TrimRight(req.Body.BaseURL, "/"), c.BaseURL); c.BaseURL == "" {
 		causes.Blank("baseUrl")
 	}
-	if p.Token == "" && c.SealedToken == "" {
-		causes.Blank("profile.token")
+	secret, member := p.Token, "token"
+	if p.AuthScheme == oauthScheme || p.AuthScheme == "" && c.OAuth != nil {
+		secret, member = p.ClientSecret, "clientSecret"
+		p.configureOAuth(&c, &causes)
+	} else {
+		p.configureToken(&c, &causes)
 	}
-	c.HeaderFormat = cmp.Or(p.HeaderFormat, c.HeaderFormat, model.HeaderBearer)
+	if secret == "" && c.SealedToken == "" {
+		causes.Blank("profile." + member)
+	}
 	c.UserNameAttribute = cmp.Or(p.UserNameAttribute, c.UserNameAttribute, defaultUserNameAttribute)
 	if c.HeaderFormat == model.HeaderBasic && p.Token != "" && !strings.Contains(p.Token, ":") {
 		causes.Add("profile.token", "The token for %s must have the form user:password", model.HeaderBasic)
@@ -186,12 +213,53 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	if err := causes.Err(); err != nil {
 		return c, err
 	}
-	if p.Token == "" {
+	if secret == "" {
 		return c, nil
 	}
-	sealed, err := s.Secrets.Seal(p.Token, model.ConnectionBinding(req.AppID))
+	sealed, err := s.Secrets.Seal(secret, model.ConnectionBinding(req.AppID))
 	c.SealedToken = sealed
 	return c, err
+}
+
+// configureToken makes a connection one with a token.
+func (p *ConnectionProfile) configureToken(c *model.Connection, causes *rest.Causes) {
+	if c.OAuth != nil {
+		c.OAuth, c.SealedToken = nil, "" // the secret of a client is no token
+	}
+	belong(causes, oauthScheme, map[string]string{"clientId": p.ClientID, "clientSecret": p.ClientSecret, "tokenUrl": p.TokenURL, "scope": p.Scope})
+	c.HeaderFormat = cmp.Or(p.HeaderFormat, c.HeaderFormat, model.HeaderBearer)
+}
+
+// configureOAuth makes a connection one that fetches its tokens.
+func (p *ConnectionProfile) configureOAuth(c *model.Connection, causes *rest.Causes) {
+	var o model.ConnectionOAuth
+	if c.OAuth != nil {
+		o = *c.OAuth
+	} else {
+		c.SealedToken = "" // a token is no secret of a client
+	}
+	o = model.ConnectionOAuth{ClientID: cmp.Or(p.ClientID, o.ClientID), TokenURL: cmp.Or(p.TokenURL, o.TokenURL), Scope: cmp.Or(p.Scope, o.Scope)}
+	if o.ClientID == "" {
+		causes.Blank("profile.clientId")
+	}
+	if o.TokenURL == "" {
+		causes.Blank("profile.tokenUrl")
+	}
+	other := map[string]string{"token": p.Token}
+	if p.HeaderFormat != model.HeaderBearer {
+		other["headerFormat"] = string(p.HeaderFormat)
+	}
+	belong(causes, tokenScheme, other)
+	c.OAuth, c.HeaderFormat = &o, model.HeaderBearer
+}
+
+// belong records the members that were sent and belong to the other kind of credentials.
+func belong(causes *rest.Causes, scheme string, members map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if members[name] != "" {
+			causes.Add("profile."+name, "The member belongs to the authScheme %s", scheme)
+		}
+	}
 }
 
 // verify has the connection tested. The transaction that follows must see the
@@ -202,7 +270,7 @@ func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model
 		return err
 	}
 	tested := audit.Entry{Type: audit.ConnectionTest, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}}
-	if err := s.Tester.TestConnection(ctx, Endpoint{BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token}); err != nil {
+	if err := s.Tester.TestConnection(ctx, Endpoint{BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token, OAuth: c.OAuth}); err != nil {
 		tested.Failure = strings.ReplaceAll(err.Error(), token, "[redacted]")
 	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, tested) })
@@ -261,7 +329,7 @@ func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.Nothing, er
 		if err := s.verify(ctx, req.app, conn.Value); err != nil {
 			return rest.Nothing{}, err
 		}
-		stored, err := s.putConnection(ctx, req.AppID, conn.Rev, func(c *model.Connection) { c.Enabled = true })
+		stored, err := s.putConnection(ctx, req.AppID, conn.Rev, func(c *model.Connection) { c.Enabled, c.Ended = true, false })
 		if err != nil || stored != nil {
 			return rest.Nothing{}, err
 		}
@@ -278,7 +346,7 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, 
 		if err != nil || !conn.Value.Enabled {
 			return err
 		}
-		conn.Value.Enabled = false
+		conn.Value.Enabled, conn.Value.Ended = false, true
 		if err := s.dropPasswords(ctx, tx, req.AppID); err != nil {
 			return err
 		}

@@ -149,7 +149,7 @@ func named(name string) (feature, bool) {
 	return feature{}, false
 }
 
-// render shows the feature over an enabled connection.
+// render shows the feature over a connection.
 func (f feature) render(ctx context.Context, app string, c *model.Connection) Feature {
 	return Feature{
 		Name: f.name, Status: onOff(c.Enabled), Description: f.description, Capabilities: f.show(c),
@@ -157,17 +157,30 @@ func (f feature) render(ctx context.Context, app string, c *model.Connection) Fe
 	}
 }
 
-// enabledConnection reads the connection that features need.
+// shownConnection reads the connection that features are shown over: one that is enabled, or was.
+func (s *Slice) shownConnection(ctx context.Context, app string) (docstore.Doc[model.Connection], error) {
+	conn, err := s.connection(ctx, s.Store.Reader(), app)
+	if err == nil && !conn.Value.Enabled && !conn.Value.Ended {
+		err = notEnabled()
+	}
+	return conn, err
+}
+
+func notEnabled() error {
+	return rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
+}
+
+// enabledConnection reads the connection that changes of features need.
 func (s *Slice) enabledConnection(ctx context.Context, q docstore.Reader, app string) (docstore.Doc[model.Connection], error) {
 	conn, err := s.connection(ctx, q, app)
 	if err == nil && !conn.Value.Enabled {
-		err = rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
+		err = notEnabled()
 	}
 	return conn, err
 }
 
 func (s *Slice) listFeatures(ctx context.Context, req *appRequest) ([]Feature, error) {
-	conn, err := s.enabledConnection(ctx, s.Store.Reader(), req.AppID)
+	conn, err := s.shownConnection(ctx, req.AppID)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +210,7 @@ func (s *Slice) findForFeature(ctx context.Context, req *featureRequest) error {
 }
 
 func (s *Slice) getFeature(ctx context.Context, req *featureRequest) (Feature, error) {
-	conn, err := s.enabledConnection(ctx, s.Store.Reader(), req.AppID)
+	conn, err := s.shownConnection(ctx, req.AppID)
 	if err != nil {
 		return Feature{}, err
 	}

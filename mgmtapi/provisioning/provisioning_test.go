@@ -107,6 +107,9 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 	body := func(url string) string {
 		return `{"baseUrl":"` + url + `","profile":{"authScheme":"TOKEN","token":"x"}}`
 	}
+	oauth := func(more string) string {
+		return `{"baseUrl":"https://a.example","profile":{"authScheme":"OAUTH2"` + more + `}}`
+	}
 	cases := map[string]struct{ body, clue string }{
 		"nothing at all":            {`{}`, "baseUrl: The field cannot be left blank"},
 		"no token":                  {`{"baseUrl":"https://a.example"}`, "profile.token: The field cannot be left blank"},
@@ -121,10 +124,16 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 		"a fragment":                {body("https://a.example/#x"), "baseUrl: The URL must not have a fragment"},
 		"an empty fragment":         {body("https://a.example/#"), "baseUrl: The URL must not have a fragment"},
 		"a URL with a bad escape":   {body("https://a.example/%zz"), "baseUrl: The value is not a URL"},
-		"another kind of login":     {`{"baseUrl":"https://a.example","profile":{"authScheme":"OAUTH2"}}`, "profile.authScheme"},
+		"another kind of login":     {`{"baseUrl":"https://a.example","profile":{"authScheme":"SAML"}}`, "profile.authScheme"},
+		"no client":                 {oauth(``), "profile.clientId: The field cannot be left blank"},
+		"no secret of the client":   {oauth(`,"clientId":"c","tokenUrl":"https://i.example/token"`), "profile.clientSecret: The field cannot be left blank"},
+		"no token endpoint":         {oauth(`,"clientId":"c","clientSecret":"s"`), "profile.tokenUrl: The field cannot be left blank"},
+		"a relative token endpoint": {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"/token"`), "profile.tokenUrl: The value must be an absolute URL"},
+		"a token for a client":      {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"https://i.example/token","token":"x"`), "profile.token: The member belongs to the authScheme TOKEN"},
+		"a client for a token":      {`{"baseUrl":"https://a.example","profile":{"token":"x","clientId":"c"}}`, "profile.clientId: The member belongs to the authScheme OAUTH2"},
 		"another header format":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"DIGEST"}}`, "profile.headerFormat"},
 		"basic without a colon":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"BASIC"}}`, "profile.token: The token for BASIC"},
-		"a header injection":        {`{"baseUrl":"https://a.example","profile":{"token":"x\r\nX-Evil: 1"}}`, "profile.token: The token contains a control character"},
+		"a header injection":        {`{"baseUrl":"https://a.example","profile":{"token":"x\r\nX-Evil: 1"}}`, "profile.token: The value contains a control character"},
 		"a lookup attribute of two": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`, "profile.userNameAttribute"},
 	}
 	for name, c := range cases {
@@ -133,6 +142,37 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 	w.Post("/apps/0oanosuch/connections/default", `{}`).Fails(404, "E0000007", "AppInstance")
 	w.Get("/apps/0oanosuch/connections/default").Fails(404, "E0000007")
 	require.Equal(t, "", w.Get(path).OK().Text("baseUrl"))
+}
+
+func TestAConnectionWithAnOAuthClient(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		app := w.SCIMApp("HR")
+		path := "/apps/" + app + "/connections/default"
+		w.Post(path, `{"baseUrl":"https://a.example","profile":{"token":"first"}}`).OK()
+		w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://i.example/token?x=1"}}`).
+			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is none
+		got := w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
+		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim"}
+		require.Empty(t, cmp.Diff(want, got.Value("profile")))
+		require.Equal(t, "OAUTH2", got.Text("authScheme"))
+
+		w.Post(path+"?activate=true", `{"profile":{"scope":"scim write"}}`).OK()
+		client := &model.ConnectionOAuth{ClientID: "me", TokenURL: "https://i.example/token?x=1", Scope: "scim write"}
+		asked := w.Tester.Asked()
+		require.Equal(t, provisioning.Endpoint{BaseURL: "https://a.example", Header: model.HeaderBearer, Token: apptest.Secret, OAuth: client}, asked[len(asked)-1])
+		target, err := w.Desired.Target(t.Context(), app)
+		require.NoError(t, err)
+		require.Equal(t, client, target.OAuth)
+		require.Equal(t, apptest.Secret, target.Token)
+		require.NotContains(t, w.Answered(), apptest.Secret)
+
+		w.Post(path, `{"profile":{"authScheme":"TOKEN"}}`).Fails(400, "E0000001", "profile.token: The field cannot be left blank") // the secret is none
+		require.Equal(t, "TOKEN", w.Post(path, `{"profile":{"authScheme":"TOKEN","token":"x"}}`).OK().Text("authScheme"))
+		target, err = w.Desired.Target(t.Context(), app)
+		require.NoError(t, err)
+		require.Nil(t, target.OAuth)
+		require.Equal(t, "x", target.Token)
+	})
 }
 
 func TestExtensionsOfAConnectionAreShownWhenTheyAreNotTheDefault(t *testing.T) {
@@ -213,8 +253,12 @@ func TestFeatures(t *testing.T) {
 		w.Put(path+"/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"MAYBE"}}}`).Fails(400, "E0000001", "create.lifecycleCreate.status")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, []any{}, w.Get("/apps/"+app).OK().Value("features"))
-		w.Get(path).Fails(400, "E0000001")
+		w.Get(path).OK().Into(&list)
+		require.Equal(t, "DISABLED", list[0]["status"])
+		require.Equal(t, "DISABLED", w.Get(path+"/GROUP_PUSH").OK().Text("status"))
+		w.Put(path+"/GROUP_PUSH", `{"push":{"status":"DISABLED"}}`).Fails(400, "E0000001", "feature: Provisioning is not enabled")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/activate", nil).OK(204)
+		require.Equal(t, "ENABLED", w.Get(path+"/GROUP_PUSH").OK().Text("status"))
 		require.Len(t, w.Get("/apps/"+app).OK().Value("features"), 4, "the options outlive a deactivation")
 	})
 }

@@ -14,8 +14,9 @@ import (
 type Endpoint struct {
 	BaseURL string
 	Header  model.HeaderFormat
-	// Token is the secret in clear. It must not be logged.
+	// Token is the secret in clear: the token, or the secret of the OAuth client. It must not be logged.
 	Token string
+	OAuth *model.ConnectionOAuth // nil for a token that is sent as it is
 }
 
 // ConnectionTester verifies that a SCIM service provider answers: a request

@@ -34,7 +34,7 @@ type HashInput struct {
 	Value          string `json:"value" required:"true" max:"2048" doc:"The hash: 31 characters of radix64 for BCRYPT, base64 for the others."`
 	Salt           string `json:"salt" max:"2048" doc:"The salt: 22 characters of radix64 for BCRYPT, base64 for the others."`
 	SaltOrder      string `json:"saltOrder" doc:"PREFIX or POSTFIX: where SHA and MD5 have their salt."`
-	WorkFactor     int    `json:"workFactor" doc:"Cost of BCRYPT, 4 to 20."`
+	WorkFactor     int    `json:"workFactor" doc:"Cost of BCRYPT, 1 to 20."`
 	IterationCount int    `json:"iterationCount" doc:"Iterations of PBKDF2, at least 4096."`
 	KeySize        int    `json:"keySize" doc:"Size of the key that PBKDF2 derives, in bytes."`
 	Digest         string `json:"digestAlgorithm" doc:"SHA256_HMAC or SHA512_HMAC, for PBKDF2."`

@@ -175,7 +175,7 @@ var baseLanguage = func() search.Language[model.User] {
 	language := search.Language[model.User]{
 		"id":            {Operators: search.Searches, Index: docstore.ID, Values: idAttribute.Values},
 		"status":        {Operators: search.Searches, Index: model.UserByStatus, Normal: strings.ToUpper, Values: status.Values},
-		"type.id":       {Operators: search.Searches, Values: text(func(d *docstore.Doc[model.User]) string { return d.Value.Type })},
+		"type.id":       {Operators: search.Searches, Index: model.UserByType, Values: text(func(d *docstore.Doc[model.User]) string { return d.Value.Type })},
 		"created":       timestamp(docstore.Created, func(d *docstore.Doc[model.User]) any { return d.Created }),
 		"lastUpdated":   timestamp(docstore.Updated, func(d *docstore.Doc[model.User]) any { return d.Updated }),
 		"activated":     timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.Activated }),

@@ -1,0 +1,4 @@
+package password
+
+// WeakBcrypt is for tests.
+var WeakBcrypt = weakBcrypt
