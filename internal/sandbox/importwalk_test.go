@@ -19,14 +19,7 @@ import (
 // account puts an account into the target, or with a path changes one, and returns its id.
 func (w *walk) account(method, path, body string) string {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(body))
-	require.NoError(w.t, err)
-	r.Header.Set("Authorization", "Bearer "+scimToken)
-	r.Header.Set("Content-Type", "application/scim+json")
-	res, err := http.DefaultClient.Do(r)
-	require.NoError(w.t, err)
-	require.NoError(w.t, res.Body.Close())
-	require.Less(w.t, res.StatusCode, 300)
+	atTarget(w.t, w.base, method, path, body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = nil
@@ -34,6 +27,19 @@ func (w *walk) account(method, path, body string) string {
 		return w.accounts[len(w.accounts)-1]
 	}
 	return ""
+}
+
+// atTarget changes something at a target.
+func atTarget(t *testing.T, base, method, path, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+scimToken)
+	r.Header.Set("Content-Type", "application/scim+json")
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Less(t, res.StatusCode, 300)
 }
 
 // person is an account with the names.

@@ -238,7 +238,11 @@ func TestWalkNoOptions(t *testing.T) {
 }
 
 func TestWalkCreateUsers(t *testing.T) {
-	w := newWalk(t, false, `{`+createOn+`}`)
+	bothStyles(t, walkCreateUsers)
+}
+
+func walkCreateUsers(t *testing.T, wizard bool) {
+	w := newWalk(t, wizard, `{`+createOn+`}`)
 	u := w.user("ann")
 	w.step("A user is assigned", w.assign("ann"))
 	w.step("The profile changes, which only Update User Attributes sends", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
@@ -311,11 +315,15 @@ func TestWalkSyncPassword(t *testing.T) {
 	set := func(password string) string {
 		return fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, password)
 	}
-	for _, c := range []struct{ name, seed, change string }{
-		{"svc-change", "SVC", "CHANGE"}, {"svc-keep", "SVC", "KEEP_EXISTING"}, {"random-change", "RANDOM", "CHANGE"},
+	for _, c := range []struct {
+		name, seed, change string
+		wizard             bool
+	}{
+		{"svc-change", "SVC", "CHANGE", false}, {"svc-keep", "SVC", "KEEP_EXISTING", false}, {"random-change", "RANDOM", "CHANGE", false},
+		{"svc-change-wizard", "SVC", "CHANGE", true}, {"random-change-wizard", "RANDOM", "CHANGE", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWalk(t, false, `{`+createOn+`,"update":{"password":{"status":"ENABLED","seed":"`+c.seed+`","change":"`+c.change+`"}}}`)
+			w := newWalk(t, c.wizard, `{`+createOn+`,"update":{"password":{"status":"ENABLED","seed":"`+c.seed+`","change":"`+c.change+`"}}}`)
 			var everyone []struct{ ID string }
 			do(t, w.api, http.MethodGet, "/api/v1/groups?q=Everyone", "", &everyone)
 			u := w.user("ann")

@@ -36,7 +36,11 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 	}
 	entries := sent(r, targets, userEvent)
 	if r.setPassword(u) {
-		entries = tellPassword(entries, targets)
+		conn, err := model.Optional(ctx, tx, s.Connections, u.AppID)
+		if err != nil {
+			return err
+		}
+		entries = tellPassword(entries, targets, conn != nil && !conn.Value.Updates())
 	}
 	switch {
 	case r.Outcome == Failed && !slices.ContainsFunc(entries, failure):
@@ -49,9 +53,9 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 	return audit.Write(ctx, tx, s.Deps, entries...)
 }
 
-// tellPassword tells of a password that was set: the last request did, and nothing else if it is a PATCH.
-func tellPassword(entries []audit.Entry, targets []model.LogParty) []audit.Entry {
-	if last := len(entries) - 1; last >= 0 && entries[last].Debug["scimMethod"] == http.MethodPatch {
+// tellPassword tells of a password that was set: the last request did, and nothing else if it is a PATCH, or profiles are not updated.
+func tellPassword(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
+	if last := len(entries) - 1; last >= 0 && (alone && entries[last].Type == audit.TargetProfile || entries[last].Debug["scimMethod"] == http.MethodPatch) {
 		entries[last].Type = audit.TargetPassword
 		return entries
 	}

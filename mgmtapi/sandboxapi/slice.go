@@ -197,7 +197,7 @@ type attemptsRequest struct {
 	appRequest
 	User   string `query:"userId" doc:"only those for this user"`
 	Group  string `query:"groupId" doc:"only those for this pushed group"`
-	Before int64  `query:"before" doc:"only those older than the one with this id"`
+	Before int64  `query:"before" min:"0" doc:"only those older than the one with this id"`
 	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 

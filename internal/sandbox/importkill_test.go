@@ -1,0 +1,84 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+// A sandbox is killed while it makes users of the accounts that an import has found: one piece is done, and another one has begun. The
+// hook of imports, which is asked about each account, holds it there. After a restart the import goes on where it was: each account
+// becomes one user, is counted once and is told of once.
+func TestKilledInTheMiddleOfAnImportEachAccountBecomesOneUser(t *testing.T) {
+	const (
+		accounts = 120
+		heldAt   = 75 // of the second piece of 50
+	)
+	tg := newTarget(t, scimHandler(t))
+	for i := range accounts {
+		name := fmt.Sprintf("import%03d@chain.example", i)
+		atTarget(t, tg.URL, http.MethodPost, "/Users", person(name, "Import", fmt.Sprint(i), name))
+	}
+	endpoint := hookstest.New(t)
+	var asked atomic.Int64
+	held, over := make(chan struct{}), make(chan struct{})
+	endpoint.Answer(func(w http.ResponseWriter, r *http.Request) {
+		switch n := asked.Add(1); {
+		case n == heldAt:
+			close(held)
+			fallthrough
+		case n > heldAt:
+			select {
+			case <-r.Context().Done():
+				return
+			case <-over:
+			}
+		}
+		hookstest.JSON(http.StatusNoContent, "")(w, r)
+	})
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, []byte(endpoint.CA), 0o600))
+	args := []string{"sandbox", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--empty", "--no-rate-limits", "--hook-ca", ca}
+
+	first := startCommand(t, args...)
+	api := first.api()
+	app := newApp(t, api, tg.URL, scimToken)
+	do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/INBOUND_PROVISIONING", inboundOn, nil)
+	do(t, api, http.MethodPost, "/api/v1/inlineHooks", fmt.Sprintf(`{"name":"h","type":"com.svc.import.transform","version":"1.0.0",
+		"channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q}}}`, endpoint.URL), nil)
+	var begun struct{ JobID string }
+	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/import", `{"type":"USERS"}`, &begun)
+	<-held
+	first.kill()
+	close(over)
+
+	second := startCommand(t, args...)
+	api = second.api()
+	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=120", "", nil)
+	var out sandboxapi.ImportJob
+	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
+	require.Equal(t, []any{"done", accounts, accounts, 0, 0, 0}, []any{out.Status, out.UsersImported, out.UsersCreated, out.UsersMatched, out.UsersFailed, out.UsersPending}, "%+v", out)
+	require.Less(t, asked.Load(), int64(accounts+heldAt), "the first piece was not done again")
+	seen := map[string]bool{}
+	for _, u := range allAppUsers(t, api, app) {
+		require.Equal(t, "SYNCHRONIZED", u.SyncState)
+		seen[u.ExternalID] = true
+	}
+	require.Len(t, seen, accounts, "each account is that of one user")
+	for event, times := range map[string]int{"user.lifecycle.create": accounts, "application.user_membership.add": accounts} {
+		var events []any
+		filter := fmt.Sprintf(`eventType eq %q and transaction.type eq "JOB"`, event)
+		do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(filter), "", &events)
+		require.Len(t, events, times, event)
+	}
+	require.EqualValues(t, accounts, tg.posts.Load(), "nobody was created at the target that the test has not")
+}
