@@ -96,6 +96,16 @@ func protectionOf(ctx context.Context, q docstore.Reader, d model.Deps, user str
 	return p, nil
 }
 
+// Administers says whether a user has a role, itself or through a group.
+func Administers(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
+	groups, err := groupsOf(ctx, q, d, user)
+	if err != nil {
+		return false, err
+	}
+	p, err := protectionOf(ctx, q, d, user, groups)
+	return p != Unprotected, err
+}
+
 // protectionOfGroup is how far a group is protected: whoever puts somebody into it gives its roles away.
 func protectionOfGroup(ctx context.Context, q docstore.Reader, d model.Deps, group string) (Protection, error) {
 	has, err := d.HasRoles(ctx, q, group)

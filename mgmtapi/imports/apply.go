@@ -2,9 +2,14 @@ package imports
 
 import (
 	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -49,8 +54,8 @@ func (s *Service) link(ctx context.Context, tx *docstore.Tx, a *about, run strin
 // do does a step and counts it. It returns the link to be made, nil for none.
 func (s *Service) do(ctx context.Context, tx *docstore.Tx, a *about, job *model.ImportJob, st *step) (*Link, error) {
 	label := "account " + st.account.ID + " (" + st.account.Name + "): "
-	if st.note != "" && len(job.Errors) < model.MaxImportErrors {
-		job.Errors = append(job.Errors, label+st.note)
+	if st.note != "" {
+		job.Note(label + st.note)
 	}
 	switch {
 	case st.problem != "":
@@ -91,7 +96,11 @@ func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *about, job *
 		if user.Value.Status == model.UserDeprovisioned {
 			return nil, rest.Fail(rest.CodeInactiveUser)
 		}
-		if changed, err := s.o.Update(ctx, tx, user, st.profile); err != nil {
+		profile, err := s.spare(ctx, tx, job, user, st)
+		if err != nil {
+			return nil, err
+		}
+		if changed, err := s.o.Update(ctx, tx, user, profile); err != nil {
 			return nil, err
 		} else if changed {
 			job.Updated++
@@ -113,6 +122,34 @@ func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *about, job *
 		return nil, nil
 	}
 	return &Link{User: id, Account: st.account.ID, Name: st.account.Name}, nil
+}
+
+// identity are the attributes that say who somebody is who signs in, and where codes and new passwords go.
+var identity = []string{"login", "email", "secondEmail", "mobilePhone"}
+
+// spare is what an import changes of a user: not the identity of one who has a role, or whoever has a target or a hook answer for it
+// could act as an administrator. The job says so.
+func (s *Service) spare(
+	ctx context.Context, tx *docstore.Tx, job *model.ImportJob, user docstore.Doc[model.User], st *step,
+) (map[string]any, error) {
+	var kept []string
+	for _, name := range identity {
+		value, named := st.profile[name]
+		if named && !reflect.DeepEqual(value, user.Value.Profile[name]) {
+			kept = append(kept, name)
+		}
+	}
+	if len(kept) == 0 {
+		return st.profile, nil
+	}
+	administers, err := authz.Administers(ctx, tx, s.Deps, user.ID)
+	if err != nil || !administers {
+		return st.profile, err
+	}
+	job.Note("account " + st.account.ID + " (" + st.account.Name + "): The user " + user.ID + " has a role; an import does not change " + strings.Join(kept, ", "))
+	profile := maps.Clone(st.profile)
+	maps.DeleteFunc(profile, func(name string, _ any) bool { return slices.Contains(kept, name) })
+	return profile, nil
 }
 
 // present leaves out the attributes without a value.

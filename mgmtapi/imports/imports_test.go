@@ -231,6 +231,27 @@ func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
 	w.Run(t, apitest.Step{Name: "what the account does not show any more goes", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.locale"}})
 }
 
+func TestAnImportLeavesTheIdentityOfAdministratorsAlone(t *testing.T) {
+	w := newWorld(t, alone)
+	ann, bob, cid := w.person("ann", "Walker"), w.person("bob", "Walker"), w.person("cid", "Walker")
+	w.Run(t,
+		apitest.Step{Do: "POST /api/v1/users/" + ann + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: http.StatusCreated},
+		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"g": "id"}},
+		apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/" + cid, Status: http.StatusNoContent},
+		apitest.Step{Do: "POST /api/v1/groups/{{g}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: http.StatusCreated},
+	)
+	w.engine.accounts = []imports.Account{
+		account(t, "a", "evil-a@example.com", imports.Matched, ann), account(t, "b", "new-b@example.com", imports.Matched, bob),
+		account(t, "c", "evil-c@example.com", imports.Matched, cid),
+	}
+	w.imported(map[string]any{"usersUpdated": 3, "usersFailed": 0, "errors.#": 2,
+		"errors.0": "account a (evil-a@example.com): The user " + ann + " has a role; an import does not change login, email"})
+	w.user(ann, map[string]any{"profile.login": "ann@example.com", "profile.email": "ann@example.com", "profile.displayName": "Shown"})
+	w.user(bob, map[string]any{"profile.login": "new-b@example.com", "profile.email": "new-b@example.com"})
+	w.user(cid, map[string]any{"profile.login": "cid@example.com", "profile.email": "cid@example.com"})
+	require.Equal(t, map[string]string{"a": ann, "b": bob, "c": cid}, w.engine.links, "accounts are linked all the same")
+}
+
 func TestWhatIsNotCertainWaits(t *testing.T) {
 	w := newWorld(t, `{"autoConfirmNewUsers":false,"autoConfirmPartialMatch":true}`)
 	ann, bob := w.person("ann", "Fb"), w.person("bob", "Fb")

@@ -25,7 +25,7 @@ type ImportJob struct {
 	Updated  int `json:"updated,omitempty"`  // users whose profile has changed
 	Waiting  int `json:"waiting,omitempty"`  // accounts that wait for consent
 	Inactive int `json:"inactive,omitempty"` // accounts that are deactivated, and of which nothing was made
-	// Errors are the first MaxImportErrors of the accounts that could not be imported, Failed is how many there are.
+	// Errors are the first MaxImportErrors texts of what went wrong, Failed is how many accounts could not be imported.
 	Errors []string  `json:"errors,omitempty"`
 	Failed int       `json:"failed,omitempty"`
 	Ended  time.Time `json:"ended,omitzero"`
@@ -36,7 +36,13 @@ const MaxImportErrors = 100
 
 // Fail counts an account that could not be imported.
 func (j *ImportJob) Fail(text string) {
-	if j.Failed++; len(j.Errors) < MaxImportErrors {
+	j.Failed++
+	j.Note(text)
+}
+
+// Note keeps what went wrong with an account that was imported all the same.
+func (j *ImportJob) Note(text string) {
+	if len(j.Errors) < MaxImportErrors {
 		j.Errors = append(j.Errors, text)
 	}
 }
