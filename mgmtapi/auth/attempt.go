@@ -5,13 +5,14 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // FailedAttempt counts that somebody who claimed to be the user knew neither password nor recovery answer, and locks the user
-// out when the password policy says that there were too many in a row. The built-in administrator is never locked out, because
-// nobody else could unlock it. The failure itself is told by entry. The transaction has to commit although the caller is refused.
+// out when the password policy says that there were too many in a row. The built-in administrator and the last SUPER_ADMIN are
+// never locked out, because nobody else could unlock them. The failure itself is told by entry. The transaction has to commit although the caller is refused.
 //
 // It returns false, and counts and tells nothing, when the user is locked out already: the caller must answer as if nothing had
 // been compared, so that attempts that run at the same time learn no more than as many in a row.
@@ -64,6 +65,9 @@ func countAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docsto
 func lockOut(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], by *model.LogParty) error {
 	org, err := d.Org(ctx, tx)
 	if err != nil || doc.ID == org.Administrator {
+		return err
+	}
+	if last, err := authz.LastSuperAdmin(ctx, tx, d, doc.ID); err != nil || last {
 		return err
 	}
 	user := doc.Value

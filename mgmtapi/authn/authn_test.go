@@ -137,7 +137,14 @@ func TestWrongPasswordsLockOut(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/users/me", Body: `{"credentials":{"password":{"value":"` + second + `"}}}`},
 		)
 		fail("admin", maxAttempts+1)
-		e.Run(t, apitest.Step{Name: "nobody can lock the last administrator out", Do: "GET /api/v1/users/me", Equal: map[string]any{"status": "ACTIVE"}})
+		e.Run(t,
+			apitest.Step{Name: "nobody can lock the built-in administrator out", Do: "GET /api/v1/users/me", Equal: map[string]any{"status": "ACTIVE"}},
+			apitest.Step{Do: "POST /api/v1/users/isaac/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
+			apitest.Step{Do: "GET /api/v1/users/me/roles", Save: map[string]string{"r": "0.id"}},
+			apitest.Step{Do: "DELETE /api/v1/users/me/roles/{{r}}", Status: 204},
+		)
+		fail("isaac", maxAttempts+1)
+		e.Run(t, signIn("nor the last SUPER_ADMIN", "isaac", first))
 	})
 }
 
