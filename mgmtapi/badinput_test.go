@@ -120,15 +120,7 @@ func newOrganisation(t *testing.T) *organisation {
 			require.NotEmpty(t, w.ids[seed.name], "%s: %s", seed.do, a.Body)
 		}
 	}
-	document, err := w.env.API.Document()
-	require.NoError(t, err)
-	paths := document.Paths.Map()
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		operations := paths[path].Operations()
-		for _, method := range slices.Sorted(maps.Keys(operations)) {
-			w.ops = append(w.ops, target{method, path, operations[method]})
-		}
-	}
+	w.ops = targets(t, w.env)
 	return w
 }
 

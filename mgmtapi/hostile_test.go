@@ -85,6 +85,21 @@ type target struct {
 	operation    *openapi3.Operation
 }
 
+// targets lists the operations of the API by path and method.
+func targets(t *testing.T, e *apitest.Env) (out []target) {
+	t.Helper()
+	document, err := e.API.Document()
+	require.NoError(t, err)
+	paths := document.Paths.Map()
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		operations := paths[path].Operations()
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			out = append(out, target{method, path, operations[method]})
+		}
+	}
+	return out
+}
+
 // world is an organisation, and what is known of it.
 type world struct {
 	*choices
@@ -111,15 +126,7 @@ func newWorld(t *testing.T, c *choices) *world {
 	t.Helper()
 	w := &world{choices: c, env: apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work = doneWork{} }), ids: map[string][]string{}}
 	w.env.Unrecorded()
-	document, err := w.env.API.Document()
-	require.NoError(t, err)
-	paths := document.Paths.Map()
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		operations := paths[path].Operations()
-		for _, method := range slices.Sorted(maps.Keys(operations)) {
-			w.targets = append(w.targets, target{method, path, operations[method]})
-		}
-	}
+	w.targets = targets(t, w.env)
 	for _, seed := range []struct{ do, body string }{
 		{"POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Other"},"credentials":{"password":{"value":"Correct-horse-7"},"recovery_question":{"question":"Who?","answer":"the cat"}}}`},
 		{"POST /api/v1/users?activate=false", `{"profile":{"login":"ben@example.com","email":"ben@example.com","firstName":"Ben","lastName":"Other"}}`},

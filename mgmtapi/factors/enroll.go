@@ -2,6 +2,7 @@ package factors
 
 import (
 	"context"
+	"iter"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -139,14 +140,16 @@ const maxOfKind = 10
 
 // bounded refuses a new factor of which the user has enough.
 func (a *act) bounded() error {
+	if a.rev != 0 {
+		return nil
+	}
 	n := 0
-	a.has(func(f *model.Factor) bool {
-		if f.Status != model.FactorPending {
+	for doc := range a.alike() {
+		if doc.Value.Status != model.FactorPending {
 			n++
 		}
-		return false
-	})
-	if a.rev == 0 && n >= maxOfKind {
+	}
+	if n >= maxOfKind {
 		return rest.Invalid("factorEnrollRequest", "A user has at most %d factors of a type.", maxOfKind)
 	}
 	return nil
@@ -161,12 +164,22 @@ func (a *act) look(ctx context.Context) error {
 	})
 }
 
-// has returns a factor of the user that is of the same kind and fulfils the condition, nil for none.
+// alike are the factors of the user that are of the same kind.
+func (a *act) alike() iter.Seq[*docstore.Doc[model.Factor]] {
+	return func(yield func(*docstore.Doc[model.Factor]) bool) {
+		for i := range a.others {
+			if f := &a.others[i].Value; f.Type == a.kind.Type && f.Provider == a.kind.Provider && !yield(&a.others[i]) {
+				return
+			}
+		}
+	}
+}
+
+// has returns a factor of the same kind that fulfils the condition, nil for none.
 func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
-	for i := range a.others {
-		f := &a.others[i].Value
-		if f.Type == a.kind.Type && f.Provider == a.kind.Provider && cond(f) {
-			return &a.others[i]
+	for doc := range a.alike() {
+		if cond(&doc.Value) {
+			return doc
 		}
 	}
 	return nil
@@ -174,12 +187,11 @@ func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
 
 // replacePending removes enrolments of the same kind that are not complete, but for the one that goes on.
 func (a *act) replacePending(ctx context.Context) error {
-	for _, doc := range a.others {
-		f := &doc.Value
-		if doc.ID == a.id || f.Type != a.kind.Type || f.Provider != a.kind.Provider || f.Status != model.FactorPending {
+	for doc := range a.alike() {
+		if doc.ID == a.id || doc.Value.Status != model.FactorPending {
 			continue
 		}
-		before := a.on(doc)
+		before := a.on(*doc)
 		if err := before.remove(ctx); err != nil {
 			return err
 		}

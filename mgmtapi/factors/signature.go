@@ -1,7 +1,6 @@
 package factors
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -45,6 +44,18 @@ func (s *toSign) take(now time.Time) (string, error) {
 	}
 	*s = toSign{}
 	return challenge, nil
+}
+
+// voids makes the Refused of a kind whose sealed state, an S, has something to sign in it.
+func voids[S any](sign func(*S) *toSign) func(context.Context, *act) error {
+	return func(_ context.Context, a *act) error {
+		var state S
+		if err := a.open(&state); err != nil {
+			return err
+		}
+		*sign(&state) = a.toSignAfter()
+		return a.seal(state)
+	}
 }
 
 // signed is a member of a proof, in Base64.
@@ -91,7 +102,7 @@ func unsigned(err error) error {
 // party is who asks devices: the API at its public base. Where none is configured, requests could name any: only those of the machine
 // itself are believed.
 func (a *act) party(ctx context.Context) (fido.Party, error) {
-	p, err := fido.PartyAt(cmp.Or(a.baseURL, rest.URL(ctx)))
+	p, err := fido.PartyAt(rest.URL(ctx))
 	if err == nil && a.baseURL == "" && !isLoopback(p.ID) {
 		err = rest.Failf(rest.CodeUnsupported, "Security keys are bound to the public address of the service, and none is configured.")
 	}

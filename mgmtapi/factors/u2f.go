@@ -13,7 +13,7 @@ func u2f() *kind {
 	return &kind{
 		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",
 		Several: true, Enrol: enrolU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
-		Refused: voidU2F,
+		Refused: voids(func(s *u2fState) *toSign { return &s.Sign }),
 	}
 }
 
@@ -44,15 +44,6 @@ func enrolU2F(ctx context.Context, a *act) error {
 		return err
 	}
 	return a.seal(u2fState{Sign: a.newToSign()})
-}
-
-func voidU2F(_ context.Context, a *act) error {
-	var state u2fState
-	if err := a.open(&state); err != nil {
-		return err
-	}
-	state.Sign = a.toSignAfter()
-	return a.seal(state)
 }
 
 func u2fActivation(_ context.Context, a *act) (any, error) {

@@ -14,7 +14,7 @@ func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",
 		Several: true, Enrol: enrolWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
-		Refused: voidWebAuthn,
+		Refused: voids(func(s *webAuthnState) *toSign { return &s.Sign }),
 	}
 }
 
@@ -80,15 +80,6 @@ func enrolWebAuthn(ctx context.Context, a *act) error {
 			state.Exclude = append(state.Exclude, f.Profile["credentialId"])
 		}
 	}
-	return a.seal(state)
-}
-
-func voidWebAuthn(_ context.Context, a *act) error {
-	var state webAuthnState
-	if err := a.open(&state); err != nil {
-		return err
-	}
-	state.Sign = a.toSignAfter()
 	return a.seal(state)
 }
 

@@ -67,7 +67,7 @@ func (c *change) replaces(name string) bool {
 	return !c.hides(name) && (c.changeable == nil || c.changeable(name))
 }
 
-// sent is the profile of the body. Null for an attribute that the caller does not see is how the user was shown, and takes nothing away.
+// sent is the profile of the body. Null for an attribute that the caller does not see is how the user was shown: it takes nothing away.
 func (c *change) sent() map[string]any {
 	out := maps.Clone(*c.Body.Profile)
 	maps.DeleteFunc(out, func(name string, value any) bool { return value == nil && c.hides(name) })
@@ -80,8 +80,8 @@ func (c *change) unseen() (names []string) {
 	if c.Body.Profile == nil {
 		return nil
 	}
-	for name := range c.sent() {
-		if c.hides(name) {
+	for name, value := range *c.Body.Profile {
+		if value != nil && c.hides(name) {
 			names = append(names, name)
 		}
 	}
@@ -177,6 +177,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		return User{}, err
 	}
 	var doc docstore.Doc[model.User]
+	unseen := c.unseen()
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if doc, err = s.again(ctx, tx, &c.target); err != nil {
 			return err
@@ -197,10 +198,10 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 		}
 		schema := &found.Value
 		user.Type, user.Profile = schema.Type, profileOf(schema, user.Profile)
-		if err := s.permit(ctx, tx, doc.ID, &before, &user, secrets, c.unseen()); err != nil {
+		if err := s.permit(ctx, tx, doc.ID, &before, &user, secrets, unseen); err != nil {
 			return err
 		}
-		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user, c.unseen()...); err != nil {
+		if err := s.enforce(ctx, tx, schema, doc.ID, before.Profile, &user, unseen...); err != nil {
 			return err
 		}
 		now := s.Now()
