@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"reflect"
+	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -73,27 +76,64 @@ type row struct {
 	key  any
 }
 
+// found is what a query has found.
+type found struct {
+	rows []row
+	docs atomic.Value // the rows as documents, where somebody has made them that share nothing with their copies
+}
+
+// isFlat says whether copies of a value of the type share nothing with it.
+func isFlat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !isFlat(t.Field(i).Type) {
+				return t == reflect.TypeFor[time.Time]() // what it points to never changes
+			}
+		}
+		return true
+	case reflect.Array:
+		return isFlat(t.Elem())
+	default:
+		return t.Kind() == reflect.String || t.Kind() < reflect.Array && t.Kind() > reflect.Invalid
+	}
+}
+
 // steadyRows reads rows that a query finds, from memory if it can.
-func (tx *Tx) steadyRows(ctx context.Context, with columns, query string, args []any) ([]row, error) {
+func (tx *Tx) steadyRows(ctx context.Context, with columns, query string, args []any) (*found, error) {
 	if !tx.stateKnown {
 		if err := tx.QueryRow(ctx, steadyReadSQL).Scan(&tx.state); err != nil {
 			return nil, err
 		}
 		tx.stateKnown = true
 	}
-	var key strings.Builder
-	key.WriteString(query)
-	for _, arg := range args {
-		fmt.Fprintf(&key, "\x00%#v", arg)
-	}
-	if rows, ok := tx.store.steady.get(tx.state, key.String()); ok {
-		return rows, nil
+	key := steadyKey(query, args)
+	if kept := tx.store.steady.get(tx.state, key); kept != nil {
+		return kept, nil
 	}
 	rows, err := readRows(ctx, tx, with, query, args)
-	if err == nil {
-		tx.store.steady.put(tx.state, key.String(), rows)
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	kept := &found{rows: rows}
+	tx.store.steady.put(tx.state, key, kept)
+	return kept, nil
+}
+
+// steadyKey is a text that no other query has, nor the same one with other arguments.
+func steadyKey(query string, args []any) string {
+	key := []byte(query)
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			key = strconv.AppendQuote(append(key, 0), arg)
+		case int64:
+			key = strconv.AppendInt(append(key, 0), arg, 10)
+		default:
+			key = fmt.Appendf(append(key, 0), "%T%#v", arg, arg)
+		}
+	}
+	return string(key)
 }
 
 func readRows(ctx context.Context, q Reader, with columns, query string, args []any) ([]row, error) {
@@ -129,23 +169,23 @@ const rowCost = 200
 type steady struct {
 	mu    sync.RWMutex
 	state int64
-	found map[string][]row
+	found map[string]*found
 	size  int
 }
 
-func (s *steady) get(state int64, key string) ([]row, bool) {
+// get returns what was found, nil for nothing that is kept.
+func (s *steady) get(state int64, key string) *found {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.state != state {
-		return nil, false
+		return nil
 	}
-	rows, ok := s.found[key]
-	return rows, ok
+	return s.found[key]
 }
 
-func (s *steady) put(state int64, key string, rows []row) {
+func (s *steady) put(state int64, key string, kept *found) {
 	size := len(key) + rowCost
-	for _, r := range rows {
+	for _, r := range kept.rows {
 		size += len(r.text) + rowCost
 	}
 	if size > steadyMemory/4 {
@@ -154,8 +194,8 @@ func (s *steady) put(state int64, key string, rows []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != state || s.found == nil || s.size+size > steadyMemory {
-		s.state, s.found, s.size = state, map[string][]row{}, 0
+		s.state, s.found, s.size = state, map[string]*found{}, 0
 	}
-	s.found[key] = rows
+	s.found[key] = kept
 	s.size += size
 }

@@ -27,6 +27,7 @@ type table struct {
 
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq
+	insertMarks                     string // what insertSQL has for one document
 	selectPlainSQL                  string // selectSQL of nothing but documents
 }
 
@@ -93,7 +94,8 @@ func newTable(name string, indexes []index) *table {
 		}
 		t.columns[ix.name] = &ix.column
 	}
-	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES (" + marks + ")"
+	t.insertMarks = "(" + marks + ")"
+	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES " + t.insertMarks
 	t.selectPlainSQL = "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
@@ -170,6 +172,16 @@ func (t *table) insertRow(ctx context.Context, tx *sqldb.Tx, args []any) (seq in
 		return 0, err
 	}
 	return res.LastInsertId()
+}
+
+// insertManySQL is insertSQL for n documents.
+func (t *table) insertManySQL(n int) string {
+	return t.insertSQL + strings.Repeat(", "+t.insertMarks, n-1)
+}
+
+// hasMulti says whether there are side tables.
+func (t *table) hasMulti() bool {
+	return slices.ContainsFunc(t.indexes, func(ix index) bool { return ix.multi })
 }
 
 // keys are the index values of one document: single-valued ones in the order of the columns, and the others by index.

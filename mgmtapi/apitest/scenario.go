@@ -164,7 +164,7 @@ func (e *Env) logged(t testing.TB, request string) []string {
 	var types []string
 	for after := ""; ; {
 		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{
-			OrderBy: model.LogByPosition, Desc: true, After: after, Limit: newest,
+			OrderBy: docstore.ID, Desc: true, After: after, Limit: newest,
 		})
 		require.NoError(t, err)
 		ours := false

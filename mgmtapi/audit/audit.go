@@ -38,6 +38,7 @@ func Write(ctx context.Context, tx *docstore.Tx, d model.Deps, entries ...Entry)
 		return nil
 	}
 	request, transaction := origin(ctx)
+	events := make([]docstore.New[model.LogEvent], 0, len(entries))
 	for _, e := range entries {
 		now := d.Now()
 		event := model.LogEvent{
@@ -47,11 +48,9 @@ func Write(ctx context.Context, tx *docstore.Tx, d model.Deps, entries ...Entry)
 		if e.Failure != "" {
 			event.Result, event.Reason = model.LogFailure, short(e.Failure)
 		}
-		if _, err := d.LogEvents.Insert(ctx, tx, event.ID, event); err != nil {
-			return err
-		}
+		events = append(events, docstore.New[model.LogEvent]{ID: event.ID, Value: event})
 	}
-	return nil
+	return d.LogEvents.InsertMany(ctx, tx, events)
 }
 
 // WriteAlone adds events in a transaction of their own, for what was refused: nothing else commits then. A log that cannot be

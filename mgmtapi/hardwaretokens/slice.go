@@ -26,7 +26,12 @@ type Slice struct {
 // New returns the slice. It keeps the address by which tokens are found the same as that of their users.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, o: o}
-	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error { return s.follow(ctx, tx, e.ID) })
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
+		if e.New { // who has just been made has no token
+			return nil
+		}
+		return s.follow(ctx, tx, e.ID)
+	})
 	return s
 }
 

@@ -56,19 +56,18 @@ type LogRequest struct {
 	TokenID   string `json:"tokenId,omitempty"` // id of the API token of the caller
 }
 
-// LogByPosition is the index that the log is ordered by, see LogPosition.
-const LogByPosition = "position"
-
+// The ids of the log are its order too, see NewLogID: events, which are written all the time, need no other index.
 func logEventCollection() *docstore.Collection[LogEvent] {
-	return docstore.NewCollection("log_events",
-		docstore.Index[LogEvent]{Name: LogByPosition, Unique: true, Values: func(e *LogEvent) []any { return []any{LogPosition(e.Published, e.ID)} }})
+	return docstore.NewCollection[LogEvent]("log_events")
 }
 
-// LogPosition is where an event stands in the log: by its time in milliseconds, then by its id. Without an id it is before all
-// events of that time.
-func LogPosition(at time.Time, id string) string { return fmt.Sprintf("%013d.%s", at.UnixMilli(), id) }
+// LogTime begins the ids of all events of a millisecond: as text it is before them, and behind those of the milliseconds before it.
+func LogTime(at time.Time) string {
+	text := fmt.Sprintf("%012x", at.UnixMilli())
+	return text[:8] + "-" + text[8:]
+}
 
-// NewLogID makes the id of a log event: a UUID of version 7 (RFC 9562), whose first part is the time that is given and whose
+// NewLogID makes the id of a log event that is published at a time: a UUID of version 7 (RFC 9562), whose first part is that time and whose
 // second part is the time of the computer, so that events of one millisecond, which are told in one order, keep it even under
 // a clock that stands still.
 func NewLogID(at time.Time) string {

@@ -97,10 +97,10 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 	if err := r.period(s.Now()); err != nil {
 		return rest.Page[LogEvent]{}, err
 	}
-	begin := model.LogPosition(r.since, "")
-	where := []docstore.Cond{docstore.Ge(model.LogByPosition, begin)}
+	begin := model.LogTime(r.since)
+	where := []docstore.Cond{docstore.Ge(docstore.ID, begin)}
 	if !r.until.IsZero() {
-		where = append(where, docstore.Lt(model.LogByPosition, model.LogPosition(r.until.Add(time.Millisecond), "")))
+		where = append(where, docstore.Lt(docstore.ID, model.LogTime(r.until.Add(time.Millisecond))))
 	}
 	at := begin
 	if r.After != "" {
@@ -108,13 +108,13 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 			return rest.Page[LogEvent]{}, err
 		}
 		if r.SortOrder == descending {
-			where = append(where, docstore.Lt(model.LogByPosition, at))
+			where = append(where, docstore.Lt(docstore.ID, at))
 		} else {
-			where = append(where, docstore.Gt(model.LogByPosition, at))
+			where = append(where, docstore.Gt(docstore.ID, at))
 		}
 	}
 	found, err := s.LogEvents.Query(ctx, s.Store.Reader(), docstore.Query[model.LogEvent]{
-		Where: docstore.All(where...), OrderBy: model.LogByPosition, Desc: r.SortOrder == descending, Limit: r.Limit, Match: match,
+		Where: docstore.All(where...), OrderBy: docstore.ID, Desc: r.SortOrder == descending, Limit: r.Limit, Match: match,
 	})
 	if err != nil {
 		return rest.Page[LogEvent]{}, err
@@ -122,7 +122,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 	var page rest.Page[LogEvent]
 	for _, doc := range found.Docs {
 		page.Items = append(page.Items, render(doc))
-		at = model.LogPosition(doc.Value.Published, doc.ID)
+		at = doc.ID
 	}
 	if found.Next != "" || r.polls() {
 		page.Next = cursor(at)
@@ -178,14 +178,14 @@ func has(value any, word string) bool {
 	return false
 }
 
-// cursor hides a position in the log from callers, who are not to make their own.
-func cursor(position string) string { return base64.RawURLEncoding.EncodeToString([]byte(position)) }
+// cursor hides a place in the log, the id of an event or model.LogTime, from callers, who are not to make their own.
+func cursor(place string) string { return base64.RawURLEncoding.EncodeToString([]byte(place)) }
 
-var position = regexp.MustCompile(`^\d{13}\.([0-9a-f-]{36})?$`)
+var place = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?$`)
 
 func parseCursor(text string) (string, error) {
 	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || !position.Match(data) {
+	if err != nil || !place.Match(data) {
 		return "", rest.Fail(rest.CodeCursor)
 	}
 	return string(data), nil

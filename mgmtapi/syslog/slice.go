@@ -77,9 +77,9 @@ func (s *Slice) Limited(ctx context.Context, q rest.Quota) {
 
 // Purge removes the events that are older than Retention and returns how many there were.
 func (s *Slice) Purge(ctx context.Context) (n int, err error) {
-	oldest := model.LogPosition(s.Now().Add(-Retention), "")
+	oldest := model.LogTime(s.Now().Add(-Retention))
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		n, err = s.LogEvents.DeleteWhere(ctx, tx, docstore.Lt(model.LogByPosition, oldest))
+		n, err = s.LogEvents.DeleteWhere(ctx, tx, docstore.Lt(docstore.ID, oldest))
 		return err
 	})
 	return n, err

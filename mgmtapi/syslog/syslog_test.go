@@ -128,7 +128,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		e.Clock.Advance(time.Second)
 		// The administrator's token has expired as well; what is told of that is read from behind.
 		e.Do(t, "GET /api/v1/users/me", "", nil)
-		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{OrderBy: model.LogByPosition, Desc: true, Limit: 1})
+		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{OrderBy: docstore.ID, Desc: true, Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "The token has expired", page.Docs[0].Value.Reason)
 		require.Equal(t, mgmtapi.DefaultLogin, page.Docs[0].Value.Actor.AlternateID)

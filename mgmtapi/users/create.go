@@ -54,8 +54,10 @@ func (r *createRequest) provider() model.ProviderType {
 // Check checks profile and credentials.
 func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
-	if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
-		checkProfile(&r.schema.Value, profile, causes)
+	if r.schema = r.guess(profile); r.schema == nil {
+		if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
+			checkProfile(&r.schema.Value, profile, causes)
+		}
 	}
 	provider := r.provider()
 	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
@@ -69,6 +71,21 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	case model.ProviderImport:
 		causes.Add("provider", "The provider %s cannot be given", provider)
 	}
+}
+
+// guess is the schema that the last user without a type was created with, if the profile is right under it: it is probably still the one.
+// The transaction finds out.
+func (r *createRequest) guess(profile map[string]any) *docstore.Doc[model.UserSchema] {
+	last := r.slice.lastSchema.Load()
+	if last == nil || r.Body.Type != nil {
+		return nil
+	}
+	var causes rest.Causes
+	checkProfile(&last.Value, profile, &causes)
+	if causes.Err() != nil {
+		return nil
+	}
+	return last
 }
 
 // refuse answers combinations that have codes of their own.
@@ -123,7 +140,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err != nil {
 			return err
 		}
-		if draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it has changed since the check
+		if draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
 			var causes rest.Causes
 			checkProfile(&schema.Value, user.Profile, &causes)
 			if err := causes.Err(); err != nil {
@@ -155,6 +172,9 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	})
 	if err != nil {
 		return User{}, err
+	}
+	if r.Body.Type == nil {
+		s.lastSchema.Store(draft.schema)
 	}
 	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
 }

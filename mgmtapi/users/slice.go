@@ -3,6 +3,7 @@ package users
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
@@ -25,6 +26,8 @@ type Slice struct {
 	model.Deps
 	hasher password.Hasher
 	outbox *outbox.Box
+
+	lastSchema atomic.Pointer[docstore.Doc[model.UserSchema]] // see createRequest.guess
 }
 
 // New returns the slice.

@@ -146,6 +146,33 @@ func testSteady(t *testing.T, open Opener) {
 			})
 		}
 	})
+	t.Run("nor does it matter where documents are kept that share nothing with their copies", func(t *testing.T) {
+		badges := newBadges().Steady()
+		store, err := docstore.Open(t.Context(), open(t), newClock().Now, badges)
+		require.NoError(t, err)
+		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {
+			_, err := badges.Insert(t.Context(), tx, "1", badge{Number: "a"})
+			return err
+		}))
+		for range 3 {
+			require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {
+				page, err := badges.Query(t.Context(), tx, docstore.Query[badge]{Limit: 1})
+				require.NoError(t, err)
+				require.Equal(t, "a", page.Docs[0].Value.Number)
+				page.Docs[0].Value.Number = "b"
+				return nil
+			}))
+		}
+		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {
+			_, err := badges.Update(t.Context(), tx, "1", 0, badge{Number: "c"})
+			return err
+		}))
+		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {
+			doc, err := badges.Get(t.Context(), tx, "1")
+			require.Equal(t, "c", doc.Value.Number)
+			return err
+		}))
+	})
 	t.Run("no raise of a counter is lost, whatever is rolled back", func(t *testing.T) {
 		db := open(t)
 		f := another(t, db)

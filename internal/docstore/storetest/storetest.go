@@ -26,6 +26,7 @@ func Run(t *testing.T, open Opener) {
 		run  func(t *testing.T, open Opener)
 	}{
 		{"documents", testDocuments},
+		{"many documents at once", testMany},
 		{"unique indexes", testUnique},
 		{"conditions", testConditions},
 		{"hostile text", testHostileText},
@@ -164,7 +165,7 @@ func (f *fixture) walk(q docstore.Query[person]) []string {
 	}
 }
 
-func idsOf(docs []docstore.Doc[person]) []string {
+func idsOf[T any](docs []docstore.Doc[T]) []string {
 	out := []string{}
 	for _, doc := range docs {
 		out = append(out, doc.ID)
