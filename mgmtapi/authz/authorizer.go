@@ -117,7 +117,7 @@ func (a *Authorizer) decide(
 				return d, err
 			}
 			if found && n.Of != KindNone {
-				of := Resource{}
+				var of Resource
 				if of, found, err = a.resource(ctx, q, access, &Need{Kind: n.Of}, value(table.variables[1])); err != nil {
 					return d, err
 				}
