@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -242,17 +243,23 @@ type listGroupsRequest struct {
 	AppID string `path:"appId" doc:"Id of the application."`
 	Limit int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page."`
 	After string `query:"after" doc:"Cursor of the page."`
+
+	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForGroupList(ctx context.Context, req *listGroupsRequest) error {
-	_, err := s.findApp(ctx, s.Store.Reader(), req.AppID)
+func (s *Slice) findForGroupList(ctx context.Context, req *listGroupsRequest) (err error) {
+	req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID)
 	return err
 }
 
 func (s *Slice) listGroups(ctx context.Context, req *listGroupsRequest) (rest.Page[AppGroup], error) {
-	found, err := s.AppGroups.Query(ctx, s.Store.Reader(), docstore.Query[model.AppGroup]{
+	query := docstore.Query[model.AppGroup]{
 		Where: docstore.Eq(model.AppGroupByApp, req.AppID), OrderBy: model.AppGroupByPriority, After: req.After, Limit: req.Limit,
-	})
+	}
+	if visible := authz.GroupsOf(ctx, req.app); visible != nil {
+		query.Match = func(doc *docstore.Doc[model.AppGroup]) bool { return visible(doc.Value.GroupID) }
+	}
+	found, err := s.AppGroups.Query(ctx, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[AppGroup]{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
@@ -433,6 +434,7 @@ func (s *Slice) findForUnassign(ctx context.Context, req *unassignRequest) error
 }
 
 func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty, error) {
+	var refused audit.Entry
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.findUser(ctx, tx, req.AppID, req.UserID)
 		if err != nil {
@@ -445,13 +447,14 @@ func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty,
 		if t == nil {
 			return rest.NotFound("AppInstance", req.AppID)
 		}
-		if doc.Value.Scope == model.ScopeGroup {
-			return rest.Fail(rest.CodeGroupScope, "scope: The assignment comes from the group "+doc.Value.Group+
-				"; remove the user from the group, or the group from the application")
-		}
 		user, err := s.Users.Get(ctx, tx, req.UserID)
 		if err != nil {
 			return err
+		}
+		refused = t.entry(audit.AppUserRemove, user, &doc.Value)
+		if doc.Value.Scope == model.ScopeGroup {
+			return rest.Fail(rest.CodeGroupScope, "scope: The assignment comes from the group "+doc.Value.Group+
+				"; remove the user from the group, or the group from the application")
 		}
 		group, err := s.effectiveGroup(ctx, tx, req.AppID, user)
 		if err != nil {
@@ -467,7 +470,7 @@ func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty,
 		c.value.Overrides, c.value.UserName, c.value.UserNameGiven, c.value.SealedPassword = nil, "", false, ""
 		return s.followGroup(ctx, tx, t, user, group, c)
 	})
-	return rest.Empty{}, err
+	return rest.Empty{}, audit.Refused(ctx, s.Deps, refused, err)
 }
 
 // mailUnassigned tells the administrator of the organisation that a user has lost an application.
@@ -492,10 +495,12 @@ type listUsersRequest struct {
 	Expand string `query:"expand" enum:"user" doc:"user embeds the users."`
 	Limit  int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
 	After  string `query:"after" doc:"Cursor of the page."`
+
+	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) error {
-	_, err := s.findApp(ctx, s.Store.Reader(), req.AppID)
+func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) (err error) {
+	req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID)
 	return err
 }
 
@@ -504,7 +509,15 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 	if req.Q != "" {
 		where = docstore.Prefix(model.AppUserByPrefix, model.AppUserPrefixKey(req.AppID, req.Q))
 	}
-	found, err := s.AppUsers.Query(ctx, s.Store.Reader(), docstore.Query[model.AppUser]{Where: where, After: req.After, Limit: req.Limit})
+	query := docstore.Query[model.AppUser]{Where: where, After: req.After, Limit: req.Limit}
+	visible, err := authz.UsersOf(ctx, s.Store.Reader(), s.Deps, req.app)
+	if err != nil {
+		return rest.Page[AppUser]{}, err
+	}
+	if visible != nil {
+		query.Match = func(doc *docstore.Doc[model.AppUser]) bool { return visible(doc.Value.UserID) }
+	}
+	found, err := s.AppUsers.Query(ctx, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[AppUser]{}, err
 	}

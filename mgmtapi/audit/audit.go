@@ -62,11 +62,16 @@ func WriteAlone(ctx context.Context, d model.Deps, logger *slog.Logger, entries 
 	}
 }
 
-// Refused tells the log that the change of the entry was refused, when err says that it was asked for what cannot be, and returns err. A log that
-// cannot be written does not change that.
+// Refused tells the log that the change of the entry was refused, when err says that it was asked for what cannot be, and returns err. That
+// is not what the caller may not do, nor what is not there or not now. A log that cannot be written does not change that.
 func Refused(ctx context.Context, d model.Deps, e Entry, err error) error {
 	refused, ok := errors.AsType[*rest.Error](err)
-	if !ok || refused.Status() != http.StatusBadRequest {
+	if !ok || refused.Code == rest.CodeForbidden {
+		return err
+	}
+	switch refused.Status() {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotImplemented:
+	default:
 		return err
 	}
 	e.Failure = refused.Error()

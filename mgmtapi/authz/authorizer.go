@@ -116,6 +116,13 @@ func (a *Authorizer) decide(
 			if check.Resource, found, err = a.resource(ctx, q, access, &n, value(table.variables[n.Var-1])); err != nil {
 				return d, err
 			}
+			if found && n.Of != KindNone {
+				var of Resource
+				if of, found, err = a.resource(ctx, q, access, &Need{Kind: n.Of}, value(table.variables[1])); err != nil {
+					return d, err
+				}
+				check.Resource.Groups = of.Groups
+			}
 			if check.Missing = !found; check.Missing {
 				check.Need.Later, check.Need.Into, check.Need.OutOf = true, 0, 0 // "not found" is the answer to whoever may do it elsewhere
 			}

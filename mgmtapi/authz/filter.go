@@ -2,6 +2,7 @@ package authz
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -40,19 +41,6 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 	if a.everything() || a.meetsAny(n) {
 		return nil, nil
 	}
-	members := func(groups map[string]bool) (map[string]bool, error) {
-		users := map[string]bool{}
-		for group := range groups {
-			err := model.Each(ctx, q, d.Memberships, docstore.Eq(model.MembershipByGroup, group), func(m docstore.Doc[model.Membership]) error {
-				users[m.Value.User] = true
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		return users, nil
-	}
 	var in, notIn []map[string]bool // sets of users; one is enough, not to be in one is enough
 	for i := range a.Grants {
 		g := &a.Grants[i]
@@ -61,18 +49,21 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 		if g.meets(&some, &Resource{}) != WhyMet {
 			continue
 		}
+		if g.scope == nil && len(g.groups) == 0 {
+			return nil, nil // its targets are applications
+		}
 		groups := g.groups
 		if g.scope != nil {
 			groups = g.scope.usersOf
 			if g.scope.users.all {
-				except, err := members(g.scope.users.except)
+				except, err := membersOf(ctx, q, d, g.scope.users.except)
 				if err != nil {
 					return nil, err
 				}
 				notIn = append(notIn, except)
 			}
 		}
-		users, err := members(groups)
+		users, err := membersOf(ctx, q, d, groups)
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +73,59 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 		return slices.ContainsFunc(in, func(s map[string]bool) bool { return s[id] }) ||
 			slices.ContainsFunc(notIn, func(s map[string]bool) bool { return !s[id] })
 	}, nil
+}
+
+// membersOf are the users who are in one of the groups.
+func membersOf(ctx context.Context, q docstore.Reader, d model.Deps, groups map[string]bool) (map[string]bool, error) {
+	users := map[string]bool{}
+	for group := range groups {
+		err := model.Each(ctx, q, d.Memberships, docstore.Eq(model.MembershipByGroup, group), func(m docstore.Doc[model.Membership]) error {
+			users[m.Value.User] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return users, nil
+}
+
+// UsersOf returns what tells which users of an application the caller may see that may read the application; nil for all.
+func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (func(id string) bool, error) {
+	groups, some := groupsReading(ctx, app)
+	if !some {
+		return nil, nil
+	}
+	users, err := membersOf(ctx, q, d, groups)
+	return func(id string) bool { return users[id] }, err
+}
+
+// GroupsOf is UsersOf for the groups of an application.
+func GroupsOf(ctx context.Context, app docstore.Doc[model.App]) func(id string) bool {
+	if groups, some := groupsReading(ctx, app); some {
+		return func(id string) bool { return groups[id] }
+	}
+	return nil
+}
+
+// groupsReading are the target groups of the roles that let the caller read an application, and whether there is none without any.
+func groupsReading(ctx context.Context, app docstore.Doc[model.App]) (groups map[string]bool, some bool) {
+	a := From(ctx)
+	if a.everything() || a.meetsAny(&readApp) {
+		return nil, false
+	}
+	groups = map[string]bool{}
+	for i := range a.Grants {
+		g := &a.Grants[i]
+		if g.meets(&readApp, appResource(app.ID, app.Value.Name, app.Value.OAuth())) != WhyMet {
+			continue
+		}
+		if len(g.groups) == 0 {
+			return nil, false
+		}
+		maps.Copy(groups, g.groups)
+	}
+	return groups, true
 }
 
 // Groups returns what tells which groups the caller may see; nil for all.

@@ -49,20 +49,23 @@ func (g *Grant) meets(n *Need, r *Resource) Why {
 		return g.customMeets(n, r)
 	case !n.meets(g.Type, r):
 		return WhyRole
-	case n.free() || g.targets(n.Kind, r):
+	case n.free() || g.targets(n, r):
 		return WhyMet
 	default:
 		return WhyTargets
 	}
 }
 
-// targets says whether a resource is among the targets.
-func (g *Grant) targets(kind Kind, r *Resource) bool {
-	switch kind {
-	case KindUser, KindGroup, KindToken:
+// targets says whether what the need is about is among the targets.
+func (g *Grant) targets(n *Need, r *Resource) bool {
+	inGroups := func() bool {
 		return len(g.groups) == 0 || slices.ContainsFunc(r.Groups, func(id string) bool { return g.groups[id] })
+	}
+	switch n.Kind {
+	case KindUser, KindGroup, KindToken:
+		return inGroups()
 	case KindApp, KindClient:
-		return len(g.apps)+len(g.types) == 0 || !r.Whole && (g.apps[r.ID] || g.types[r.Type])
+		return (len(g.apps)+len(g.types) == 0 || !r.Whole && (g.apps[r.ID] || g.types[r.Type])) && (n.Of == KindNone || inGroups())
 	default:
 		return true
 	}

@@ -42,6 +42,9 @@ type Need struct {
 	// Into and OutOf are the variables of the group that a user comes into, or leaves, counted from 1. Targets do not limit these
 	// needs: whoever may change who is in a group may put anybody there, except those whom it could change by that and cannot now.
 	Into, OutOf int
+	// Of says that the second variable names a user, or a group, that target groups must hold, too: who reads all applications need not
+	// see all of their users.
+	Of Kind
 }
 
 // free says whether targets do not limit the need.
@@ -65,9 +68,10 @@ func write(c Column, k Kind, variable int, permissions ...string) Need {
 	return Need{Column: c, Write: true, Kind: k, Var: variable, Permissions: permissions}
 }
 
-func later(n Need) Need  { n.Later = true; return n }
-func beside(n Need) Need { n.Beside = true; return n }
-func help(n Need) Need   { n.Help = true; return n }
+func later(n Need) Need      { n.Later = true; return n }
+func beside(n Need) Need     { n.Beside = true; return n }
+func help(n Need) Need       { n.Help = true; return n }
+func of(k Kind, n Need) Need { n.Of = k; return n }
 
 // lifecycle is a need of an operation on the lifecycle or the credentials of a user.
 func lifecycle(permission string) Need { return write(ColumnCredentials, KindUser, 1, permission) }
@@ -152,6 +156,8 @@ var rules = []rule{
 		write(ColumnApps, KindApp, 1, AppsManage),
 		later(write(ColumnApps, KindGroup, 0, GroupsAppAssignment)),
 	}},
+	{"GET /api/v1/apps/*/users/*", []Need{of(KindUser, read(ColumnApps, KindApp, 1, AppsRead))}},
+	{"GET /api/v1/apps/*/groups/*", []Need{of(KindGroup, read(ColumnApps, KindApp, 1, AppsRead))}},
 	{anyRead + "/api/v1/apps/**", []Need{read(ColumnApps, KindApp, 1, AppsRead)}},
 	{anyWrite + "/api/v1/apps/**", []Need{write(ColumnApps, KindApp, 1, AppsManage)}},
 
@@ -180,6 +186,7 @@ var rules = []rule{
 	{anyWrite + "/api/v1/hook-keys**", []Need{write(ColumnHooks, KindNone, 0)}},
 
 	// Schemas, types, mappings, policies.
+	{"GET /api/v1/meta/schemas/apps/*/default", []Need{read(ColumnSchemas, KindApp, 1)}},
 	{anyRead + "/api/v1/meta/**", []Need{read(ColumnSchemas, KindNone, 0)}},
 	{anyWrite + "/api/v1/meta/**", []Need{write(ColumnSchemas, KindNone, 0)}},
 	{anyRead + "/api/v1/mappings**", []Need{read(ColumnSchemas, KindNone, 0)}},

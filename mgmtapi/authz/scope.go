@@ -12,7 +12,7 @@ type Resource struct {
 	ID   string
 	// Whole says that it is the collection.
 	Whole bool
-	// Groups are the groups that a user is in, and of a group itself.
+	// Groups are the groups that a user is in, and of a group itself; of an application those of what Need.Of names.
 	Groups []string
 	// Into and OutOf are the group that a user comes into, or leaves.
 	Into, OutOf string

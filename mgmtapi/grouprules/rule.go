@@ -367,7 +367,7 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.find(ctx, tx, &r.target); err != nil {
 			return err
 		}
@@ -387,6 +387,7 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 			return s.leaveUnlessGiven(ctx, tx, m.Value.Group, m.Value.User)
 		})
 	})
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.RuleDelete, Targets: []model.LogParty{audit.GroupRule(r.found)}}, err)
 }
 
 // leaveUnlessGiven ends a membership that one rule no longer gives, unless another one does.

@@ -305,7 +305,7 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}
@@ -321,4 +321,5 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		}
 		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID, Members: members})
 	})
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupDelete, Targets: []model.LogParty{audit.Group(r.found)}}, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -43,7 +44,7 @@ func (s *Slice) add(ctx context.Context, r *memberRequest) (rest.Nothing, error)
 }
 
 func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}
@@ -52,6 +53,7 @@ func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, err
 		}
 		return s.Leave(ctx, tx, r.found.ID, r.member.ID)
 	})
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupMemberRemove, Targets: []model.LogParty{audit.User(r.member), audit.Group(r.found)}}, err)
 }
 
 type ofUserRequest struct {

@@ -71,7 +71,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 }
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
 		}
@@ -83,6 +83,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HardwareTokenDelete, t.found)
 	})
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HardwareTokenDelete, Targets: []model.LogParty{audit.HardwareToken(t.found)}}, err)
 }
 
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.HardwareToken]) error {

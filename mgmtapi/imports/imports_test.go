@@ -15,6 +15,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
@@ -104,9 +106,10 @@ type world struct {
 	app    string
 }
 
-func newWorld(t *testing.T, rules string) *world {
+func newWorld(t *testing.T, rules string, adjust ...func(*mgmtapi.Options)) *world {
 	w := &world{t: t, engine: &engine{state: imports.Run{State: imports.Done}, links: map[string]string{}}}
-	w.Env = apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work, o.Imports, o.Connections = w.engine, w.engine, w.engine })
+	adjust = append(adjust, func(o *mgmtapi.Options) { o.Work, o.Imports, o.Connections = w.engine, w.engine, w.engine })
+	w.Env = apitest.New(t, sqldbtest.SQLite(t), adjust...)
 	w.app = w.Run(t,
 		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/connections/default?activate=true", Body: `{"baseUrl":"https://scim.example.com","profile":{"token":"t"}}`},
@@ -250,6 +253,53 @@ func TestAnImportLeavesTheIdentityOfAdministratorsAlone(t *testing.T) {
 	w.user(bob, map[string]any{"profile.login": "new-b@example.com", "profile.email": "new-b@example.com"})
 	w.user(cid, map[string]any{"profile.login": "cid@example.com", "profile.email": "cid@example.com"})
 	require.Equal(t, map[string]string{"a": ann, "b": bob, "c": cid}, w.engine.links, "accounts are linked all the same")
+}
+
+func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t *testing.T) {
+	endpoint := hookstest.New(t)
+	w := newWorld(t, alone, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
+	ann, bob := w.person("ann", "Walker"), w.person("bob", "Walker")
+	w.Run(t,
+		apitest.Step{Do: "POST /api/v1/users/" + ann + "/roles", Body: `{"type":"HELP_DESK_ADMIN"}`, Status: http.StatusCreated},
+		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Admins"}}`, Save: map[string]string{"g": "id"}},
+		apitest.Step{Do: "POST /api/v1/groups/{{g}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: http.StatusCreated},
+		apitest.Step{Do: "POST /api/v1/inlineHooks", Body: fmt.Sprintf(`{"name":"h","type":"com.svc.import.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,"method":"POST"}}}`, endpoint.URL)},
+	)
+	administrators := "GET /api/v1/iam/assignees/users"
+	before := w.Do(t, administrators, "", nil).Body
+	evil := func(commands string) {
+		endpoint.Answer(hookstest.JSON(200, `{"commands":[`+commands+`]}`))
+	}
+	profile := func(more string) string {
+		return `{"type":"com.svc.user.profile.update","value":{"login":"evil@example.com","email":"evil@example.com","secondEmail":"evil2@example.com","mobilePhone":"+15551234567","displayName":"Theirs"` + more + `}}`
+	}
+	link := func(user string) string {
+		return `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + user + `"}}`
+	}
+	// An account that nobody has is linked to the administrator, and its profile is the hook's.
+	w.engine.accounts = []imports.Account{account(t, "a", "new-a@example.com", imports.Unmatched)}
+	evil(link(ann) + "," + profile(""))
+	w.imported(map[string]any{"usersUpdated": 1, "errors.#": 1, "errors.0": "account a (new-a@example.com): The user " + ann + " has a role; an import does not change login, email, secondEmail, mobilePhone"})
+	w.user(ann, map[string]any{"profile.login": "ann@example.com", "profile.email": "ann@example.com", "profile.secondEmail": nil, "profile.mobilePhone": nil, "profile.displayName": "Theirs"})
+	endpoint.Called(1)
+
+	// Members that would give roles or groups are attributes of profiles, which the schema does not have.
+	w.engine.accounts = []imports.Account{account(t, "b", "new-b@example.com", imports.Unmatched)}
+	for name, commands := range map[string]string{
+		"a role in the profile":   link(bob) + "," + profile(`,"roles":[{"type":"SUPER_ADMIN"}],"groupIds":["x"]`),
+		"a command of its own":    `{"type":"com.svc.user.roles.update","value":{"type":"SUPER_ADMIN"}},` + link(bob),
+		"a user with a role":      `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + bob + `","roles":["SUPER_ADMIN"],"groupIds":["x"]}}`,
+		"a new user with a group": `{"type":"com.svc.action.update","value":{"result":"CREATE_USER"}},{"type":"com.svc.user.update","value":{"id":"` + bob + `","groupIds":["x"]}}`,
+	} {
+		evil(commands)
+		w.begin("USERS")
+		w.work()
+		require.Equal(t, string(before), string(w.Do(t, administrators, "", nil).Body), name)
+	}
+	w.Run(t,
+		apitest.Step{Do: "GET /api/v1/users/" + bob + "/roles", Equal: map[string]any{"#": 0}},
+		apitest.Step{Do: "GET /api/v1/users/" + ann + "/roles", Equal: map[string]any{"#": 1, "0.type": "HELP_DESK_ADMIN"}},
+	)
 }
 
 func TestWhatIsNotCertainWaits(t *testing.T) {

@@ -298,7 +298,9 @@ func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (r
 		}
 		return s.bury(ctx, tx, doc, req.DeleteTargetGroup)
 	})
-	return rest.Nothing{}, err
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.PushRemoved, Targets: []model.LogParty{
+		audit.PushMapping(req.mapping.ID, &req.mapping.Value), audit.App(req.app.ID, &req.app.Value),
+	}}, err)
 }
 
 // bury makes a tombstone of a mapping, which stays until the target was told.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -17,6 +18,10 @@ const (
 	defaultPeriod = 7 * 24 * time.Hour // before until
 	maxTerms      = 10
 	maxTerm       = 40 // characters
+	// Of whoever sees only a part of the log, so many events are looked at together, and at most so many for one page, which then
+	// has less on it than there is room for, or nothing.
+	chunk   = 500
+	maxScan = 10 * chunk
 )
 
 const (
@@ -107,27 +112,54 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 		if at, err = parseCursor(r.After); err != nil {
 			return rest.Page[LogEvent]{}, err
 		}
-		if r.SortOrder == descending {
-			where = append(where, docstore.Lt(docstore.ID, at))
-		} else {
-			where = append(where, docstore.Gt(docstore.ID, at))
-		}
+		where = append(where, r.behind(at))
 	}
-	found, err := s.LogEvents.Query(ctx, s.Store.Reader(), docstore.Query[model.LogEvent]{
-		Where: docstore.All(where...), OrderBy: docstore.ID, Desc: r.SortOrder == descending, Limit: r.Limit, Match: match,
-	})
-	if err != nil {
-		return rest.Page[LogEvent]{}, err
+	before := len(where)
+	view, size := authz.Log(ctx), r.Limit
+	if view != nil {
+		size = chunk
 	}
+	q := s.Store.Reader()
 	var page rest.Page[LogEvent]
-	for _, doc := range found.Docs {
-		page.Items = append(page.Items, render(doc))
-		at = doc.ID
+	more := true
+	for scanned := 0; more && len(page.Items) < r.Limit && scanned < maxScan; scanned += size {
+		found, err := s.LogEvents.Query(ctx, q, docstore.Query[model.LogEvent]{
+			Where: docstore.All(where...), OrderBy: docstore.ID, Desc: r.SortOrder == descending, Limit: size, Match: match,
+		})
+		if err != nil {
+			return rest.Page[LogEvent]{}, err
+		}
+		sees := func(*model.LogEvent) bool { return true }
+		if view != nil {
+			if sees, err = view.Among(ctx, q, s.Deps, found.Docs); err != nil {
+				return rest.Page[LogEvent]{}, err
+			}
+		}
+		more = found.Next != ""
+		for i, doc := range found.Docs {
+			at = doc.ID
+			if sees(&doc.Value) {
+				page.Items = append(page.Items, render(doc))
+			}
+			if len(page.Items) == r.Limit {
+				more = more || i < len(found.Docs)-1
+				break
+			}
+		}
+		where = append(where[:before], r.behind(at))
 	}
-	if found.Next != "" || r.polls() {
+	if more || r.polls() {
 		page.Next = cursor(at)
 	}
 	return page, nil
+}
+
+// behind is what comes after a position in the order of the list.
+func (r *listRequest) behind(at string) docstore.Cond {
+	if r.SortOrder == descending {
+		return docstore.Lt(docstore.ID, at)
+	}
+	return docstore.Gt(docstore.ID, at)
 }
 
 // matcher is what events must have beside their time; nil for nothing.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -50,9 +51,9 @@ func (s *Slice) listAppLinks(ctx context.Context, r *appLinksRequest) ([]AppLink
 	if err != nil {
 		return nil, err
 	}
-	links := []AppLink{}
+	links, visible := []AppLink{}, authz.Apps(ctx)
 	for _, app := range apps {
-		if app.Value.Status == model.AppActive {
+		if app.Value.Status == model.AppActive && (visible == nil || visible(app.ID, &app.Value)) {
 			links = append(links, linksOf(ctx, app, assigned[app.ID])...)
 		}
 	}
