@@ -283,6 +283,27 @@ func TestWhatIsNotCertainWaits(t *testing.T) {
 	require.Equal(t, bob, w.engine.links["d"])
 }
 
+func TestAnImportEndsWithTheConnection(t *testing.T) {
+	w := newWorld(t, alone)
+	for i := range 60 {
+		w.engine.accounts = append(w.engine.accounts, account(t, fmt.Sprintf("r%03d", i), fmt.Sprintf("u%03d@example.com", i), imports.Unmatched))
+	}
+	job := w.begin("USERS")
+	more, err := w.API.Import(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	connection := "POST /api/v1/apps/" + w.app + "/connections/default/lifecycle/"
+	w.Run(t,
+		apitest.Step{Do: connection + "deactivate", Status: http.StatusNoContent},
+		apitest.Step{Name: "nothing is begun", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Do: connection + "activate", Status: http.StatusNoContent},
+	)
+	w.work()
+	w.Run(t, apitest.Step{Do: w.at(job), Equal: map[string]any{"status": "done", "usersCreated": 50, "errors.#": 1,
+		"errors.0": "The connection was deactivated before all accounts were dealt with"}})
+	w.imported(map[string]any{"usersCreated": 10})
+}
+
 func TestNothingIsMadeOfAListThatCouldNotBeRead(t *testing.T) {
 	w := newWorld(t, alone)
 	w.engine.accounts = []imports.Account{account(t, "a", "a@example.com", imports.Unmatched)}

@@ -43,6 +43,9 @@ type Service struct {
 func New(d model.Deps, o Options) *Service {
 	s := &Service{Deps: d, o: o}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
+		if e.Ended {
+			return s.drop(ctx, tx, e.App)
+		}
 		if !e.Deleted {
 			return nil
 		}
@@ -67,6 +70,9 @@ func (s *Service) Begin(ctx context.Context, app string, groups bool) (run strin
 	conn, err := model.Optional(ctx, s.Store.Reader(), s.Connections, app)
 	if err != nil {
 		return "", err
+	}
+	if conn != nil && !conn.Value.Enabled {
+		return "", rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
 	}
 	settings := model.DefaultImport
 	if conn != nil {
@@ -175,38 +181,51 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 // batch is how many accounts one transaction deals with.
 const batch = 50
 
-// end closes a job.
+// drop ends what is left to do for an app whose connection was deactivated. Users that were made already stay.
+func (s *Service) drop(ctx context.Context, tx *docstore.Tx, app string) error {
+	return model.Each(ctx, tx, s.ImportJobs, docstore.Eq(model.ImportJobByOpen, app), func(job docstore.Doc[model.ImportJob]) error {
+		const why = "The connection was deactivated before all accounts were dealt with"
+		job.Value.Note(why)
+		return s.close(ctx, tx, job, Run{State: Failed, Error: why})
+	})
+}
+
+// end closes a job that is open.
 func (s *Service) end(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
 	return s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		now, err := model.Optional(ctx, tx, s.ImportJobs, job.ID)
 		if err != nil || now == nil || !now.Value.Open {
 			return err
 		}
-		now.Value.Open, now.Value.Ended = false, s.Now()
-		if _, err := s.ImportJobs.Update(ctx, tx, now.ID, now.Rev, now.Value); err != nil {
-			return err
-		}
-		app, err := model.Optional(ctx, tx, s.Apps, job.Value.App)
-		if err != nil || app == nil {
-			return err
-		}
-		entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}, Debug: map[string]string{"importId": job.Value.Run}}
-		switch {
-		case run.State != Done:
-			entry.Failure = run.Error
-			if entry.Failure == "" {
-				entry.Failure = "The import has failed"
-			}
-			if job.Value.Groups {
-				entry.Type = audit.GroupImport
-			}
-		case job.Value.Groups:
-			entry.Type = audit.GroupImport
-		default:
-			return nil // each account has an entry of its own
-		}
-		return audit.Write(ctx, tx, s.Deps, entry)
+		return s.close(ctx, tx, *now, run)
 	})
+}
+
+func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[model.ImportJob], run Run) error {
+	job.Value.Open, job.Value.Ended = false, s.Now()
+	if _, err := s.ImportJobs.Update(ctx, tx, job.ID, job.Rev, job.Value); err != nil {
+		return err
+	}
+	app, err := model.Optional(ctx, tx, s.Apps, job.Value.App)
+	if err != nil || app == nil {
+		return err
+	}
+	entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}, Debug: map[string]string{"importId": job.Value.Run}}
+	switch {
+	case run.State != Done:
+		entry.Failure = run.Error
+		if entry.Failure == "" {
+			entry.Failure = "The import has failed"
+		}
+		if job.Value.Groups {
+			entry.Type = audit.GroupImport
+		}
+	case job.Value.Groups:
+		entry.Type = audit.GroupImport
+	default:
+		return nil // each account has an entry of its own
+	}
+	return audit.Write(ctx, tx, s.Deps, entry)
 }
 
 // refusal says whether an error is about what was to be done, and not about how.

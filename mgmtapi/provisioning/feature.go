@@ -271,13 +271,7 @@ func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature,
 		if err := s.logConnection(ctx, tx, req.app); err != nil {
 			return err
 		}
-		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID}); err != nil {
-			return err
-		}
-		if !pushed && conn.Value.PushesGroups() {
-			return s.pushAll(ctx, tx, req.AppID)
-		}
-		return nil
+		return s.changed(ctx, tx, req.AppID, pushed, &conn.Value)
 	})
 	return out, err
 }

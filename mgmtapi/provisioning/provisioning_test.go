@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 )
@@ -65,7 +66,37 @@ func TestTheLifeOfAConnection(t *testing.T) {
 
 		w.Post(path+"/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, "DISABLED", w.Get(path).OK().Text("status"))
-		w.Expect(model.AppChanged{App: app})
+		w.Expect(model.AppChanged{App: app, Ended: true})
+		w.Post(path+"/lifecycle/deactivate", nil).OK(204)
+		require.Empty(t, w.Events(), "it is off already")
+	})
+}
+
+func TestDeactivationsAndGroupsOutliveADeactivatedConnection(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		ann, bob, cid := w.User("ann"), w.User("bob"), w.User("cid")
+		app, group, _ := pushed(w, ann, bob, cid)
+		path := "/apps/" + app + "/connections/default/lifecycle/"
+		for _, user := range []string{ann, bob, cid} {
+			require.NoError(t, w.Desired.ReportUser(t.Context(), app, user, desired.Result{Want: desired.Active, Outcome: desired.Done, RemoteID: "r-" + user}))
+		}
+		w.Delete("/apps/" + app + "/users/" + ann).OK()
+		w.Events()
+		w.Post(path+"deactivate", nil).OK(204)
+		w.Expect(model.AppChanged{App: app, Ended: true}, model.AppUserChanged{App: app, User: ann, Provision: true})
+
+		w.Post("/users/"+bob+"/lifecycle/deactivate", nil).OK()
+		target, err := w.Desired.Target(t.Context(), app)
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, true}, []bool{target.Paused, target.DeactivateUsers}, "whoever watches for overdue deactivations is to know")
+		for user, want := range map[string]desired.Want{ann: desired.Inactive, bob: desired.Inactive, cid: desired.Active} {
+			got, err := w.Desired.User(t.Context(), app, user)
+			require.NoError(t, err)
+			require.Equal(t, want, got.Want)
+		}
+		w.Events()
+		w.Post(path+"activate", nil).OK(204)
+		w.Expect(model.AppChanged{App: app}, model.PushMappingChanged{App: app, Group: group, AllMembers: true})
 	})
 }
 
