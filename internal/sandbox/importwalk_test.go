@@ -146,6 +146,16 @@ func TestAccountsThatWaitAreConfirmed(t *testing.T) {
 	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"create": []string{bob}}, nil), "login", "a user is not made twice")
 }
 
+func TestAScheduledImportFollowsTheClock(t *testing.T) {
+	w := newWalk(t, false, "")
+	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), inboundOn, nil)
+	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 3 * * *"}}}}`, nil)
+	w.account(http.MethodPost, "/Users", person("bob@walk.example", "Bob", "Builder", "bob@walk.example"))
+	advance(t, w.api, day)
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	require.Equal(t, "PROVISIONED", w.userOf("bob").Status)
+}
+
 func TestTheImportHookDecides(t *testing.T) {
 	endpoint := hookstest.New(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")

@@ -52,6 +52,9 @@ func New(d model.Deps, o Options) *Service {
 		if _, err := s.ImportDecisions.DeleteWhere(ctx, tx, docstore.Eq(model.ImportDecisionByApp, e.App)); err != nil {
 			return err
 		}
+		if _, err := s.DueImports.DeleteWhere(ctx, tx, docstore.IDs(e.App)); err != nil {
+			return err
+		}
 		_, err := s.ImportJobs.DeleteWhere(ctx, tx, docstore.Eq(model.ImportJobByApp, e.App))
 		return err
 	})
@@ -60,6 +63,11 @@ func New(d model.Deps, o Options) *Service {
 
 // Begin begins an import of the users, or the groups, of an app and returns its run.
 func (s *Service) Begin(ctx context.Context, app string, groups bool) (run string, err error) {
+	return s.begin(ctx, app, groups, nil)
+}
+
+// begin is Begin, for an import that is due by a schedule unless due is nil.
+func (s *Service) begin(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
 	open, err := s.ImportJobs.Count(ctx, s.Store.Reader(), docstore.Eq(model.ImportJobByOpen, app))
 	if err != nil {
 		return "", err
@@ -82,6 +90,11 @@ func (s *Service) Begin(ctx context.Context, app string, groups bool) (run strin
 		return "", err
 	}
 	return run, s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		if due != nil {
+			if err := s.begun(ctx, tx, app, due); err != nil {
+				return err
+			}
+		}
 		if !groups {
 			if _, err := s.ImportDecisions.DeleteWhere(ctx, tx, docstore.Eq(model.ImportDecisionByApp, app)); err != nil {
 				return err
@@ -101,18 +114,19 @@ func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, e
 	return &job.Value, nil
 }
 
-// Work does a bounded piece of what imports have left to do, and says whether there may be more. It may call an inline hook, and thus
-// take some seconds.
+// Work begins what is due by a schedule and does a bounded piece of what imports have left to do, and says whether there may be more.
+// It may call an inline hook, and thus take some seconds.
 func (s *Service) Work(ctx context.Context) (more bool, err error) {
+	more, failed := s.beginDue(ctx)
 	var open []docstore.Doc[model.ImportJob]
 	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen), func(job docstore.Doc[model.ImportJob]) error {
 		open = append(open, job)
 		return nil
 	})
 	if err != nil {
-		return false, err
+		return false, errors.Join(failed, err)
 	}
-	var failures []error
+	failures := []error{failed}
 	for _, job := range open {
 		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
 		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -331,11 +332,66 @@ func TestTheSettingsOfImports(t *testing.T) {
 	w.Put(path, `{"importSettings":{"username":{"userNameExpression":""}}}`).Fails(400, "E0000001", expression)
 	w.Put(path, `{"importSettings":{"username":{"userNameExpression":"appuser.nothing"}}}`).Fails(400, "E0000001", expression)
 	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"OTHER"}}}`).Fails(400, "E0000001", "userNameFormat")
-	w.Put(path, `{"importSettings":{"schedule":{"status":"ENABLED"}}}`).Fails(400, "E0000001", "importSettings.schedule.status")
 	w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"NAME"}}}`).Fails(400, "E0000001", "exactMatchCriteria")
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "nothing of what was refused")
 	w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://other.example.com/v2"}`).OK()
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another address leaves the settings")
+}
+
+func TestTheScheduleOfImports(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		app := w.SCIMApp("HR")
+		w.Connect(app, "")
+		path := "/apps/" + app + "/features/INBOUND_PROVISIONING"
+		put := func(schedule string) *apptest.Answer {
+			return w.Put(path, `{"importSettings":{"schedule":`+schedule+`}}`)
+		}
+		shown := func(a *apptest.Answer) any { return a.OK().Value("capabilities", "importSettings", "schedule") }
+		due := func() time.Time {
+			doc, err := model.Optional(t.Context(), w.Store.Reader(), w.Model.DueImports, app)
+			require.NoError(t, err)
+			if doc == nil {
+				return time.Time{}
+			}
+			return doc.Value.Due
+		}
+		for name, c := range map[string]struct{ schedule, cause string }{
+			"no time":               {`{"status":"ENABLED"}`, "status: A schedule that is enabled needs an expression"},
+			"an unknown status":     {`{"status":"ON"}`, "status"},
+			"four fields":           {`{"fullImport":{"expression":"0 3 * *"}}`, "fullImport.expression: The value must be a UNIX cron expression: it has 5 fields"},
+			"six fields":            {`{"fullImport":{"expression":"0 0 3 * * *"}}`, "fullImport.expression"},
+			"a word":                {`{"fullImport":{"expression":"@daily"}}`, "fullImport.expression"},
+			"a zone in front":       {`{"fullImport":{"expression":"TZ=UTC 0 3 * *"}}`, "fullImport.expression"},
+			"a zone behind tabs":    {`{"fullImport":{"expression":"TZ=UTC\t0\t3\t*\t*"}}`, "fullImport.expression"},
+			"an hour that is none":  {`{"incrementalImport":{"expression":"0 24 * * *"}}`, "incrementalImport.expression"},
+			"a day that is none":    {`{"incrementalImport":{"expression":"0 0 31 2 *"}}`, "incrementalImport.expression: The value must be a UNIX cron expression: there is no such day"},
+			"a zone that is none":   {`{"fullImport":{"expression":"0 3 * * *","timezone":"Mars/Olympus"}}`, "fullImport.timezone: The value must be the name of an IANA time zone"},
+			"the zone of a machine": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Local"}}`, "fullImport.timezone"},
+		} {
+			put(c.schedule).Fails(400, "E0000001", "importSettings.schedule."+c.cause)
+			require.Equal(t, map[string]any{"status": "DISABLED"}, shown(w.Get(path)), name)
+		}
+		utc := map[string]any{"expression": "30 3 * * *", "timezone": "UTC"}
+		require.Equal(t, map[string]any{"status": "DISABLED", "fullImport": utc}, shown(put(`{"fullImport":{"expression":"30 3 * * *"}}`)))
+		require.Zero(t, due(), "it is off")
+		require.Equal(t, map[string]any{"status": "ENABLED", "fullImport": utc}, shown(put(`{"status":"ENABLED"}`)))
+		first := due()
+		require.True(t, first.After(w.Now()) && !first.After(w.Now().Add(24*time.Hour)), first)
+		require.Equal(t, "03:30", first.UTC().Format("15:04"))
+
+		got := shown(put(`{"incrementalImport":{"expression":"0 9 * * MON-FRI","timezone":"Europe/Berlin"},"fullImport":{"expression":""}}`))
+		require.Equal(t, map[string]any{"status": "ENABLED", "incrementalImport": map[string]any{"expression": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}}, got)
+		require.Equal(t, got, shown(w.Get(path)))
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		require.NoError(t, err)
+		require.Equal(t, "09:00", due().In(berlin).Format("15:04"))
+		before := due()
+		w.Put(path, `{"importRules":{"userCreateAndMatch":{"autoConfirmNewUsers":true}}}`).OK()
+		require.Equal(t, before, due())
+		put(`{"incrementalImport":{"expression":""}}`).Fails(400, "E0000001", "importSettings.schedule.status")
+		put(`{"status":"DISABLED"}`).OK()
+		require.Zero(t, due())
+	})
 }
 
 // pushed creates a connected application and a group that is pushed as "Staff".
