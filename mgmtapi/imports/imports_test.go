@@ -200,13 +200,20 @@ func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
 	w.engine.accounts = []imports.Account{
 		account(t, "a", "a@example.com", imports.Unmatched), account(t, "b", "no login", imports.Unmatched),
 		account(t, "c", "Taken@example.com", imports.Unmatched), account(t, "d", "d@example.com", imports.Unmatched),
-		account(t, "e", "e@example.com", imports.Matched, "00unobody"),
+		account(t, "e", "e@example.com", imports.Matched, "00unobody"), account(t, "f", strings.Repeat("f", 5000), imports.Unmatched),
 	}
-	w.imported(map[string]any{
-		"usersCreated": 2, "usersFailed": 3, "errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
+	job := w.imported(map[string]any{
+		"usersCreated": 2, "usersFailed": 4, "errors.#": 4, "errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
 		"errors.2": "account e (e@example.com): The user 00unobody is gone",
 	})
 	require.Len(t, w.engine.links, 2)
+	w.work()
+	w.Run(t,
+		apitest.Step{Do: w.at(job), Equal: map[string]any{"usersFailed": 4, "errors.#": 4}, Then: func(t *testing.T, a *apitest.Answer) {
+			require.LessOrEqual(t, len(a.JSON.(map[string]any)["errors"].([]any)[3].(string)), model.MaxImportError+len("…"))
+		}},
+		apitest.Step{Name: "each is told of once", Do: `GET /api/v1/logs?filter=eventType+eq+"application.provision.user.import"+and+outcome.result+eq+"FAILURE"`, Equal: map[string]any{"#": 4}},
+	)
 }
 
 func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
