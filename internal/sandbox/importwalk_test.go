@@ -19,7 +19,7 @@ import (
 // account puts an account into the target, or with a path changes one, and returns its id.
 func (w *walk) account(method, path, body string) string {
 	w.t.Helper()
-	atTarget(w.t, w.base, method, path, body)
+	atTarget(w.t, w.base, scimToken, method, path, body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = nil
@@ -30,11 +30,11 @@ func (w *walk) account(method, path, body string) string {
 }
 
 // atTarget changes something at a target.
-func atTarget(t *testing.T, base, method, path, body string) {
+func atTarget(t *testing.T, base, token, method, path, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
 	require.NoError(t, err)
-	r.Header.Set("Authorization", "Bearer "+scimToken)
+	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/scim+json")
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
