@@ -52,7 +52,7 @@ const (
 	StatusRetrying  Status = "retrying"  // failed; is tried again at NextAt
 	StatusFailed    Status = "failed"    // refused by the target; waits for the next Mark
 	StatusHeld      Status = "held"      // needs a decision; waits for the next Mark
-	StatusDismissed Status = "dismissed" // failed or held, and somebody has marked it as done: nothing is due until the next Mark
+	StatusDismissed Status = "dismissed" // marked as done by somebody, or dropped: nothing is due until the next Mark
 )
 
 // Outcome is how the sequence ended that led to a status; empty for one that no sequence leads to.

@@ -257,6 +257,9 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{}, err
 	}
 	_, first := w.first.LoadAndDelete(t)
+	if row.NextAt.IsZero() {
+		return lane.Signal{Kind: lane.Neutral}, nil // dismissed or dropped since the task was queued
+	}
 	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
 	return r.do(ctx)
 }

@@ -254,6 +254,23 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l lane.Lease, run int64, state
 	return err
 }
 
+// dropImports fails the runs of an app that are running. Whoever works on one loses its lease.
+func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
+	const running = `app_id = ? AND state = 'running'`
+	if _, err := tx.Exec(ctx, `UPDATE import_run SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
+		return err
+	}
+	type run struct{ id, epoch int64 }
+	rows, err := tx.Query(ctx, `SELECT id, epoch FROM import_run WHERE `+running, app)
+	runs, err := collect(rows, err, func(r *sql.Rows, v *run) error { return r.Scan(&v.id, &v.epoch) })
+	for _, r := range runs {
+		if err == nil {
+			err = endImport(ctx, tx, lane.Lease{Epoch: r.epoch}, r.id, engine.ImportFailed, reason, now)
+		}
+	}
+	return err
+}
+
 // importOf reads what a run is about.
 func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
 	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE id = ?`, id)

@@ -87,6 +87,28 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 	return n, nil
 }
 
+// droppable is what Drop takes: what is due now or later, and what waits for somebody.
+const droppable = `app_id = ? AND (next_at IS NOT NULL OR ` + tasks + `)`
+
+// Drop implements engine.Store.
+func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error {
+	t := sqldb.WrapTx(tx, s.db.Dialect())
+	if s.db.Dialect() == Postgres { // where an UPDATE takes its rows in any order
+		if _, err := t.Exec(ctx, `SELECT 1 FROM sync_state WHERE `+droppable+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
+			return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
+		}
+	}
+	_, err := t.Exec(ctx, `UPDATE sync_state SET status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
+		WHERE `+droppable, ms(now), app)
+	if err == nil {
+		err = dropImports(ctx, t, now, app, reason)
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
+	}
+	return nil
+}
+
 // Dismiss implements engine.Store.
 func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {

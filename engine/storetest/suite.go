@@ -57,6 +57,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"events of an app tell of its holds":                   testHoldEvents,
 		"a lane knows why it rests":                            testRest,
 		"what is wrong is listed, retried and dismissed":       testTasks,
+		"what is queued is dropped":                            testDrop,
 		"removals are counted, held back and approved":         testRemovals,
 		"what is halted is held until it is resumed":           testHalts,
 		"a halt that ends leaves nobody behind":                testHaltRace,

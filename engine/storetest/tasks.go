@@ -87,3 +87,47 @@ func testTasks(t *testing.T, s *suite) {
 	require.Len(t, told, 1, "a failure after that is told again")
 	require.Equal(t, engine.UserFailed, told[0].Type)
 }
+
+func testDrop(t *testing.T, s *suite) {
+	ctx := t.Context()
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{ID: "d"}, engine.Mark{ID: "e"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	other := *s
+	other.app = s.app + " other"
+	other.mark(engine.Mark{ID: "a"})
+	l := s.claim()
+	later := s.now.Add(time.Hour)
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 2, NextAt: later})
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed})
+	s.finish(l, engine.Finish{ID: "c", RemoteID: "rc"})
+	run := s.startImport(engine.ImportRequest{Kind: engine.User})
+	reading, ok := s.claimImport(run)
+	require.True(t, ok)
+	require.NoError(t, s.inTx(ctx, func(tx engine.Execer) error {
+		if err := s.store.Drop(ctx, tx, s.now, s.app, "switched off"); err != nil {
+			return err
+		}
+		return s.store.Mark(ctx, tx, s.now, []engine.Mark{{App: s.app, Kind: engine.User, ID: "a"}})
+	}))
+	require.Equal(t, []string{"user a"}, s.due(), "what is marked again is due, without its back-off")
+	require.Len(t, other.due(), 1, "another app has nothing to do with it")
+	require.Equal(t, engine.StatusClean, s.state(engine.User, "c").Status, "what has arrived stays so")
+	for _, id := range []string{"b", "d", "e"} {
+		got := s.state(engine.User, id)
+		require.Equal(t, engine.StatusDismissed, got.Status, id)
+		require.Zero(t, got.DirtySince)
+	}
+	require.Equal(t, engine.StatusDismissed, s.state(engine.Group, "g").Status)
+	got, err := s.store.ImportRun(ctx, run)
+	require.NoError(t, err)
+	require.Equal(t, engine.ImportFailed, got.State)
+	require.Equal(t, "switched off", got.Error)
+	require.Equal(t, s.now, got.Ended)
+	require.ErrorIs(t, s.savePage(reading, 1, true, engine.RemoteObject{RemoteID: "r1"}), engine.ErrLeaseLost)
+
+	require.Equal(t, engine.StatusDismissed, s.finish(l, engine.Finish{ID: "d", Status: engine.StatusRetrying, Attempts: 1, NextAt: later}), "it was on its way, and is not tried again")
+	require.Zero(t, s.state(engine.User, "d").NextAt)
+	s.finish(l, engine.Finish{ID: "e", RemoteID: "re"})
+	require.Equal(t, engine.StatusClean, s.state(engine.User, "e").Status, "it was on its way, and has arrived")
+	s.mark(engine.Mark{ID: "d"})
+	require.ElementsMatch(t, []string{"user a", "user d"}, s.due())
+}

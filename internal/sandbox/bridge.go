@@ -75,8 +75,15 @@ var wants = map[desired.Want]engine.Want{
 	desired.Active: engine.Active, desired.Inactive: engine.Inactive, desired.Absent: engine.Absent, desired.Keep: engine.Keep,
 }
 
-var wanted = map[engine.Want]desired.Want{
-	engine.Active: desired.Active, engine.Inactive: desired.Inactive, engine.Absent: desired.Absent, engine.Keep: desired.Keep,
+// wanted translates them back.
+var wanted = inverse(wants)
+
+func inverse[K, V comparable](m map[K]V) map[V]K {
+	back := make(map[V]K, len(m))
+	for k, v := range m {
+		back[v] = k
+	}
+	return back
 }
 
 // Result implements engine.Observer.

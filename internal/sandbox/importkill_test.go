@@ -26,7 +26,7 @@ func TestKilledInTheMiddleOfAnImportEachAccountBecomesOneUser(t *testing.T) {
 	tg := newTarget(t, scimHandler(t))
 	for i := range accounts {
 		name := fmt.Sprintf("import%03d@chain.example", i)
-		atTarget(t, tg.URL, http.MethodPost, "/Users", person(name, "Import", fmt.Sprint(i), name))
+		atTarget(t, tg.URL, scimToken, http.MethodPost, "/Users", person(name, "Import", fmt.Sprint(i), name))
 	}
 	endpoint := hookstest.New(t)
 	var asked atomic.Int64

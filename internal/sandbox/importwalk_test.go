@@ -19,7 +19,7 @@ import (
 // account puts an account into the target, or with a path changes one, and returns its id.
 func (w *walk) account(method, path, body string) string {
 	w.t.Helper()
-	atTarget(w.t, w.base, method, path, body)
+	atTarget(w.t, w.base, scimToken, method, path, body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = nil
@@ -30,11 +30,11 @@ func (w *walk) account(method, path, body string) string {
 }
 
 // atTarget changes something at a target.
-func atTarget(t *testing.T, base, method, path, body string) {
+func atTarget(t *testing.T, base, token, method, path, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
 	require.NoError(t, err)
-	r.Header.Set("Authorization", "Bearer "+scimToken)
+	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/scim+json")
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -144,6 +144,16 @@ func TestAccountsThatWaitAreConfirmed(t *testing.T) {
 		require.Equal(t, []string{"ACTIVE", "SYNCHRONIZED", account}, []string{a.Status, a.SyncState, a.ExternalID})
 	}
 	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"create": []string{bob}}, nil), "login", "a user is not made twice")
+}
+
+func TestAScheduledImportFollowsTheClock(t *testing.T) {
+	w := newWalk(t, false, "")
+	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), inboundOn, nil)
+	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 3 * * *"}}}}`, nil)
+	w.account(http.MethodPost, "/Users", person("bob@walk.example", "Bob", "Builder", "bob@walk.example"))
+	advance(t, w.api, day)
+	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	require.Equal(t, "PROVISIONED", w.userOf("bob").Status)
 }
 
 func TestTheImportHookDecides(t *testing.T) {

@@ -53,7 +53,7 @@ type child struct {
 }
 
 // startCommand runs the command and waits for its ready file.
-func startCommand(t *testing.T, args ...string) *child {
+func startCommand(t testing.TB, args ...string) *child {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ready.json")
 	cmd := exec.Command(os.Args[0], append(args, "--ready-file", file)...)

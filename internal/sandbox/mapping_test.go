@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,15 +68,8 @@ func TestAMappedAttributeReachesItsPlaceInTheTarget(t *testing.T) {
 	require.NotContains(t, at, "inner")
 
 	// Somebody at the target gives the account what is not mapped: it stays.
-	patch, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, base+"/Users/"+assigned.ExternalID, strings.NewReader(
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"add","value":{"nickName":"own","`+enterprise+`:division":"West"}}]}`))
-	require.NoError(t, err)
-	patch.Header.Set("Authorization", "Bearer "+token)
-	patch.Header.Set("Content-Type", "application/scim+json")
-	res, err := http.DefaultClient.Do(patch)
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	require.Less(t, res.StatusCode, 300)
+	atTarget(t, base, token, http.MethodPatch, "/Users/"+assigned.ExternalID,
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"add","value":{"nickName":"own","`+enterprise+`:division":"West"}}]}`)
 
 	do(t, api, http.MethodPost, "/api/v1/users/"+user, `{"profile":{"budget":8,"manager":null,"honorificPrefix":null,"secondEmail":null,"displayName":null,"mobilePhone":null}}`, nil)
 	eventually(t, "what was cleared is cleared there", func() bool {

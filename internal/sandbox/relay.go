@@ -77,6 +77,9 @@ func (r *relay) drain(ctx context.Context) error {
 	}
 }
 
+// connectionEnded is what an import says that was running when the connection of its app was deactivated.
+const connectionEnded = "The connection was deactivated"
+
 // step takes one batch of events and wakes the lanes they concern.
 func (r *relay) step(ctx context.Context) (int, error) {
 	var c concerned
@@ -84,6 +87,11 @@ func (r *relay) step(ctx context.Context) (int, error) {
 		var err error
 		if c, err = concern(events); err != nil {
 			return err
+		}
+		for _, app := range c.ended {
+			if err := r.engine.Drop(ctx, tx.SQL().Execer(), app, connectionEnded); err != nil {
+				return err
+			}
 		}
 		if len(c.marks) > 0 {
 			if err := r.engine.Mark(ctx, tx.SQL().Execer(), c.marks...); err != nil {
@@ -120,6 +128,8 @@ func (r *relay) step(ctx context.Context) (int, error) {
 type concerned struct {
 	marks []engine.Mark
 	kick  []string // apps whose connection or options may have changed: whatever held the lane deserves another look
+	// ended are apps whose connection was deactivated. The marks are those behind that.
+	ended []string
 	// deleted are apps that are no more.
 	deleted []string
 }
@@ -156,11 +166,15 @@ func concern(events []docstore.Event) (concerned, error) {
 			if err := decode(e, &c); err != nil {
 				return concerned{}, err
 			}
-			if c.Deleted {
+			switch {
+			case c.Deleted:
 				all.deleted = append(all.deleted, c.App)
-			} else {
-				all.kick = append(all.kick, c.App)
+				continue
+			case c.Ended:
+				all.ended = append(all.ended, c.App)
+				all.marks = slices.DeleteFunc(all.marks, func(m engine.Mark) bool { return m.App == c.App })
 			}
+			all.kick = append(all.kick, c.App)
 		}
 	}
 	return all, nil

@@ -212,7 +212,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	clk.moved = func() { p.engine.Wake() }
+	clk.moved = func() { p.engine.Wake(); p.importer.wakeUp() }
 	counted.Follow(p.engine)
 	p.relay = newRelay(p.store, p.engine, o.Logger)
 	p.relay.forgotten = counted.Forget
@@ -228,7 +228,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err := servers.start(ctx, given); err != nil {
 		return nil, err
 	}
-	p.work = &work{model: m, store: p.store, engine: p.engine}
+	p.work = &work{model: m, store: p.store, engine: p.engine, now: clk.Now}
 	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {

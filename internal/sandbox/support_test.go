@@ -185,7 +185,7 @@ func attempts(t *testing.T, api *sandbox.APIClient, app, user string) []attempt 
 }
 
 // eventually polls until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, patience, 20*time.Millisecond, what)
 }

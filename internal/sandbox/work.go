@@ -21,6 +21,7 @@ type work struct {
 	model  *model.Model
 	store  *docstore.Store
 	engine *engine.Engine
+	now    func() time.Time
 }
 
 var _ sandboxapi.Work = (*work)(nil)
@@ -58,6 +59,11 @@ func (w *work) Drain(ctx context.Context) (int, error) {
 		if err != nil {
 			return false, err
 		}
+		scheduled, err := w.model.DueImports.Count(ctx, w.store.Reader(), docstore.Le(model.DueImportByDue, w.now()))
+		if err != nil {
+			return false, err
+		}
+		imports += scheduled
 		events, err := w.store.Waiting(ctx)
 		if err != nil {
 			return false, err

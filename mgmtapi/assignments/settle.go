@@ -403,7 +403,7 @@ func (s *Slice) remove(
 		}
 		return s.Feed.Emit(ctx, tx, model.AppUserChanged{App: u.AppID, User: u.UserID})
 	}
-	deactivate := u.Provisioned() && t.conn.Deactivates()
+	deactivate := u.Provisioned() && t.conn.OwesDeactivations()
 	u.Enter(model.AppUserDeprovisioned, s.Now())
 	u.Scope, u.Group, u.Overrides, u.SealedPassword, u.ErrorSummary = model.ScopeUser, "", nil, "", ""
 	u.SyncState = model.SyncDisabled

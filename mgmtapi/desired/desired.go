@@ -124,7 +124,7 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 	return Target{
 		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, OAuth: conn.OAuth, UserNameAttribute: conn.UserNameAttribute,
 		Custom:      a.Value.Custom,
-		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.Deactivates(), PushGroups: conn.PushesGroups(),
+		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.OwesDeactivations(), PushGroups: conn.PushesGroups(),
 		SyncPasswords: conn.SyncsPasswords(),
 		Paused:        a.Value.Status != model.AppActive || !conn.Enabled,
 	}, nil

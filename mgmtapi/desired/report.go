@@ -199,17 +199,17 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 			return err
 		}
 		m := doc.Value
-		switch {
-		case m.Deleted && r.Outcome == Done && r.Want == Absent: // also when another attempt follows: it must not delete once more
+		if m.Deleted && r.Outcome == Done && r.Want == Absent { // also when another attempt follows: it must not delete once more
 			return s.PushMappings.Delete(ctx, tx, doc.ID)
-		case r.RemoteID != "":
+		}
+		if r.RemoteID != "" {
 			m.RemoteID = r.RemoteID
 		}
 		switch {
-		case m.Deleted:
-		case r.Outcome == Done && m.Status != model.PushInactive:
+		case m.Deleted, m.Status == model.PushInactive:
+		case r.Outcome == Done:
 			m.Status, m.ErrorSummary, m.LastPush = model.PushActive, "", s.Now()
-		case r.Outcome == Failed && m.Status != model.PushInactive:
+		case r.Outcome == Failed:
 			m.Status, m.ErrorSummary = model.PushError, r.summary()
 		}
 		if m == doc.Value {

@@ -53,15 +53,15 @@ func (s *Service) link(ctx context.Context, tx *docstore.Tx, a *about, run strin
 
 // do does a step and counts it. It returns the link to be made, nil for none.
 func (s *Service) do(ctx context.Context, tx *docstore.Tx, a *about, job *model.ImportJob, st *step) (*Link, error) {
-	label := "account " + st.account.ID + " (" + st.account.Name + "): "
 	if st.note != "" {
-		job.Note(label + st.note)
+		job.Note(st.label() + st.note)
 	}
 	switch {
 	case st.problem != "":
-		job.Fail(label + st.problem)
+		problem := st.label() + st.problem
+		job.Fail(problem)
 		return nil, audit.Write(ctx, tx, s.Deps, audit.Entry{
-			Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(a.app.ID, &a.app.Value)}, Failure: label + st.problem,
+			Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(a.app.ID, &a.app.Value)}, Failure: problem,
 		})
 	case st.inactive:
 		job.Inactive++
@@ -146,7 +146,7 @@ func (s *Service) spare(
 	if err != nil || !administers {
 		return st.profile, err
 	}
-	job.Note("account " + st.account.ID + " (" + st.account.Name + "): The user " + user.ID + " has a role; an import does not change " + strings.Join(kept, ", "))
+	job.Note(st.label() + "The user " + user.ID + " has a role; an import does not change " + strings.Join(kept, ", "))
 	profile := maps.Clone(st.profile)
 	maps.DeleteFunc(profile, func(name string, _ any) bool { return slices.Contains(kept, name) })
 	return profile, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,11 +36,15 @@ type engine struct {
 	fail     error // of the next link
 	reads    int
 	runs     int
+	during   func() // a next import begins, nil for nothing
 }
 
 func (e *engine) TestConnection(context.Context, provisioning.Endpoint) error { return nil }
 
 func (e *engine) Import(_ context.Context, _ string, _ bool, s model.ImportSettings) (string, error) {
+	if e.during != nil {
+		e.during()
+	}
 	e.settings = s
 	e.runs++
 	return fmt.Sprint("run", e.runs), nil
@@ -198,13 +203,20 @@ func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
 	w.engine.accounts = []imports.Account{
 		account(t, "a", "a@example.com", imports.Unmatched), account(t, "b", "no login", imports.Unmatched),
 		account(t, "c", "Taken@example.com", imports.Unmatched), account(t, "d", "d@example.com", imports.Unmatched),
-		account(t, "e", "e@example.com", imports.Matched, "00unobody"),
+		account(t, "e", "e@example.com", imports.Matched, "00unobody"), account(t, "f", strings.Repeat("f", 5000), imports.Unmatched),
 	}
-	w.imported(map[string]any{
-		"usersCreated": 2, "usersFailed": 3, "errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
+	job := w.imported(map[string]any{
+		"usersCreated": 2, "usersFailed": 4, "errors.#": 4, "errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
 		"errors.2": "account e (e@example.com): The user 00unobody is gone",
 	})
 	require.Len(t, w.engine.links, 2)
+	w.work()
+	w.Run(t,
+		apitest.Step{Do: w.at(job), Equal: map[string]any{"usersFailed": 4, "errors.#": 4}, Then: func(t *testing.T, a *apitest.Answer) {
+			require.LessOrEqual(t, len(a.JSON.(map[string]any)["errors"].([]any)[3].(string)), model.MaxImportError+len("…"))
+		}},
+		apitest.Step{Name: "each is told of once", Do: `GET /api/v1/logs?filter=eventType+eq+"application.provision.user.import"+and+outcome.result+eq+"FAILURE"`, Equal: map[string]any{"#": 4}},
+	)
 }
 
 func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
@@ -331,6 +343,83 @@ func TestWhatIsNotCertainWaits(t *testing.T) {
 		apitest.Step{Do: w.at("x"), Status: 404, Code: "E0000007"},
 	)
 	require.Equal(t, bob, w.engine.links["d"])
+}
+
+func TestAnImportEndsWithTheConnection(t *testing.T) {
+	w := newWorld(t, alone)
+	for i := range 60 {
+		w.engine.accounts = append(w.engine.accounts, account(t, fmt.Sprintf("r%03d", i), fmt.Sprintf("u%03d@example.com", i), imports.Unmatched))
+	}
+	job := w.begin("USERS")
+	more, err := w.API.Import(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	connection := "POST /api/v1/apps/" + w.app + "/connections/default/lifecycle/"
+	w.Run(t,
+		apitest.Step{Do: connection + "deactivate", Status: http.StatusNoContent},
+		apitest.Step{Name: "nothing is begun", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Do: connection + "activate", Status: http.StatusNoContent},
+	)
+	w.work()
+	w.Run(t, apitest.Step{Do: w.at(job), Equal: map[string]any{"status": "done", "usersCreated": 50, "errors.#": 1,
+		"errors.0": "The connection was deactivated before all accounts were dealt with"}})
+	w.imported(map[string]any{"usersCreated": 10})
+}
+
+func TestImportsBeginBySchedule(t *testing.T) {
+	w := newWorld(t, alone)
+	const hour = time.Hour
+	w.Run(t, apitest.Step{Do: "PUT /api/v1/apps/" + w.app + "/features/INBOUND_PROVISIONING",
+		Body: `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 * * * *"}}}}`})
+	again, err := mgmtapi.New(mgmtapi.Options{Store: w.Store, Model: w.Model, Work: w.engine, Imports: w.engine, Connections: w.engine, Now: w.Clock.Now})
+	require.NoError(t, err)
+	both := func(what string, runs int) {
+		t.Helper()
+		w.work()
+		_, err := again.Import(t.Context()) // another process, or this one after a restart
+		require.NoError(t, err)
+		require.Equal(t, runs, w.engine.runs, what)
+	}
+	switched := func(path string) { w.Run(t, apitest.Step{Do: "POST /api/v1/apps/" + w.app + path}) }
+	both("it is not due yet", 0)
+	w.engine.accounts = []imports.Account{account(t, "a", "a@example.com", imports.Unmatched)}
+	w.Clock.Advance(hour)
+	w.engine.during = func() {
+		_, err := again.Import(t.Context())
+		require.NoError(t, err)
+	}
+	both("once for each time, although two look at the same time", 1)
+	w.engine.during = nil
+	require.Len(t, w.engine.links, 1, "users are made")
+	w.Clock.Advance(72 * hour)
+	both("what was missed is made up for once", 2)
+	both("", 2)
+
+	w.Clock.Advance(hour)
+	w.engine.state.State = imports.Running
+	w.begin("USERS")
+	both("one at a time", 3)
+	w.engine.state.State = imports.Done
+	both("the other one is over", 3)
+	w.Clock.Advance(hour / 60)
+	both("the time was not missed", 4)
+
+	switched("/lifecycle/deactivate")
+	w.Clock.Advance(hour)
+	both("the app is not active", 4)
+	switched("/lifecycle/activate")
+	both("that time has passed", 4)
+	w.Clock.Advance(hour)
+	both("the next one has not", 5)
+	w.Run(t, apitest.Step{Do: "POST /api/v1/apps/" + w.app + "/connections/default/lifecycle/deactivate", Status: http.StatusNoContent})
+	w.Clock.Advance(hour)
+	both("the connection is off", 5)
+
+	switched("/lifecycle/deactivate")
+	w.Run(t, apitest.Step{Do: "DELETE /api/v1/apps/" + w.app, Status: http.StatusNoContent})
+	n, err := w.Model.DueImports.Count(t.Context(), w.Store.Reader(), nil)
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
 
 func TestNothingIsMadeOfAListThatCouldNotBeRead(t *testing.T) {

@@ -43,10 +43,16 @@ type Service struct {
 func New(d model.Deps, o Options) *Service {
 	s := &Service{Deps: d, o: o}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
+		if e.Ended {
+			return s.drop(ctx, tx, e.App)
+		}
 		if !e.Deleted {
 			return nil
 		}
 		if _, err := s.ImportDecisions.DeleteWhere(ctx, tx, docstore.Eq(model.ImportDecisionByApp, e.App)); err != nil {
+			return err
+		}
+		if _, err := s.DueImports.DeleteWhere(ctx, tx, docstore.IDs(e.App)); err != nil {
 			return err
 		}
 		_, err := s.ImportJobs.DeleteWhere(ctx, tx, docstore.Eq(model.ImportJobByApp, e.App))
@@ -57,6 +63,11 @@ func New(d model.Deps, o Options) *Service {
 
 // Begin begins an import of the users, or the groups, of an app and returns its run.
 func (s *Service) Begin(ctx context.Context, app string, groups bool) (run string, err error) {
+	return s.begin(ctx, app, groups, nil)
+}
+
+// begin is Begin, for an import that is due by a schedule unless due is nil.
+func (s *Service) begin(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
 	open, err := s.ImportJobs.Count(ctx, s.Store.Reader(), docstore.Eq(model.ImportJobByOpen, app))
 	if err != nil {
 		return "", err
@@ -68,6 +79,9 @@ func (s *Service) Begin(ctx context.Context, app string, groups bool) (run strin
 	if err != nil {
 		return "", err
 	}
+	if conn != nil && !conn.Value.Enabled {
+		return "", rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
+	}
 	settings := model.DefaultImport
 	if conn != nil {
 		settings = conn.Value.ImportSettings()
@@ -76,6 +90,11 @@ func (s *Service) Begin(ctx context.Context, app string, groups bool) (run strin
 		return "", err
 	}
 	return run, s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		if due != nil {
+			if err := s.begun(ctx, tx, app, due); err != nil {
+				return err
+			}
+		}
 		if !groups {
 			if _, err := s.ImportDecisions.DeleteWhere(ctx, tx, docstore.Eq(model.ImportDecisionByApp, app)); err != nil {
 				return err
@@ -95,18 +114,19 @@ func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, e
 	return &job.Value, nil
 }
 
-// Work does a bounded piece of what imports have left to do, and says whether there may be more. It may call an inline hook, and thus
-// take some seconds.
+// Work begins what is due by a schedule and does a bounded piece of what imports have left to do, and says whether there may be more.
+// It may call an inline hook, and thus take some seconds.
 func (s *Service) Work(ctx context.Context) (more bool, err error) {
+	more, failed := s.beginDue(ctx)
 	var open []docstore.Doc[model.ImportJob]
 	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen), func(job docstore.Doc[model.ImportJob]) error {
 		open = append(open, job)
 		return nil
 	})
 	if err != nil {
-		return false, err
+		return false, errors.Join(failed, err)
 	}
-	var failures []error
+	failures := []error{failed}
 	for _, job := range open {
 		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
 		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
@@ -175,38 +195,51 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 // batch is how many accounts one transaction deals with.
 const batch = 50
 
-// end closes a job.
+// drop ends what is left to do for an app whose connection was deactivated. Users that were made already stay.
+func (s *Service) drop(ctx context.Context, tx *docstore.Tx, app string) error {
+	return model.Each(ctx, tx, s.ImportJobs, docstore.Eq(model.ImportJobByOpen, app), func(job docstore.Doc[model.ImportJob]) error {
+		const why = "The connection was deactivated before all accounts were dealt with"
+		job.Value.Note(why)
+		return s.close(ctx, tx, job, Run{State: Failed, Error: why})
+	})
+}
+
+// end closes a job that is open.
 func (s *Service) end(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
 	return s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		now, err := model.Optional(ctx, tx, s.ImportJobs, job.ID)
 		if err != nil || now == nil || !now.Value.Open {
 			return err
 		}
-		now.Value.Open, now.Value.Ended = false, s.Now()
-		if _, err := s.ImportJobs.Update(ctx, tx, now.ID, now.Rev, now.Value); err != nil {
-			return err
-		}
-		app, err := model.Optional(ctx, tx, s.Apps, job.Value.App)
-		if err != nil || app == nil {
-			return err
-		}
-		entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}, Debug: map[string]string{"importId": job.Value.Run}}
-		switch {
-		case run.State != Done:
-			entry.Failure = run.Error
-			if entry.Failure == "" {
-				entry.Failure = "The import has failed"
-			}
-			if job.Value.Groups {
-				entry.Type = audit.GroupImport
-			}
-		case job.Value.Groups:
-			entry.Type = audit.GroupImport
-		default:
-			return nil // each account has an entry of its own
-		}
-		return audit.Write(ctx, tx, s.Deps, entry)
+		return s.close(ctx, tx, *now, run)
 	})
+}
+
+func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[model.ImportJob], run Run) error {
+	job.Value.Open, job.Value.Ended = false, s.Now()
+	if _, err := s.ImportJobs.Update(ctx, tx, job.ID, job.Rev, job.Value); err != nil {
+		return err
+	}
+	app, err := model.Optional(ctx, tx, s.Apps, job.Value.App)
+	if err != nil || app == nil {
+		return err
+	}
+	entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}, Debug: map[string]string{"importId": job.Value.Run}}
+	switch {
+	case run.State != Done:
+		entry.Failure = run.Error
+		if entry.Failure == "" {
+			entry.Failure = "The import has failed"
+		}
+		if job.Value.Groups {
+			entry.Type = audit.GroupImport
+		}
+	case job.Value.Groups:
+		entry.Type = audit.GroupImport
+	default:
+		return nil // each account has an entry of its own
+	}
+	return audit.Write(ctx, tx, s.Deps, entry)
 }
 
 // refusal says whether an error is about what was to be done, and not about how.

@@ -117,6 +117,9 @@ type step struct {
 	note      string // what went wrong without keeping the account from being imported
 }
 
+// label begins what is told about the account.
+func (st *step) label() string { return "account " + st.account.ID + " (" + st.account.Name + "): " }
+
 // prepare finds out what is to be done about an account.
 func (s *Service) prepare(ctx context.Context, a *about, job string, account Account) (*step, error) {
 	st := &step{account: account}

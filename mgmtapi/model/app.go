@@ -198,6 +198,9 @@ const EventAppChanged = "app.changed"
 type AppChanged struct {
 	App     string `json:"app"`
 	Deleted bool   `json:"deleted,omitempty"`
+	// Ended says that its connection was deactivated: what is queued for the target is dropped, but for what the events behind this
+	// one ask for.
+	Ended bool `json:"ended,omitempty"`
 	// Client is the client_id of a deleted OAuth client. Another application may take it.
 	Client string `json:"client,omitempty"`
 }

@@ -166,6 +166,7 @@ const (
 	AppUserByUserName   = "user_name"   // AppUserNameKey, unique
 	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and e-mail address
 	AppUserByGroup      = "group"       // JoinID(application, group) of scope GROUP
+	AppUserByPending    = "pending"     // the application, where Pending
 )
 
 // AppUserNameKey is the value of the index AppUserByUserName.
@@ -199,6 +200,12 @@ func appUserCollection() *docstore.Collection[AppUser] {
 			}
 			return []any{docstore.JoinID(u.AppID, u.Group)}
 		})},
+		docstore.Index[AppUser]{Name: AppUserByPending, Values: func(u *AppUser) []any {
+			if !u.Pending() {
+				return nil
+			}
+			return []any{u.AppID}
+		}},
 	)
 }
 

@@ -90,6 +90,10 @@ func (c *Connection) Deactivates() bool {
 	return c != nil && c.Enabled && c.UserProvisioning.Deactivate
 }
 
+// OwesDeactivations says whether Deactivate Users is on, also while the connection is not enabled: who loses an assignment meanwhile
+// is deactivated in the target when it is again. It is false for nil.
+func (c *Connection) OwesDeactivations() bool { return c != nil && c.UserProvisioning.Deactivate }
+
 // SyncsPasswords says whether Sync Password is on and can work. It is false for nil.
 func (c *Connection) SyncsPasswords() bool {
 	return c != nil && c.Enabled && c.UserProvisioning.Password

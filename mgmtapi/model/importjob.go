@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -31,8 +32,11 @@ type ImportJob struct {
 	Ended  time.Time `json:"ended,omitzero"`
 }
 
-// MaxImportErrors is how many errors of an import are kept.
-const MaxImportErrors = 100
+// MaxImportErrors is how many errors of an import are kept, MaxImportError how long one is, in bytes: accounts may have names of any length.
+const (
+	MaxImportErrors = 100
+	MaxImportError  = 1000
+)
 
 // Fail counts an account that could not be imported.
 func (j *ImportJob) Fail(text string) {
@@ -42,6 +46,9 @@ func (j *ImportJob) Fail(text string) {
 
 // Note keeps what went wrong with an account that was imported all the same.
 func (j *ImportJob) Note(text string) {
+	if len(text) > MaxImportError {
+		text = strings.ToValidUTF8(text[:MaxImportError], "") + "…"
+	}
 	if len(j.Errors) < MaxImportErrors {
 		j.Errors = append(j.Errors, text)
 	}

@@ -15,6 +15,8 @@ type ImportSettings struct {
 	ConfirmPartial bool `json:"confirmPartial,omitempty"`
 	ConfirmNew     bool `json:"confirmNew,omitempty"`
 	Activate       bool `json:"activate,omitempty"`
+
+	Schedule ImportSchedule `json:"schedule,omitzero"`
 }
 
 // ImportUserName says what the login of an imported user is made of.

@@ -62,6 +62,7 @@ type Model struct {
 	FactorWindows      *docstore.Collection[FactorWindow]
 	ImportJobs         *docstore.Collection[ImportJob]
 	ImportDecisions    *docstore.Collection[ImportDecision]
+	DueImports         *docstore.Collection[DueImport]
 }
 
 // New declares the collections.
@@ -119,6 +120,7 @@ func New() *Model {
 		FactorWindows:      factorWindowCollection(),
 		ImportJobs:         importJobCollection(),
 		ImportDecisions:    importDecisionCollection(),
+		DueImports:         dueImportCollection(),
 	}
 }
 
@@ -131,7 +133,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 		m.HookKeys, m.InlineHooks, m.HardwareTokens, m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows, m.ImportJobs,
-		m.ImportDecisions,
+		m.ImportDecisions, m.DueImports,
 	}
 }
 

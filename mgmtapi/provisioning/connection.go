@@ -294,6 +294,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 		if err != nil || doc.Rev != rev {
 			return err
 		}
+		pushed := doc.Value.PushesGroups()
 		change(&doc.Value)
 		if rev == 0 {
 			doc, err = s.Connections.Insert(ctx, tx, app, doc.Value)
@@ -307,7 +308,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 		if err := s.logConnection(ctx, tx, owner); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.AppChanged{App: app})
+		return s.changed(ctx, tx, app, pushed, stored)
 	})
 	return stored, err
 }
@@ -336,7 +337,16 @@ func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.Nothing, er
 	}
 }
 
-// deactivate stops the connection. One that is not enabled stays as it is.
+// changed tells of a connection that was changed. Groups that were not pushed so far are pushed as a whole.
+func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, app string, pushed bool, now *model.Connection) error {
+	if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: app}); err != nil || pushed || !now.PushesGroups() {
+		return err
+	}
+	return s.pushAll(ctx, tx, app)
+}
+
+// deactivate stops the connection and drops what is queued for the target, but for deactivations: whoever has lost an assignment must
+// not keep the account because the connection was off for a while. One that is not enabled stays as it is.
 func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return rest.Nothing{}, unsupported(req.app.Value)
@@ -356,7 +366,12 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, 
 		if err := s.logConnection(ctx, tx, req.app); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID})
+		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID, Ended: true}); err != nil {
+			return err
+		}
+		return model.Each(ctx, tx, s.AppUsers, docstore.Eq(model.AppUserByPending, req.AppID), func(doc docstore.Doc[model.AppUser]) error {
+			return s.Feed.Emit(ctx, tx, model.AppUserChanged{App: req.AppID, User: doc.Value.UserID, Provision: true})
+		})
 	})
 	return rest.Nothing{}, err
 }

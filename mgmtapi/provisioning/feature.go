@@ -257,10 +257,13 @@ func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature,
 		if err != nil {
 			return err
 		}
-		pushed := conn.Value.PushesGroups()
+		pushed, schedule := conn.Value.PushesGroups(), conn.Value.ImportSettings().Schedule
 		req.feature.set(&conn.Value, req.Body)
 		out = req.feature.render(ctx, req.AppID, &conn.Value)
 		if _, err := s.Connections.Update(ctx, tx, req.AppID, conn.Rev, conn.Value); err != nil {
+			return err
+		}
+		if err := s.reschedule(ctx, tx, req.AppID, schedule, conn.Value.ImportSettings().Schedule); err != nil {
 			return err
 		}
 		if !conn.Value.SyncsPasswords() {
@@ -271,13 +274,7 @@ func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature,
 		if err := s.logConnection(ctx, tx, req.app); err != nil {
 			return err
 		}
-		if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: req.AppID}); err != nil {
-			return err
-		}
-		if !pushed && conn.Value.PushesGroups() {
-			return s.pushAll(ctx, tx, req.AppID)
-		}
-		return nil
+		return s.changed(ctx, tx, req.AppID, pushed, &conn.Value)
 	})
 	return out, err
 }

@@ -2,7 +2,9 @@ package provisioning
 
 import (
 	"cmp"
+	"context"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -26,7 +28,33 @@ type ImportUserName struct {
 
 // ImportSchedule says when imports begin by themselves.
 type ImportSchedule struct {
-	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"DISABLED: imports begin when they are asked for. Schedules are not served."`
+	Status      string       `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"ENABLED: imports of users begin at the times of both members, of which there must be one. DISABLED: imports begin when they are asked for."`
+	Full        *ImportTimes `json:"fullImport,omitempty" doc:"When all accounts are read."`
+	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"When all accounts are read, too: SCIM has no way to read only those that have changed."`
+}
+
+// ImportTimes are the times at which an import begins.
+type ImportTimes struct {
+	Expression string `json:"expression" max:"255" doc:"UNIX cron expression of five fields: minute, hour, day of the month, month, day of the week. An empty text takes the times away."`
+	Timezone   string `json:"timezone,omitempty" empty:"absent" max:"64" doc:"IANA name of the zone that the expression is meant in. Defaults to UTC."`
+}
+
+func showTimes(t model.ImportTimes) *ImportTimes {
+	if t.Expression == "" {
+		return nil
+	}
+	return &ImportTimes{Expression: t.Expression, Timezone: t.Timezone}
+}
+
+// set takes the place of the times that there are, when any were sent.
+func (t *ImportTimes) set(to *model.ImportTimes) {
+	switch {
+	case t == nil:
+	case t.Expression == "":
+		*to = model.ImportTimes{}
+	default:
+		*to = model.ImportTimes{Expression: t.Expression, Timezone: cmp.Or(t.Timezone, "UTC")}
+	}
 }
 
 // ImportRules say whose accounts are, and what needs nobody's consent.
@@ -51,7 +79,9 @@ func showImport(c *model.Connection) Capabilities {
 		name.Expression = &s.Expression
 	}
 	return Capabilities{
-		ImportSettings: &ImportSettings{Username: name, Schedule: &ImportSchedule{Status: disabled}},
+		ImportSettings: &ImportSettings{Username: name, Schedule: &ImportSchedule{
+			Status: onOff(s.Schedule.On), Full: showTimes(s.Schedule.Full), Incremental: showTimes(s.Schedule.Incremental),
+		}},
 		ImportRules: &ImportRules{CreateAndMatch: &CreateAndMatch{
 			Exact: s.Match, Partial: &s.Partial, ConfirmPartial: &s.ConfirmPartial, ConfirmExact: &s.ConfirmExact, ConfirmNew: &s.ConfirmNew, Activate: &s.Activate,
 		}},
@@ -66,6 +96,12 @@ func setImport(c *model.Connection, sent Capabilities) {
 		if name.Expression != nil {
 			s.Expression = *name.Expression
 		}
+	}
+	if sent.ImportSettings != nil && sent.ImportSettings.Schedule != nil {
+		schedule := sent.ImportSettings.Schedule
+		(&Switch{schedule.Status}).set(&s.Schedule.On)
+		schedule.Full.set(&s.Schedule.Full)
+		schedule.Incremental.set(&s.Schedule.Incremental)
 	}
 	if sent.ImportRules != nil && sent.ImportRules.CreateAndMatch != nil {
 		rules := sent.ImportRules.CreateAndMatch
@@ -87,12 +123,12 @@ func (c *Capabilities) checkImport(so model.ImportSettings, source map[string]ex
 	if c.ImportSettings == nil {
 		return
 	}
-	if schedule := c.ImportSettings.Schedule; schedule != nil && schedule.Status == enabled {
-		causes.Add("importSettings.schedule.status", "Imports are not begun by a schedule, but when they are asked for")
-	}
 	const path = "importSettings.username.userNameExpression"
 	changed := model.Connection{Import: &so}
 	setImport(&changed, *c)
+	if c.ImportSettings.Schedule != nil {
+		checkSchedule(changed.Import.Schedule, causes)
+	}
 	text := changed.Import.Expression
 	if text == "" {
 		if changed.Import.UserName == model.ImportByExpression {
@@ -103,4 +139,50 @@ func (c *Capabilities) checkImport(so model.ImportSettings, source map[string]ex
 	if err := appprofile.CheckRule(model.ToUser, text, source, &model.Property{Type: model.PropertyString}); err != nil {
 		causes.Add(path, "%s", err)
 	}
+}
+
+// checkSchedule records what is wrong with a schedule.
+func checkSchedule(s model.ImportSchedule, causes *rest.Causes) {
+	const path = "importSettings.schedule."
+	for _, times := range []struct {
+		member string
+		model.ImportTimes
+	}{{"fullImport", s.Full}, {"incrementalImport", s.Incremental}} {
+		if times.Expression == "" {
+			continue
+		}
+		expression, timezone := times.Problems()
+		if expression != "" {
+			causes.Add(path+times.member+".expression", "%s", expression)
+		}
+		if timezone != "" {
+			causes.Add(path+times.member+".timezone", "%s", timezone)
+		}
+	}
+	if s.On && s.Full.Expression == "" && s.Incremental.Expression == "" {
+		causes.Add(path+"status", "A schedule that is enabled needs an expression in fullImport or incrementalImport")
+	}
+}
+
+// reschedule notes when the next import begins, if the schedule has changed.
+func (s *Slice) reschedule(ctx context.Context, tx *docstore.Tx, app string, was, is model.ImportSchedule) error {
+	if was == is {
+		return nil
+	}
+	doc, err := model.Optional(ctx, tx, s.DueImports, app)
+	if err != nil {
+		return err
+	}
+	next := is.Next(s.Now())
+	due := model.DueImport{Due: next, At: next, Base: rest.URL(ctx)}
+	switch {
+	case doc == nil && next.IsZero():
+	case doc == nil:
+		_, err = s.DueImports.Insert(ctx, tx, app, due)
+	case next.IsZero():
+		err = s.DueImports.Delete(ctx, tx, app)
+	default:
+		_, err = s.DueImports.Update(ctx, tx, app, doc.Rev, due)
+	}
+	return err
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 )
@@ -65,7 +67,37 @@ func TestTheLifeOfAConnection(t *testing.T) {
 
 		w.Post(path+"/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, "DISABLED", w.Get(path).OK().Text("status"))
-		w.Expect(model.AppChanged{App: app})
+		w.Expect(model.AppChanged{App: app, Ended: true})
+		w.Post(path+"/lifecycle/deactivate", nil).OK(204)
+		require.Empty(t, w.Events(), "it is off already")
+	})
+}
+
+func TestDeactivationsAndGroupsOutliveADeactivatedConnection(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		ann, bob, cid := w.User("ann"), w.User("bob"), w.User("cid")
+		app, group, _ := pushed(w, ann, bob, cid)
+		path := "/apps/" + app + "/connections/default/lifecycle/"
+		for _, user := range []string{ann, bob, cid} {
+			require.NoError(t, w.Desired.ReportUser(t.Context(), app, user, desired.Result{Want: desired.Active, Outcome: desired.Done, RemoteID: "r-" + user}))
+		}
+		w.Delete("/apps/" + app + "/users/" + ann).OK()
+		w.Events()
+		w.Post(path+"deactivate", nil).OK(204)
+		w.Expect(model.AppChanged{App: app, Ended: true}, model.AppUserChanged{App: app, User: ann, Provision: true})
+
+		w.Post("/users/"+bob+"/lifecycle/deactivate", nil).OK()
+		target, err := w.Desired.Target(t.Context(), app)
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, true}, []bool{target.Paused, target.DeactivateUsers}, "whoever watches for overdue deactivations is to know")
+		for user, want := range map[string]desired.Want{ann: desired.Inactive, bob: desired.Inactive, cid: desired.Active} {
+			got, err := w.Desired.User(t.Context(), app, user)
+			require.NoError(t, err)
+			require.Equal(t, want, got.Want)
+		}
+		w.Events()
+		w.Post(path+"activate", nil).OK(204)
+		w.Expect(model.AppChanged{App: app}, model.PushMappingChanged{App: app, Group: group, AllMembers: true})
 	})
 }
 
@@ -300,11 +332,66 @@ func TestTheSettingsOfImports(t *testing.T) {
 	w.Put(path, `{"importSettings":{"username":{"userNameExpression":""}}}`).Fails(400, "E0000001", expression)
 	w.Put(path, `{"importSettings":{"username":{"userNameExpression":"appuser.nothing"}}}`).Fails(400, "E0000001", expression)
 	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"OTHER"}}}`).Fails(400, "E0000001", "userNameFormat")
-	w.Put(path, `{"importSettings":{"schedule":{"status":"ENABLED"}}}`).Fails(400, "E0000001", "importSettings.schedule.status")
 	w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"NAME"}}}`).Fails(400, "E0000001", "exactMatchCriteria")
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "nothing of what was refused")
 	w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://other.example.com/v2"}`).OK()
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another address leaves the settings")
+}
+
+func TestTheScheduleOfImports(t *testing.T) {
+	apptest.Each(t, func(t *testing.T, w *apptest.World) {
+		app := w.SCIMApp("HR")
+		w.Connect(app, "")
+		path := "/apps/" + app + "/features/INBOUND_PROVISIONING"
+		put := func(schedule string) *apptest.Answer {
+			return w.Put(path, `{"importSettings":{"schedule":`+schedule+`}}`)
+		}
+		shown := func(a *apptest.Answer) any { return a.OK().Value("capabilities", "importSettings", "schedule") }
+		due := func() time.Time {
+			doc, err := model.Optional(t.Context(), w.Store.Reader(), w.Model.DueImports, app)
+			require.NoError(t, err)
+			if doc == nil {
+				return time.Time{}
+			}
+			return doc.Value.Due
+		}
+		for name, c := range map[string]struct{ schedule, cause string }{
+			"no time":               {`{"status":"ENABLED"}`, "status: A schedule that is enabled needs an expression"},
+			"an unknown status":     {`{"status":"ON"}`, "status"},
+			"four fields":           {`{"fullImport":{"expression":"0 3 * *"}}`, "fullImport.expression: The value must be a UNIX cron expression: it has 5 fields"},
+			"six fields":            {`{"fullImport":{"expression":"0 0 3 * * *"}}`, "fullImport.expression"},
+			"a word":                {`{"fullImport":{"expression":"@daily"}}`, "fullImport.expression"},
+			"a zone in front":       {`{"fullImport":{"expression":"TZ=UTC 0 3 * *"}}`, "fullImport.expression"},
+			"a zone behind tabs":    {`{"fullImport":{"expression":"TZ=UTC\t0\t3\t*\t*"}}`, "fullImport.expression"},
+			"an hour that is none":  {`{"incrementalImport":{"expression":"0 24 * * *"}}`, "incrementalImport.expression"},
+			"a day that is none":    {`{"incrementalImport":{"expression":"0 0 31 2 *"}}`, "incrementalImport.expression: The value must be a UNIX cron expression: there is no such day"},
+			"a zone that is none":   {`{"fullImport":{"expression":"0 3 * * *","timezone":"Mars/Olympus"}}`, "fullImport.timezone: The value must be the name of an IANA time zone"},
+			"the zone of a machine": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Local"}}`, "fullImport.timezone"},
+		} {
+			put(c.schedule).Fails(400, "E0000001", "importSettings.schedule."+c.cause)
+			require.Equal(t, map[string]any{"status": "DISABLED"}, shown(w.Get(path)), name)
+		}
+		utc := map[string]any{"expression": "30 3 * * *", "timezone": "UTC"}
+		require.Equal(t, map[string]any{"status": "DISABLED", "fullImport": utc}, shown(put(`{"fullImport":{"expression":"30 3 * * *"}}`)))
+		require.Zero(t, due(), "it is off")
+		require.Equal(t, map[string]any{"status": "ENABLED", "fullImport": utc}, shown(put(`{"status":"ENABLED"}`)))
+		first := due()
+		require.True(t, first.After(w.Now()) && !first.After(w.Now().Add(24*time.Hour)), first)
+		require.Equal(t, "03:30", first.UTC().Format("15:04"))
+
+		got := shown(put(`{"incrementalImport":{"expression":"0 9 * * MON-FRI","timezone":"Europe/Berlin"},"fullImport":{"expression":""}}`))
+		require.Equal(t, map[string]any{"status": "ENABLED", "incrementalImport": map[string]any{"expression": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}}, got)
+		require.Equal(t, got, shown(w.Get(path)))
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		require.NoError(t, err)
+		require.Equal(t, "09:00", due().In(berlin).Format("15:04"))
+		before := due()
+		w.Put(path, `{"importRules":{"userCreateAndMatch":{"autoConfirmNewUsers":true}}}`).OK()
+		require.Equal(t, before, due())
+		put(`{"incrementalImport":{"expression":""}}`).Fails(400, "E0000001", "importSettings.schedule.status")
+		put(`{"status":"DISABLED"}`).OK()
+		require.Zero(t, due())
+	})
 }
 
 // pushed creates a connected application and a group that is pushed as "Staff".

@@ -1,0 +1,77 @@
+package sandbox_test
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var largeImport = flag.Bool("sandbox.import", false, "import 100,000 accounts too, which takes some minutes")
+
+// BenchmarkImport imports accounts of a target on loopback, which makes up its pages, into scimwright sandbox, a process of its own, until
+// each of them is a user. The metrics are the most that was resident (in millions of bytes) before and during the import, as the system
+// counts it, what each account more costs, and the time.
+func BenchmarkImport(b *testing.B) {
+	sizes := []int{10_000}
+	if *largeImport {
+		sizes = append(sizes, 100_000)
+	}
+	for _, accounts := range sizes {
+		b.Run(strconv.Itoa(accounts), func(b *testing.B) {
+			for b.Loop() {
+				benchmarkImport(b, accounts)
+			}
+			b.ReportMetric(0, "ns/op") // means nothing here
+		})
+	}
+}
+
+func benchmarkImport(b *testing.B, accounts int) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { listMadeUp(w, r, accounts) }))
+	defer target.Close()
+	c := startCommand(b, "sandbox", "--listen", "127.0.0.1:0", "--data", b.TempDir(), "--empty", "--no-rate-limits")
+	defer c.kill()
+	api := c.api()
+	app := newApp(b, api, target.URL, scimToken)
+	do(b, api, http.MethodPut, "/api/v1/apps/"+app+"/features/INBOUND_PROVISIONING", inboundOn, nil)
+	before := c.peakMB(b)
+	c.forgetPeak(b)
+	start := time.Now()
+	var begun struct{ JobID string }
+	do(b, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/import", `{"type":"USERS"}`, &begun)
+	var out sandboxapi.ImportJob
+	for tick := time.NewTicker(time.Second); out.Status != "done"; <-tick.C {
+		do(b, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
+		require.NotEqual(b, "failed", out.Status, out)
+	}
+	require.Equal(b, accounts, out.UsersCreated, out)
+	peak := c.peakMB(b)
+	b.ReportMetric(before, "before-MB")
+	b.ReportMetric(peak, "peak-MB")
+	b.ReportMetric((peak-before)*1e6/float64(accounts), "B/account")
+	b.ReportMetric(time.Since(start).Seconds(), "s/import")
+}
+
+// listMadeUp answers with a page of so many accounts.
+func listMadeUp(w http.ResponseWriter, r *http.Request, accounts int) {
+	begin, _ := strconv.Atoi(r.FormValue("startIndex"))
+	count, _ := strconv.Atoi(r.FormValue("count"))
+	var resources []string
+	for i := max(begin, 1); i <= accounts && len(resources) < count; i++ {
+		name := fmt.Sprintf("import%07d@chain.example", i)
+		resources = append(resources, fmt.Sprintf(`{"id":"r%07d",`, i)+strings.TrimPrefix(person(name, "Import", strconv.Itoa(i), name), "{"))
+	}
+	w.Header().Set("Content-Type", "application/scim+json")
+	fmt.Fprintf(w, `{"schemas":[%q],"totalResults":%d,"startIndex":%d,"itemsPerPage":%d,"Resources":[%s]}`,
+		scim.ListResponseMessage, accounts, max(begin, 1), len(resources), strings.Join(resources, ","))
+}
