@@ -60,6 +60,10 @@ fuzz: ## run every fuzz target for FUZZTIME each
 	      grep -q 'context deadline exceeded' $$out && ! grep -q 'Failing input' $$out; fi; \
 	  done; done
 
+.PHONY: fuzz-packages
+fuzz-packages:
+	@printf '%s\n' $(FUZZPKGS)
+
 .PHONY: bench
 bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) $(PKGS)
