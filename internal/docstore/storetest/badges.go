@@ -52,7 +52,7 @@ func testMany(t *testing.T, open Opener) {
 		people := newPeople()
 		store := storeOf(t, people)
 		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {
-			return people.InsertMany(t.Context(), tx, []docstore.New[person]{{"1", person{Login: "ann", Mails: []string{"a", "b"}}}, {"2", person{Login: "bob", Mails: []string{"b"}}}})
+			return people.InsertMany(t.Context(), tx, []docstore.New[person]{{ID: "1", Value: person{Login: "ann", Mails: []string{"a", "b"}}}, {ID: "2", Value: person{Login: "bob", Mails: []string{"b"}}}})
 		}))
 		page, err := people.Query(t.Context(), store.Reader(), docstore.Query[person]{Where: docstore.Eq("mails", "b"), Limit: 3})
 		require.NoError(t, err)
@@ -61,15 +61,15 @@ func testMany(t *testing.T, open Opener) {
 	t.Run("none is stored when one cannot be", func(t *testing.T) {
 		store := storeOf(t, newPeople())
 		for why, many := range map[string][]docstore.New[badge]{
-			"a value that is taken": {{"1", badge{Number: "1"}}, {"2", badge{Number: "1"}}},
-			"an id that is taken":   {{"1", badge{Number: "1"}}, {"1", badge{Number: "2"}}},
+			"a value that is taken": {{ID: "1", Value: badge{Number: "1"}}, {ID: "2", Value: badge{Number: "1"}}},
+			"an id that is taken":   {{ID: "1", Value: badge{Number: "1"}}, {ID: "1", Value: badge{Number: "2"}}},
 		} {
 			err := store.Update(t.Context(), func(tx *docstore.Tx) error { return badges.InsertMany(t.Context(), tx, many) })
 			var unique *docstore.UniqueError
 			require.ErrorAs(t, err, &unique, why)
 		}
 		err := store.Update(t.Context(), func(tx *docstore.Tx) error {
-			return badges.InsertMany(t.Context(), tx, []docstore.New[badge]{{"1", badge{}}, {"", badge{}}})
+			return badges.InsertMany(t.Context(), tx, []docstore.New[badge]{{ID: "1", Value: badge{}}, {ID: "", Value: badge{}}})
 		})
 		require.ErrorIs(t, err, docstore.ErrBadID)
 		n, err := badges.Count(t.Context(), store.Reader(), nil)
