@@ -113,15 +113,21 @@ func newOrganisation(t *testing.T) *organisation {
 		{"POST /api/v1/authn", `{"username":"ann@example.com","password":"Correct-horse-7"}`, "sessiontoken", "sessionToken"},
 		{"POST /api/v1/sessions", `{"sessionToken":"{sessiontoken}"}`, "session", "id"},
 	} {
-		a := w.env.Do(t, w.fill(seed.do), w.fill(strings.ReplaceAll(seed.body, "{base}", w.env.Server.URL)), nil)
-		require.Less(t, a.Status, 300, "%s: %s", seed.do, a.Body)
-		if seed.name != "" {
-			w.ids[seed.name] = a.Value(seed.value)
-			require.NotEmpty(t, w.ids[seed.name], "%s: %s", seed.do, a.Body)
-		}
+		w.seed(t, seed.do, seed.body, seed.name, seed.value)
 	}
 	w.ops = targets(t, w.env)
 	return w
+}
+
+// seed sends a request and keeps a value of the answer by a name, unless that is empty.
+func (w *organisation) seed(t *testing.T, do, body, name, value string) {
+	t.Helper()
+	a := w.env.Do(t, w.fill(do), w.fill(strings.ReplaceAll(body, "{base}", w.env.Server.URL)), nil)
+	require.Less(t, a.Status, 300, "%s: %s", do, a.Body)
+	if name != "" {
+		w.ids[name] = a.Value(value)
+		require.NotEmpty(t, w.ids[name], "%s: %s", do, a.Body)
+	}
 }
 
 // fill puts ids in the place of their names.

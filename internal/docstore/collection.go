@@ -144,10 +144,8 @@ func (c *Collection[T]) InsertPrepared(ctx context.Context, tx *Tx, id string, p
 	}
 	now := tx.now()
 	doc := Doc[T]{ID: id, Rev: 1, Created: now, Updated: now, Value: p.value}
-	args := make([]any, 0, insertColumns+len(p.keys.single))
-	args = append(args, id, doc.Rev, now.UnixMilli(), now.UnixMilli(), p.text)
 	var err error
-	doc.seq, err = c.table.insertRow(ctx, tx.sql, append(args, p.keys.single...))
+	doc.seq, err = c.table.insertRow(ctx, tx.sql, p.columns(make([]any, 0, insertColumns+len(c.values)), id, now))
 	if err == nil {
 		err = c.table.writeMulti(ctx, tx.sql, doc.seq, p.keys, true)
 	}
@@ -155,6 +153,11 @@ func (c *Collection[T]) InsertPrepared(ctx context.Context, tx *Tx, id string, p
 		return Doc[T]{}, c.wrap(c.table.explain(err))
 	}
 	return doc, nil
+}
+
+// columns appends what insertSQL stores of a new document.
+func (p *Prepared[T]) columns(args []any, id string, now time.Time) []any {
+	return append(append(args, id, 1, now.UnixMilli(), now.UnixMilli(), p.text), p.keys.single...)
 }
 
 // New is a document to be stored.
@@ -168,7 +171,7 @@ const insertBatch = 64
 
 // InsertMany is Insert of several documents, in their order. It costs less than one after the other, where the collection has no Multi index.
 func (c *Collection[T]) InsertMany(ctx context.Context, tx *Tx, docs []New[T]) error {
-	if len(docs) == 1 || c.table.hasMulti() {
+	if len(docs) < 2 || c.table.hasMulti() {
 		for _, doc := range docs {
 			if _, err := c.Insert(ctx, tx, doc.ID, doc.Value); err != nil {
 				return err
@@ -179,18 +182,18 @@ func (c *Collection[T]) InsertMany(ctx context.Context, tx *Tx, docs []New[T]) e
 	if err := tx.changes(ctx, c.table); err != nil {
 		return c.wrap(err)
 	}
-	now := tx.now().UnixMilli()
+	now := tx.now()
 	for batch := range slices.Chunk(docs, insertBatch) {
 		args := make([]any, 0, len(batch)*(insertColumns+len(c.values)))
 		for _, doc := range batch {
 			if err := checkID(doc.ID); err != nil {
 				return c.wrap(err)
 			}
-			text, keys, err := c.encode(&doc.Value)
+			p, err := c.Prepare(doc.Value)
 			if err != nil {
-				return c.wrap(err)
+				return err
 			}
-			args = append(append(args, doc.ID, 1, now, now, text), keys.single...)
+			args = p.columns(args, doc.ID, now)
 		}
 		if _, err := tx.sql.Exec(ctx, c.table.insertManySQL(len(batch)), args...); err != nil {
 			return c.wrap(c.table.explain(err))

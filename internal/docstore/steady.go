@@ -94,7 +94,7 @@ func isFlat(t reflect.Type) bool {
 		return true
 	case reflect.Array:
 		return isFlat(t.Elem())
-	default:
+	default: // the kinds before arrays are bool and numbers
 		return t.Kind() == reflect.String || t.Kind() < reflect.Array && t.Kind() > reflect.Invalid
 	}
 }

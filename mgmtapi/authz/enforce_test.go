@@ -110,6 +110,32 @@ func (w *world) custom(t *testing.T, name string, permissions, resources []strin
 	return a
 }
 
+// give gives an administrator a standard role with targets, whose paths stand behind "targets/".
+func (w *world) give(t *testing.T, a admin, role string, targets ...string) {
+	t.Helper()
+	id := w.Do(t, "POST /api/v1/users/"+a.id+"/roles", `{"type":"`+role+`"}`, nil).Value("id")
+	for _, target := range targets {
+		w.Run(t, apitest.Step{Do: "PUT /api/v1/users/" + a.id + "/roles/" + id + "/targets/" + target, Status: 204})
+	}
+}
+
+// serviceClient is the body of a client.
+func serviceClient(name string) string {
+	return `{"client_name":"` + name + `","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}`
+}
+
+// client makes a client and returns its id.
+func (w *world) client(t *testing.T, name string) string {
+	t.Helper()
+	return w.Do(t, "POST /oauth2/v1/clients", serviceClient(name), nil).Value("client_id")
+}
+
+// orgOf is the id of the organisation, as it stands in ORNs.
+func orgOf(t *testing.T, e *apitest.Env) string {
+	t.Helper()
+	return strings.Split(e.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn"), ":")[3]
+}
+
 func TestGroupTargetsLimitARole(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
@@ -242,7 +268,7 @@ func TestCustomRolesBindOnTheirResourceSet(t *testing.T) {
 
 func TestExcludedResourcesAreOutside(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
-	org := strings.Split(w.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn"), ":")[3]
+	org := orgOf(t, w.Env)
 	names := "orn:svc:directory:" + org
 	a := w.custom(t, "most", []string{"svc.users.read", "svc.groups.manage", "svc.apps.read"}, []string{"orn:svc:iam:" + org + ":contained_resources"})
 	add := func(resource, without string) apitest.Step {

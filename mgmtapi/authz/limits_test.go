@@ -82,12 +82,15 @@ type thing struct {
 	inside   bool
 }
 
-// places are all ways to put what a path names inside and outside: its variables in their order, and of these what is of a kind.
-func (x *limitedThings) places(path string) (all []struct {
+// place is one way to put what a path names inside and outside: its variables in their order, and of these what is of a kind.
+type place struct {
 	variables []string
 	things    []thing
 	text      string
-}) {
+}
+
+// places are all of them.
+func (x *limitedThings) places(path string) (all []place) {
 	segments := strings.Split(path, "/")
 	named := 0
 	for i, s := range segments {
@@ -96,11 +99,7 @@ func (x *limitedThings) places(path string) (all []struct {
 		}
 	}
 	for choice := range 1 << named {
-		place := struct {
-			variables []string
-			things    []thing
-			text      string
-		}{text: "-"}
+		place := place{text: "-"}
 		var words []string
 		for i, s := range segments {
 			if s != "{}" {
@@ -212,18 +211,15 @@ func (l limits) expected(r limitedRole, row cells, key string, things []thing, t
 func TestLimitedRolesPermitWhatTheirLimitsHold(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	authorizer := authz.New(deps(w.Env))
-	client := func(name string) string {
-		return w.Do(t, "POST /oauth2/v1/clients", `{"client_name":"`+name+`","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}`, nil).Value("client_id")
-	}
 	server := func(name string) string {
 		return w.Do(t, "POST /api/v1/authorizationServers", `{"name":"`+name+`","description":"d","audiences":["a"]}`, nil).Value("id")
 	}
 	x := &limitedThings{
 		in: map[string]string{
-			"users": w.in, "groups": w.inner, "apps": w.appIn, "clients": client("In"), "authorizationServers": server("in"), "api-tokens": createToken(t, w.Env, w.in, "in").ID,
+			"users": w.in, "groups": w.inner, "apps": w.appIn, "clients": w.client(t, "In"), "authorizationServers": server("in"), "api-tokens": createToken(t, w.Env, w.in, "in").ID,
 		},
 		out: map[string]string{
-			"users": w.out, "groups": w.outer, "apps": w.appOut, "clients": client("Out"), "authorizationServers": server("out"), "api-tokens": createToken(t, w.Env, w.out, "out").ID,
+			"users": w.out, "groups": w.outer, "apps": w.appOut, "clients": w.client(t, "Out"), "authorizationServers": server("out"), "api-tokens": createToken(t, w.Env, w.out, "out").ID,
 		},
 	}
 	rows, limits := matrix(t), readLimits(t)
@@ -264,17 +260,14 @@ func (w *world) limited(t *testing.T, r limitedRole, x *limitedThings) string {
 	t.Helper()
 	if slices.Contains(r.on, "group-target") || slices.Contains(r.on, "app-target") {
 		a := administrator(t, w.Env, r.name, "")
-		role := w.Do(t, "POST /api/v1/users/"+a.id+"/roles", `{"type":"`+r.holds[0]+`"}`, nil).Value("id")
 		targets := []string{"groups/" + x.in["groups"]}
 		if r.on[0] == "app-target" {
 			targets = []string{"catalog/apps/bookmark/" + x.in["apps"], "catalog/apps/oidc_client/" + x.in["clients"]}
 		}
-		for _, target := range targets {
-			w.Run(t, apitest.Step{Do: "PUT /api/v1/users/" + a.id + "/roles/" + role + "/targets/" + target, Status: 204})
-		}
+		w.give(t, a, r.holds[0], targets...)
 		return a.id
 	}
-	org := strings.Split(w.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn"), ":")[3]
+	org := orgOf(t, w.Env)
 	directory, idp := "orn:svc:directory:"+org+":", "orn:svc:idp:"+org+":"
 	resources := map[string][]string{
 		"users-of-group": {directory + "groups:" + x.in["groups"] + ":contained_resources"}, "group": {directory + "groups:" + x.in["groups"]},
@@ -305,12 +298,8 @@ func (w *world) limited(t *testing.T, r limitedRole, x *limitedThings) string {
 func TestListsShowWhatIsInside(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	users, apps := administrator(t, w.Env, "users", ""), administrator(t, w.Env, "apps", "")
-	given := func(a admin, role, target string) {
-		id := w.Do(t, "POST /api/v1/users/"+a.id+"/roles", `{"type":"`+role+`"}`, nil).Value("id")
-		w.Run(t, apitest.Step{Do: "PUT /api/v1/users/" + a.id + "/roles/" + id + "/targets/" + target, Status: 204})
-	}
-	given(users, "USER_ADMIN", "groups/"+w.inner)
-	given(apps, "APP_ADMIN", "catalog/apps/bookmark/"+w.appIn)
+	w.give(t, users, "USER_ADMIN", "groups/"+w.inner)
+	w.give(t, apps, "APP_ADMIN", "catalog/apps/bookmark/"+w.appIn)
 	in, out := "/api/v1/apps/"+w.appIn, "/api/v1/apps/"+w.appOut
 	w.Run(t,
 		apitest.Step{Do: "PUT " + in + "/groups/" + w.inner}, apitest.Step{Do: "PUT " + in + "/groups/" + w.outer}, apitest.Step{Do: "PUT " + out + "/groups/" + w.inner},
@@ -358,18 +347,12 @@ func events(t *testing.T, e *apitest.Env, header map[string]string, query string
 
 func TestTheLogOfARoleWithTargetsIsOfThese(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
-	client := w.Do(t, "POST /oauth2/v1/clients", `{"client_name":"In","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}`, nil).Value("client_id")
-	given := func(a admin, role string, targets ...string) {
-		id := w.Do(t, "POST /api/v1/users/"+a.id+"/roles", `{"type":"`+role+`"}`, nil).Value("id")
-		for _, target := range targets {
-			w.Run(t, apitest.Step{Do: "PUT /api/v1/users/" + a.id + "/roles/" + id + "/targets/" + target, Status: 204})
-		}
-	}
+	client := w.client(t, "In")
 	users, desk, apps, typed := administrator(t, w.Env, "users", ""), administrator(t, w.Env, "desk", ""), administrator(t, w.Env, "apps", ""), administrator(t, w.Env, "typed", "")
-	given(users, "USER_ADMIN", "groups/"+w.inner)
-	given(desk, "HELP_DESK_ADMIN", "groups/"+w.outer)
-	given(apps, "APP_ADMIN", "catalog/apps/bookmark/"+w.appIn, "catalog/apps/oidc_client/"+client)
-	given(typed, "APP_ADMIN", "catalog/apps/bookmark")
+	w.give(t, users, "USER_ADMIN", "groups/"+w.inner)
+	w.give(t, desk, "HELP_DESK_ADMIN", "groups/"+w.outer)
+	w.give(t, apps, "APP_ADMIN", "catalog/apps/bookmark/"+w.appIn, "catalog/apps/oidc_client/"+client)
+	w.give(t, typed, "APP_ADMIN", "catalog/apps/bookmark")
 	w.Run(t,
 		apitest.Step{Do: "PUT /api/v1/apps/" + w.appIn + "/groups/" + w.inner}, apitest.Step{Do: "PUT /api/v1/apps/" + w.appOut + "/groups/" + w.outer},
 		apitest.Step{Do: "POST /api/v1/users/" + w.out, Body: `{"profile":{"nickName":"O"}}`}, apitest.Step{Do: "POST /api/v1/users/" + w.in, Body: `{"profile":{"nickName":"I"}}`},

@@ -127,7 +127,7 @@ func prepare(t *testing.T, e *apitest.Env) (*authz.Authorizer, *things) {
 		return err
 	}))
 	x.token = createToken(t, e, x.user, "subject").ID
-	org := strings.Split(e.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn"), ":")[3]
+	org := orgOf(t, e)
 	x.set = e.Do(t, "POST /api/v1/iam/resource-sets", `{"label":"Everything","description":"x","resources":["/api/v1/users","/api/v1/groups","/api/v1/apps","/api/v1/authorizationServers","orn:svc:iam:`+org+`:contained_resources"]}`, nil).Value("id")
 	require.NotEmpty(t, x.set)
 	return authz.New(deps(e)), x

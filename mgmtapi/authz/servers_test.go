@@ -42,24 +42,20 @@ func TestAuthorizationServersAreInOrOutOfASet(t *testing.T) {
 
 func TestClientsAreApplications(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
-	body := func(name string) string {
-		return `{"client_name":"` + name + `","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}`
-	}
-	one := w.Do(t, "POST /oauth2/v1/clients", body("One"), nil).Value("client_id")
-	other := w.Do(t, "POST /oauth2/v1/clients", body("Other"), nil).Value("client_id")
+	one, other := w.client(t, "One"), w.client(t, "Other")
 	targeted := administrator(t, w.Env, "targeted", "APP_ADMIN")
 	kind := w.custom(t, "kind", []string{"svc.apps.manage"}, []string{`/api/v1/apps?filter=name eq "oidc_client"`})
 	access := administrator(t, w.Env, "access", "API_ACCESS_MANAGEMENT_ADMIN")
 	w.Run(t,
 		apitest.Step{Do: "PUT /api/v1/users/" + targeted.id + "/roles/IFIFAX2BIRGUSTQ/targets/catalog/apps/oidc_client/" + one, Status: 204},
 		targeted.may("GET /oauth2/v1/clients", "", equal(map[string]any{"#": 1, "0.client_id": one})),
-		targeted.mayNot("POST /oauth2/v1/clients", body("New")),
-		targeted.may("PUT /oauth2/v1/clients/"+one, body("Renamed")),
-		targeted.mayNot("PUT /oauth2/v1/clients/"+other, body("x")),
-		kind.may("POST /oauth2/v1/clients", body("New"), status(201)),
+		targeted.mayNot("POST /oauth2/v1/clients", serviceClient("New")),
+		targeted.may("PUT /oauth2/v1/clients/"+one, serviceClient("Renamed")),
+		targeted.mayNot("PUT /oauth2/v1/clients/"+other, serviceClient("x")),
+		kind.may("POST /oauth2/v1/clients", serviceClient("New"), status(201)),
 		kind.may("GET /oauth2/v1/clients", "", equal(map[string]any{"#": 3})),
 		kind.mayNot("POST /api/v1/apps", bookmark("x")),
-		access.may("POST /oauth2/v1/clients", body("Newer"), status(201)),
+		access.may("POST /oauth2/v1/clients", serviceClient("Newer"), status(201)),
 		access.may("POST /api/v1/apps/"+one+"/users", `{"id":"`+w.in+`"}`),
 		access.may("PUT /api/v1/apps/"+one+"/groups/"+w.inner, ""),
 		access.mayNot("POST /api/v1/apps/"+w.appIn+"/users", `{"id":"`+w.in+`"}`),
@@ -70,7 +66,7 @@ func TestClientsAreApplications(t *testing.T) {
 		access.mayNot("POST /api/v1/apps/"+one+"/grants", grant),
 		apitest.Step{Do: "POST /api/v1/apps/" + one + "/grants", Body: grant, Status: 201},
 		apitest.Step{Name: "its secret would be worth more than their roles", Do: "GET /api/v1/apps/" + one},
-		targeted.mayNot("PUT /oauth2/v1/clients/"+one, body("Mine")),
+		targeted.mayNot("PUT /oauth2/v1/clients/"+one, serviceClient("Mine")),
 		access.mayNot("POST /api/v1/apps/"+one+"/lifecycle/deactivate", ""),
 		access.may("GET /api/v1/apps/"+one, "", lacks("credentials.oauthClient.client_secret")),
 		targeted.may("GET /api/v1/apps/"+one, "", lacks("credentials.oauthClient.client_secret")),

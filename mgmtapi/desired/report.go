@@ -2,7 +2,6 @@ package desired
 
 import (
 	"context"
-	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -66,12 +65,7 @@ type Step struct {
 // maxErrorSummary is the length of the longest error that is kept, in bytes.
 const maxErrorSummary = 1000
 
-func (r Result) summary() string {
-	if len(r.Error) <= maxErrorSummary {
-		return r.Error
-	}
-	return strings.ToValidUTF8(r.Error[:maxErrorSummary], "") + "…"
-}
+func (r Result) summary() string { return model.Shortened(r.Error, maxErrorSummary) }
 
 // ReportUser writes a result into the assignment of a user. A result about a
 // user that is not assigned is dropped.

@@ -80,7 +80,7 @@ func (s *Service) begin(ctx context.Context, app string, groups bool, due *model
 		return "", err
 	}
 	if conn != nil && !conn.Value.Enabled {
-		return "", rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
+		return "", rest.Invalid("feature", model.ConnectionOff)
 	}
 	settings := model.DefaultImport
 	if conn != nil {

@@ -87,8 +87,11 @@ func (c *Connection) Updates() bool { return c != nil && c.Enabled && c.UserProv
 
 // Deactivates says whether Deactivate Users is on and can work. It is false for nil.
 func (c *Connection) Deactivates() bool {
-	return c != nil && c.Enabled && c.UserProvisioning.Deactivate
+	return c.OwesDeactivations() && c.Enabled
 }
+
+// ConnectionOff is told to whoever asks for what takes a connection that is enabled.
+const ConnectionOff = "Provisioning is not enabled for the application; activate its connection first"
 
 // OwesDeactivations says whether Deactivate Users is on, also while the connection is not enabled: who loses an assignment meanwhile
 // is deactivated in the target when it is again. It is false for nil.

@@ -106,3 +106,11 @@ func checkTimezone(text string) string {
 	}
 	return ""
 }
+
+// Shortened is a text, of which no more than limit bytes are kept and "…" shows where it went on.
+func Shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -46,11 +45,8 @@ func (j *ImportJob) Fail(text string) {
 
 // Note keeps what went wrong with an account that was imported all the same.
 func (j *ImportJob) Note(text string) {
-	if len(text) > MaxImportError {
-		text = strings.ToValidUTF8(text[:MaxImportError], "") + "…"
-	}
 	if len(j.Errors) < MaxImportErrors {
-		j.Errors = append(j.Errors, text)
+		j.Errors = append(j.Errors, Shortened(text, MaxImportError))
 	}
 }
 

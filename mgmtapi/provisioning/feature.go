@@ -167,7 +167,7 @@ func (s *Slice) shownConnection(ctx context.Context, app string) (docstore.Doc[m
 }
 
 func notEnabled() error {
-	return rest.Invalid("feature", "Provisioning is not enabled for the application; activate its connection first")
+	return rest.Invalid("feature", model.ConnectionOff)
 }
 
 // enabledConnection reads the connection that changes of features need.
