@@ -24,7 +24,7 @@ type account struct {
 
 const accounts = 10_000
 
-func newAccounts() *docstore.Collection[account] {
+func newAccounts() docstore.Collection[account] {
 	return docstore.NewCollection("accounts",
 		docstore.Index[account]{Name: "userName", Unique: true, Values: func(a *account) []any { return []any{strings.ToLower(a.UserName)} }},
 		docstore.Index[account]{Name: "externalId", Values: func(a *account) []any { return []any{a.ExternalID} }},
@@ -43,7 +43,7 @@ func newAccount(i int) account {
 }
 
 // benchmark runs fn on a store with accounts on both databases, commits waiting for the disk.
-func benchmark(b *testing.B, fn func(b *testing.B, s *docstore.Store, c *docstore.Collection[account])) {
+func benchmark(b *testing.B, fn func(b *testing.B, s *docstore.Store, c docstore.Collection[account])) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		c := newAccounts()
 		s, err := docstore.Open(b.Context(), db, nil, c)
@@ -67,7 +67,7 @@ func benchmark(b *testing.B, fn func(b *testing.B, s *docstore.Store, c *docstor
 }
 
 func BenchmarkGet(b *testing.B) {
-	benchmark(b, func(b *testing.B, s *docstore.Store, c *docstore.Collection[account]) {
+	benchmark(b, func(b *testing.B, s *docstore.Store, c docstore.Collection[account]) {
 		for i := 0; b.Loop(); i++ {
 			if _, err := c.Get(b.Context(), s.Reader(), fmt.Sprint(i%accounts)); err != nil {
 				b.Fatal(err)
@@ -86,7 +86,7 @@ func BenchmarkQueryByIndex(b *testing.B) {
 		{"prefix", func(i int) docstore.Cond { return docstore.Prefix("externalId", fmt.Sprintf("00u%06d", i/10)) }},
 	} {
 		b.Run(query.name, func(b *testing.B) {
-			benchmark(b, func(b *testing.B, s *docstore.Store, c *docstore.Collection[account]) {
+			benchmark(b, func(b *testing.B, s *docstore.Store, c docstore.Collection[account]) {
 				for i := 0; b.Loop(); i++ {
 					page, err := c.Query(b.Context(), s.Reader(), docstore.Query[account]{Where: query.cond(i % accounts)})
 					if err != nil || len(page.Docs) == 0 {
@@ -100,7 +100,7 @@ func BenchmarkQueryByIndex(b *testing.B) {
 
 // BenchmarkFarPage reads the page of 100 that begins in the middle, by cursor.
 func BenchmarkFarPage(b *testing.B) {
-	benchmark(b, func(b *testing.B, s *docstore.Store, c *docstore.Collection[account]) {
+	benchmark(b, func(b *testing.B, s *docstore.Store, c docstore.Collection[account]) {
 		middle, err := c.Query(b.Context(), s.Reader(), docstore.Query[account]{OrderBy: "userName", Offset: accounts / 2, Limit: 1})
 		require.NoError(b, err)
 		for b.Loop() {
@@ -113,7 +113,7 @@ func BenchmarkFarPage(b *testing.B) {
 }
 
 func BenchmarkInsert(b *testing.B) {
-	insert := func(b *testing.B, s *docstore.Store, c *docstore.Collection[account], i int) {
+	insert := func(b *testing.B, s *docstore.Store, c docstore.Collection[account], i int) {
 		err := s.Update(b.Context(), func(tx *docstore.Tx) error {
 			_, err := c.Insert(b.Context(), tx, fmt.Sprint(i), newAccount(i))
 			return err
@@ -123,14 +123,14 @@ func BenchmarkInsert(b *testing.B) {
 		}
 	}
 	b.Run("serial", func(b *testing.B) {
-		benchmark(b, func(b *testing.B, s *docstore.Store, c *docstore.Collection[account]) {
+		benchmark(b, func(b *testing.B, s *docstore.Store, c docstore.Collection[account]) {
 			for i := accounts; b.Loop(); i++ {
 				insert(b, s, c, i)
 			}
 		})
 	})
 	b.Run("parallel8", func(b *testing.B) {
-		benchmark(b, func(b *testing.B, s *docstore.Store, c *docstore.Collection[account]) {
+		benchmark(b, func(b *testing.B, s *docstore.Store, c docstore.Collection[account]) {
 			var next atomic.Int64
 			next.Store(accounts)
 			b.SetParallelism(4) // times GOMAXPROCS

@@ -24,7 +24,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-func crashCollections() (written, relayed *docstore.Collection[note]) {
+func crashCollections() (written, relayed docstore.Collection[note]) {
 	index := docstore.Index[note]{Name: "text", Multi: true, Values: func(n *note) []any { return []any{n.Text} }}
 	return docstore.NewCollection("written", index), docstore.NewCollection("relayed", index)
 }

@@ -17,12 +17,13 @@ type Link struct {
 
 // NewLink is the link that a single-valued index of kind Text of the relation gives. It panics when there is no such index:
 // that is a mistake in the calling program.
-func NewLink[R any](relation *Collection[R], index string) *Link {
-	to, err := relation.table.column(index)
+func NewLink(relation Table, index string) *Link {
+	t := relation.core()
+	to, err := t.column(index)
 	if err != nil || to.multi || to.kind != Text {
 		panic(fmt.Sprintf("docstore: %s has no single-valued text index %q", relation.Name(), index))
 	}
-	return &Link{relation: relation.table, to: to}
+	return &Link{relation: t, to: to}
 }
 
 // Linked returns the first parts of the ids that point at the document, by growing Seq. It is false when no link was read,

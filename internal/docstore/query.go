@@ -52,39 +52,107 @@ type Page[T any] struct {
 	Next string
 }
 
-// Query returns a page. Its errors are ErrBadCursor, which the sender of the cursor caused, and failures.
-//
-// In insertion order, PostgreSQL may commit a document after one that was inserted later; who walks the pages meanwhile can
-// miss the former.
-func (c *Collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error) {
-	w, err := c.walk(query)
-	if err != nil {
-		return Page[T]{}, c.wrap(err)
-	}
-	limit := query.Limit
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
+func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error) {
 	var docs []Doc[T]
-	if query.Match == nil {
-		docs, err = w.take(ctx, q, max(query.Offset, 0), limit+1)
-	} else {
-		docs, err = w.takeMatching(ctx, q, query.Match, max(query.Offset, 0), limit+1)
-	}
+	next, err := c.page(ctx, q, query.erased(), func(r *row, keep bool) (bool, error) {
+		if !keep && query.Match == nil {
+			return true, nil
+		}
+		doc, err := c.read(r)
+		if err != nil || query.Match != nil && !query.Match(&doc) {
+			return false, err
+		}
+		if keep {
+			docs = append(docs, doc)
+		}
+		return true, nil
+	})
 	if err != nil {
 		return Page[T]{}, err
 	}
-	if len(docs) <= limit {
-		return Page[T]{Docs: docs}, nil
-	}
-	next, err := w.cursorAt(&docs[limit-1])
-	return Page[T]{Docs: docs[:limit:limit], Next: next}, c.wrap(err)
+	return Page[T]{Docs: docs, Next: next}, nil
 }
+
+// erased is the query without the type of the documents.
+func (q *Query[T]) erased() query {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	return query{
+		where: q.Where, orderBy: q.OrderBy, desc: q.Desc, after: q.After, from: q.From, offset: max(q.Offset, 0), limit: limit, link: q.Link, matching: q.Match != nil,
+	}
+}
+
+// query is a Query. Matching says that not every row that it finds counts.
+type query struct {
+	where         Cond
+	orderBy       string
+	desc          bool
+	after         string
+	from          *Position
+	offset, limit int
+	link          *Link
+	matching      bool
+}
+
+// sink takes the rows that a query finds, in their order, and says whether one counts. It keeps those that it is told to.
+type sink func(r *row, keep bool) (counts bool, err error)
+
+// page hands the rows of a page to the sink and returns the cursor of the next one.
+func (t *table) page(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
+	w, err := t.walk(query)
+	if err != nil {
+		return "", t.wrap(err)
+	}
+	var last *cursor
+	n, offset := 0, query.offset // n counts one more than the page holds, to know that there is one
+	each := func(r *row) error {
+		if n > query.limit {
+			return nil
+		}
+		passed := query.matching && offset > 0
+		counts, err := into(r, !passed && n < query.limit)
+		switch {
+		case err != nil || !counts:
+			return err
+		case passed:
+			offset--
+			return nil
+		}
+		if n++; n == query.limit {
+			last = newCursor(r.key, r.seq)
+		}
+		return nil
+	}
+	if !query.matching {
+		_, err = w.take(ctx, q, offset, query.limit+1, each)
+	} else {
+		for chunk := min(max(firstChunk, query.limit+1), lastChunk); err == nil && n <= query.limit; chunk = min(2*chunk, lastChunk) {
+			var read int
+			if read, err = w.take(ctx, q, 0, chunk, each); read < chunk {
+				break
+			}
+		}
+	}
+	if err != nil || n <= query.limit {
+		return "", err
+	}
+	next, err = w.cursorAt(last)
+	return next, t.wrap(err)
+}
+
+// The sizes of the chunks in which documents are read that Match then checks: they double, because few matches in the first
+// chunk announce a long way.
+const (
+	firstChunk = 64
+	lastChunk  = 1024
+)
 
 // walk goes through the documents of a query in its order. An order by index is walked in two stretches, the documents with a
 // value and those without, because no single ORDER BY both puts NULL at the same end on both databases and uses their indexes.
-type walk[T any] struct {
-	c         *Collection[T]
+type walk struct {
+	t         *table
 	order     *column // nil for the order of insertion
 	link      *Link
 	lookup    bool // an index gives the documents in their order
@@ -122,31 +190,31 @@ func (c *cursor) key() any {
 	return nil
 }
 
-func (c *Collection[T]) walk(query Query[T]) (*walk[T], error) {
-	w := &walk[T]{c: c, desc: query.Desc, link: query.Link, stretches: []stretch{everything}}
-	if query.OrderBy != "" {
+func (t *table) walk(query query) (*walk, error) {
+	w := &walk{t: t, desc: query.desc, link: query.link, stretches: []stretch{everything}}
+	if query.orderBy != "" {
 		var err error
-		if w.order, err = c.table.column(query.OrderBy); err != nil {
+		if w.order, err = t.column(query.orderBy); err != nil {
 			return nil, err
 		}
 		if w.order.multi {
-			return nil, fmt.Errorf("index %s is Multi and gives no order", query.OrderBy)
+			return nil, fmt.Errorf("index %s is Multi and gives no order", query.orderBy)
 		}
 		w.stretches = []stretch{withValue, withoutValue}
 		if w.desc {
 			slices.Reverse(w.stretches)
 		}
 	}
-	w.lookup = w.order == nil && c.table.lookup(query.Where)
+	w.lookup = w.order == nil && t.lookup(query.where)
 	var err error
-	if w.where, w.args, err = c.table.where(query.Where); err != nil {
+	if w.where, w.args, err = t.where(query.where); err != nil {
 		return nil, err
 	}
 	switch {
-	case query.From != nil:
-		w.pos, err = w.from(*query.From)
-	case query.After != "":
-		w.pos, err = w.parse(query.After)
+	case query.from != nil:
+		w.pos, err = w.from(*query.from)
+	case query.after != "":
+		w.pos, err = w.parse(query.after)
 	}
 	if err != nil || w.pos == nil {
 		return w, err
@@ -161,23 +229,22 @@ func (c *Collection[T]) walk(query Query[T]) (*walk[T], error) {
 	return w, nil
 }
 
-// take returns the next n documents behind the next offset ones; fewer only at the end.
-func (w *walk[T]) take(ctx context.Context, q Reader, offset, n int) ([]Doc[T], error) {
-	var out []Doc[T]
+// take hands the next n rows behind the next offset ones to each, fewer only at the end, and returns how many there were.
+func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row) error) (taken int, err error) {
 	for {
-		docs, err := w.step(ctx, q, offset, n-len(out))
+		read, err := w.step(ctx, q, offset, n-taken, each)
 		if err != nil {
-			return nil, err
+			return taken, err
 		}
-		out = append(out, docs...)
-		if len(out) == n || w.at == len(w.stretches)-1 {
-			return out, nil
+		taken += read
+		if taken == n || w.at == len(w.stretches)-1 {
+			return taken, nil
 		}
-		if offset > 0 && len(docs) == 0 {
+		if offset > 0 && read == 0 {
 			where, args := w.rest()
-			passed, err := w.c.count(ctx, q, where, args)
+			passed, err := w.t.count(ctx, q, where, args)
 			if err != nil {
-				return nil, err
+				return taken, err
 			}
 			offset = max(0, offset-passed)
 		} else {
@@ -187,41 +254,8 @@ func (w *walk[T]) take(ctx context.Context, q Reader, offset, n int) ([]Doc[T], 
 	}
 }
 
-// The sizes of the chunks in which documents are read that Match then checks: they double, because few matches in the first
-// chunk announce a long way.
-const (
-	firstChunk = 64
-	lastChunk  = 1024
-)
-
-// takeMatching is take for documents that match.
-func (w *walk[T]) takeMatching(ctx context.Context, q Reader, match func(*Doc[T]) bool, offset, n int) ([]Doc[T], error) {
-	var out []Doc[T]
-	for chunk := min(max(firstChunk, n), lastChunk); ; chunk = min(2*chunk, lastChunk) {
-		docs, err := w.take(ctx, q, 0, chunk)
-		if err != nil {
-			return nil, err
-		}
-		for i := range docs {
-			if !match(&docs[i]) {
-				continue
-			}
-			if offset > 0 {
-				offset--
-				continue
-			}
-			if out = append(out, docs[i]); len(out) == n {
-				return out, nil
-			}
-		}
-		if len(docs) < chunk {
-			return out, nil
-		}
-	}
-}
-
 // step reads from the current stretch and moves behind what it read.
-func (w *walk[T]) step(ctx context.Context, q Reader, offset, n int) ([]Doc[T], error) {
+func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
 	where, args := w.rest()
 	direction := ""
 	if w.desc {
@@ -232,7 +266,7 @@ func (w *walk[T]) step(ctx context.Context, q Reader, offset, n int) ([]Doc[T], 
 		orderBy = w.order.quoted + direction + ", " + orderBy
 	}
 	with := columns{order: w.order, link: w.link}
-	query := w.c.table.selectSQL(with) + where + " ORDER BY " + orderBy + sqldb.Limit
+	query := w.t.selectSQL(with) + where + " ORDER BY " + orderBy + sqldb.Limit
 	args = append(args, n)
 	if offset > 0 {
 		query += sqldb.Offset
@@ -241,15 +275,18 @@ func (w *walk[T]) step(ctx context.Context, q Reader, offset, n int) ([]Doc[T], 
 	if w.lookup && offset == 0 {
 		ctx = sqldb.Brief(ctx, q)
 	}
-	docs, err := w.c.read(ctx, q, with, query, args)
-	if err == nil && len(docs) > 0 {
-		w.pos = position(&docs[len(docs)-1])
-	}
-	return docs, err
+	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {
+		read++
+		if read == n { // only then is there something behind it in this stretch
+			w.pos = newCursor(r.key, r.seq)
+		}
+		return each(r)
+	})
+	return read, err
 }
 
 // rest is the WHERE clause of what is left of the current stretch.
-func (w *walk[T]) rest() (where string, args []any) {
+func (w *walk) rest() (where string, args []any) {
 	where, args = w.where, slices.Clone(w.args)
 	after := " > "
 	if w.desc {
@@ -273,10 +310,8 @@ func (w *walk[T]) rest() (where string, args []any) {
 	return where, args
 }
 
-func position[T any](doc *Doc[T]) *cursor { return newCursor(doc.key, doc.seq) }
-
 // from converts a position of the caller.
-func (w *walk[T]) from(p Position) (*cursor, error) {
+func (w *walk) from(p Position) (*cursor, error) {
 	if w.order == nil {
 		return newCursor(nil, p.Seq), nil
 	}
@@ -303,15 +338,15 @@ func newCursor(key any, seq int64) *cursor {
 // elsewhere in what the same query may see anyway.
 const checksumLength = 9
 
-func (w *walk[T]) cursorAt(doc *Doc[T]) (string, error) {
-	payload, err := json.Marshal(position(doc))
+func (w *walk) cursorAt(pos *cursor) (string, error) {
+	payload, err := json.Marshal(pos)
 	if err != nil {
 		return "", err
 	}
 	return base64.RawURLEncoding.EncodeToString(append(w.checksum(payload), payload...)), nil
 }
 
-func (w *walk[T]) parse(text string) (*cursor, error) {
+func (w *walk) parse(text string) (*cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) < checksumLength {
 		return nil, ErrBadCursor
@@ -324,11 +359,11 @@ func (w *walk[T]) parse(text string) (*cursor, error) {
 	return &c, nil
 }
 
-func (w *walk[T]) checksum(payload []byte) []byte {
+func (w *walk) checksum(payload []byte) []byte {
 	order := ""
 	if w.order != nil {
 		order = w.order.name
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %t %q %s", w.c.table.name, order, w.desc, w.where, payload))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %t %q %s", w.t.name, order, w.desc, w.where, payload))
 	return sum[:checksumLength]
 }

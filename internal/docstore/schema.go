@@ -35,9 +35,9 @@ func (t *table) sideName(index string) string        { return t.name + "__" + in
 func (t *table) sideUniqueName(index string) string  { return t.name + "__" + index + "__u" }
 func (t *table) sideSeqName(index string) string     { return t.name + "__" + index + "__s" }
 
-// open makes the table and what its indexes need, drops what is declared no more or otherwise, and has fill compute the
+// ready makes the table and what its indexes need, drops what is declared no more or otherwise, and has fill compute the
 // values of the indexes that are new. It all happens in the transaction of the caller, who holds the schema lock.
-func (t *table) open(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index) error) error {
+func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index) error) error {
 	if t.err != nil {
 		return t.err
 	}
@@ -106,30 +106,30 @@ func (t *table) known(ctx context.Context, tx *sqldb.Tx) (map[string]declaration
 	return out, rows.Err()
 }
 
-// drop removes the collection with all tables that the catalog knows of.
+// drop implements Table. It removes all tables that the catalog knows of.
 func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	if t.err != nil {
-		return t.err
+		return t.wrap(t.err)
 	}
 	if err := execAll(ctx, tx, catalogSQL); err != nil {
-		return err
+		return t.wrap(err)
 	}
 	known, err := t.known(ctx, tx)
 	if err != nil {
-		return err
+		return t.wrap(err)
 	}
 	for name, d := range known {
 		if d.multi == 0 {
 			continue // goes with the table
 		}
 		if err := t.dropIndex(ctx, tx, name, d); err != nil {
-			return err
+			return t.wrap(err)
 		}
 	}
 	if _, err := tx.Exec(ctx, "DELETE FROM docstore_indexes WHERE collection = ?", t.name); err != nil {
-		return err
+		return t.wrap(err)
 	}
-	return execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted)
+	return t.wrap(execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted))
 }
 
 // dropIndex removes an index of the catalog and its values.

@@ -2,10 +2,10 @@ package docstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,14 +14,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Steady marks a collection of settings: documents that very many updates read and hardly any changes. What an update of the store reads of
-// them is kept in memory, as it is stored, for the updates that follow.
-//
-// It stays the truth: all steady collections of a database have one state, a number that is drawn anew by whoever changes any of them, in
-// the same transaction. An update reads that number once, and what was read under another one is not used. So a change by another
-// process counts at once, and one that is rolled back never did.
-func (c *Collection[T]) Steady() *Collection[T] {
-	c.table.steady = true
+func (c *collection[T]) Steady() Collection[T] {
+	c.steady = true
 	return c
 }
 
@@ -67,21 +61,6 @@ func steadyTx(q Reader, t *table, with columns) *Tx {
 	return tx
 }
 
-// row is a stored document as it was read.
-type row struct {
-	seq, rev, created, updated int64
-
-	id   string
-	text []byte
-	key  any
-}
-
-// found is what a query has found.
-type found struct {
-	rows []row
-	docs atomic.Value // the rows as documents, where somebody has made them that share nothing with their copies
-}
-
 // isFlat says whether copies of a value of the type share nothing with it.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
@@ -100,7 +79,7 @@ func isFlat(t reflect.Type) bool {
 }
 
 // steadyRows reads rows that a query finds, from memory if it can.
-func (tx *Tx) steadyRows(ctx context.Context, with columns, query string, args []any) (*found, error) {
+func (tx *Tx) steadyRows(ctx context.Context, t *table, with columns, query string, args []any) ([]row, error) {
 	if !tx.stateKnown {
 		if err := tx.QueryRow(ctx, steadyReadSQL).Scan(&tx.state); err != nil {
 			return nil, err
@@ -108,16 +87,24 @@ func (tx *Tx) steadyRows(ctx context.Context, with columns, query string, args [
 		tx.stateKnown = true
 	}
 	key := steadyKey(query, args)
-	if kept := tx.store.steady.get(tx.state, key); kept != nil {
-		return kept, nil
+	if rows, ok := tx.store.steady.get(tx.state, key); ok {
+		return rows, nil
 	}
-	rows, err := readRows(ctx, tx, with, query, args)
+	var rows []row
+	err := t.stream(ctx, tx, with, query, args, func(r *row) error {
+		kept := *r
+		kept.text = slices.Clone(r.text)
+		if t.flat {
+			kept.value = new(atomic.Value)
+		}
+		rows = append(rows, kept)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	kept := &found{rows: rows}
-	tx.store.steady.put(tx.state, key, kept)
-	return kept, nil
+	tx.store.steady.put(tx.state, key, rows)
+	return rows, nil
 }
 
 // steadyKey is a text that no other query has, nor the same one with other arguments.
@@ -136,29 +123,6 @@ func steadyKey(query string, args []any) string {
 	return string(key)
 }
 
-func readRows(ctx context.Context, q Reader, with columns, query string, args []any) ([]row, error) {
-	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []row
-	var r row
-	var text sql.RawBytes
-	dest := []any{&r.seq, &r.id, &r.rev, &r.created, &r.updated, &text}
-	if with.order != nil {
-		dest = append(dest, with.order.scanner(&r.key))
-	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return nil, err
-		}
-		r.text = append([]byte(nil), text...)
-		out = append(out, r)
-	}
-	return out, rows.Err()
-}
-
 // steadyMemory bounds what is kept, in bytes: all of it goes when there would be more.
 const steadyMemory = 16 << 20
 
@@ -169,23 +133,24 @@ const rowCost = 200
 type steady struct {
 	mu    sync.RWMutex
 	state int64
-	found map[string]*found
+	found map[string][]row
 	size  int
 }
 
-// get returns what was found, nil for nothing that is kept.
-func (s *steady) get(state int64, key string) *found {
+// get returns what was found, if it is kept.
+func (s *steady) get(state int64, key string) (rows []row, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.state != state {
-		return nil
+		return nil, false
 	}
-	return s.found[key]
+	rows, ok = s.found[key]
+	return rows, ok
 }
 
-func (s *steady) put(state int64, key string, kept *found) {
+func (s *steady) put(state int64, key string, rows []row) {
 	size := len(key) + rowCost
-	for _, r := range kept.rows {
+	for _, r := range rows {
 		size += len(r.text) + rowCost
 	}
 	if size > steadyMemory/4 {
@@ -194,8 +159,8 @@ func (s *steady) put(state int64, key string, kept *found) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != state || s.found == nil || s.size+size > steadyMemory {
-		s.state, s.found, s.size = state, map[string]*found{}, 0
+		s.state, s.found, s.size = state, map[string][]row{}, 0
 	}
-	s.found[key] = kept
+	s.found[key] = rows
 	s.size += size
 }

@@ -16,9 +16,10 @@ import (
 // Reader reads: a store's Reader, the argument of a View, or a Tx.
 type Reader = sqldb.Queryer
 
-// Table is a collection of any type of document.
+// Table is a collection of any type of document, and nothing else.
 type Table interface {
 	Name() string
+	core() *table
 	open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error
 	drop(ctx context.Context, tx *sqldb.Tx) error
 	clear(ctx context.Context, tx *Tx) error

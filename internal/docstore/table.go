@@ -12,7 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// table is a collection without the type of its documents: names, and the SQL texts that are made of them once.
+// table is a collection without the type of its documents: names, and the SQL texts that are made of them once. What can be done without
+// the type is done here, once for all types.
 //
 // The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for
 // each single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq
@@ -24,11 +25,14 @@ type table struct {
 	indexes []index            // in the order of declaration
 	err     error              // what is wrong with the declaration; Open reports it
 	steady  bool               // see Collection.Steady
+	flat    bool               // a copy of a document shares nothing with it
+	blank   func() any         // a pointer to a new document
 
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq
 	insertMarks                     string // what insertSQL has for one document
 	selectPlainSQL                  string // selectSQL of nothing but documents
+	currentSQL                      string // whether a version is stored
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -36,6 +40,7 @@ type index struct {
 	column
 	unique  bool
 	version int
+	values  func(document any) []any // of a pointer to the document
 
 	insertSQL, deleteSQL, selectSQL string // of the side table
 }
@@ -97,6 +102,7 @@ func newTable(name string, indexes []index) *table {
 	t.insertMarks = "(" + marks + ")"
 	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES " + t.insertMarks
 	t.selectPlainSQL = "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
+	t.currentSQL = "EXISTS (SELECT 1 FROM " + t.quoted + " WHERE seq = ? AND rev = ?)"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
 	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
@@ -135,6 +141,11 @@ func fieldName(name string, kind Kind, multi bool) string {
 	}
 	return field + "_" + name
 }
+
+// Name implements Table.
+func (t *table) Name() string { return t.name }
+
+func (t *table) core() *table { return t }
 
 func quote(name string) string { return `"` + name + `"` }
 
@@ -190,12 +201,12 @@ type keys struct {
 	multi  [][]any // parallel to table.indexes; nil for single-valued ones
 }
 
-// keysOf converts the values that the indexes computed of a document.
-func (t *table) keysOf(values func(i int) []any) (keys, error) {
+// keysOf computes the values of the indexes for a document.
+func (t *table) keysOf(document any) (keys, error) {
 	k := keys{single: make([]any, 0, len(t.indexes)), multi: make([][]any, len(t.indexes))}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		found, err := ix.keys(values(i))
+		found, err := ix.keys(ix.values(document))
 		if err != nil {
 			return k, fmt.Errorf("index %s: %w", ix.name, err)
 		}

@@ -19,7 +19,7 @@ import (
 type clock struct {
 	ahead atomic.Int64 // of the real time, in nanoseconds
 
-	kept  *docstore.Collection[keptClock]
+	kept  docstore.Collection[keptClock]
 	store *docstore.Store // nil before load
 	// moved is told that the clock was.
 	moved func()
@@ -34,7 +34,7 @@ type keptClock struct {
 	Ahead int64 `json:"ahead"`
 }
 
-func clockCollection() *docstore.Collection[keptClock] {
+func clockCollection() docstore.Collection[keptClock] {
 	return docstore.NewCollection[keptClock]("sandbox_clock")
 }
 

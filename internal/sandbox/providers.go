@@ -32,7 +32,7 @@ const (
 type providers struct {
 	tenants *tenants.Tenants
 	store   *docstore.Store
-	kept    *docstore.Collection[keptTenant]
+	kept    docstore.Collection[keptTenant]
 
 	mu   sync.Mutex // held during changes, so that what is served and what is kept agree
 	docs map[string]keptTenant
@@ -50,7 +50,7 @@ type keptTenant struct {
 	Refuse  []string `json:"refuse,omitempty"`
 }
 
-func tenantCollection() *docstore.Collection[keptTenant] {
+func tenantCollection() docstore.Collection[keptTenant] {
 	return docstore.NewCollection[keptTenant]("sandbox_tenants")
 }
 

@@ -163,7 +163,7 @@ func (s *Sandbox) own(l net.Listener) (string, error) {
 type parts struct {
 	tokens    tokens
 	store     *docstore.Store
-	kept      *docstore.Collection[settings]
+	kept      docstore.Collection[settings]
 	model     *model.Model
 	engine    *engine.Engine
 	bridge    *bridge

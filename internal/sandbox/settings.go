@@ -24,7 +24,7 @@ type settings struct {
 // settingsID is the id of the one document.
 const settingsID = "sandbox"
 
-func settingsCollection() *docstore.Collection[settings] {
+func settingsCollection() docstore.Collection[settings] {
 	return docstore.NewCollection[settings]("sandbox_settings")
 }
 
@@ -32,7 +32,7 @@ type tokens struct{ api, scim string }
 
 // loadSettings reads the settings, or makes those of a first run, and settles the tokens: the given ones, else
 // those of the last run, else random ones.
-func loadSettings(ctx context.Context, store *docstore.Store, c *docstore.Collection[settings], secrets seal.Secrets, given tokens) (settings, tokens, error) {
+func loadSettings(ctx context.Context, store *docstore.Store, c docstore.Collection[settings], secrets seal.Secrets, given tokens) (settings, tokens, error) {
 	doc, err := c.Get(ctx, store.Reader(), settingsID)
 	fresh := errors.Is(err, docstore.ErrNotFound)
 	if err != nil && !fresh {
@@ -69,7 +69,7 @@ func settle(secrets seal.Secrets, name, given, kept string) (token, sealed strin
 // newToken has the form of the API's tokens: 00 and 40 url-safe characters.
 func newToken() string { return "00" + (rand.Text() + rand.Text())[:40] }
 
-func saveSettings(ctx context.Context, store *docstore.Store, c *docstore.Collection[settings], s settings) error {
+func saveSettings(ctx context.Context, store *docstore.Store, c docstore.Collection[settings], s settings) error {
 	return store.Update(ctx, func(tx *docstore.Tx) error {
 		_, err := c.Update(ctx, tx, settingsID, 0, s)
 		if errors.Is(err, docstore.ErrNotFound) {

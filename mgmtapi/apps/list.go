@@ -130,7 +130,7 @@ var comparisons = map[string]comparison{
 // It does so by Match, not by a condition on ids: a cursor stays valid when a
 // relation comes or goes between two pages.
 func only[T any](
-	ctx context.Context, q docstore.Reader, related *docstore.Collection[T], where docstore.Cond, app func(T) string,
+	ctx context.Context, q docstore.Reader, related docstore.Collection[T], where docstore.Cond, app func(T) string,
 	query *docstore.Query[model.App],
 ) error {
 	apps := map[string]bool{}

@@ -30,7 +30,7 @@ func SecretHash(secret string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-func apiTokenCollection() *docstore.Collection[APIToken] {
+func apiTokenCollection() docstore.Collection[APIToken] {
 	return docstore.NewCollection("api_tokens",
 		docstore.Index[APIToken]{Name: APITokenByHash, Unique: true, Values: func(t *APIToken) []any { return []any{t.Hash} }},
 		docstore.Index[APIToken]{Name: APITokenByUser, Values: func(t *APIToken) []any { return []any{t.UserID} }},

@@ -229,7 +229,7 @@ const (
 	AppByClientID = "client" // the client_id of an OAuth client, unique
 )
 
-func appCollection() *docstore.Collection[App] {
+func appCollection() docstore.Collection[App] {
 	return docstore.NewCollection("apps",
 		docstore.Index[App]{Name: AppByName, Values: func(a *App) []any { return []any{a.Name} }},
 		docstore.Index[App]{Name: AppByStatus, Values: func(a *App) []any { return []any{string(a.Status)} }},

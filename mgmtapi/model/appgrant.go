@@ -22,7 +22,7 @@ const (
 	AppGrantByScope = "scope" // JoinID(application, scope), unique
 )
 
-func appGrantCollection() *docstore.Collection[AppGrant] {
+func appGrantCollection() docstore.Collection[AppGrant] {
 	return docstore.NewCollection("app_grants",
 		docstore.Index[AppGrant]{Name: AppGrantByApp, Values: func(g *AppGrant) []any { return []any{g.AppID} }},
 		docstore.Index[AppGrant]{Name: AppGrantByScope, Unique: true, Values: func(g *AppGrant) []any {

@@ -40,7 +40,7 @@ const (
 	AppGroupByPriority = "priority" // the priority
 )
 
-func appGroupCollection() *docstore.Collection[AppGroup] {
+func appGroupCollection() docstore.Collection[AppGroup] {
 	return docstore.NewCollection("app_groups",
 		docstore.Index[AppGroup]{Name: AppGroupByApp, Values: func(g *AppGroup) []any { return []any{g.AppID} }},
 		docstore.Index[AppGroup]{Name: AppGroupByGroup, Values: func(g *AppGroup) []any { return []any{g.GroupID} }},

@@ -24,7 +24,7 @@ const KIDLength = 43
 // AppKeyByApp is the index of the keys by application.
 const AppKeyByApp = "app"
 
-func appKeyCollection() *docstore.Collection[AppKey] {
+func appKeyCollection() docstore.Collection[AppKey] {
 	return docstore.NewCollection("app_keys",
 		docstore.Index[AppKey]{Name: AppKeyByApp, Values: func(k *AppKey) []any { return []any{k.AppID} }},
 	)

@@ -16,7 +16,7 @@ type AppSchema struct {
 	Custom map[string]Property `json:"custom,omitempty"`
 }
 
-func appSchemaCollection() *docstore.Collection[AppSchema] {
+func appSchemaCollection() docstore.Collection[AppSchema] {
 	return docstore.NewCollection[AppSchema]("app_schemas").Steady()
 }
 

@@ -175,7 +175,7 @@ func AppUserNameKey(app, userName string) string { return app + "/" + filter.Fol
 // AppUserPrefixKey is a value of the index AppUserByPrefix.
 func AppUserPrefixKey(app, text string) string { return app + "/" + filter.Fold(text) }
 
-func appUserCollection() *docstore.Collection[AppUser] {
+func appUserCollection() docstore.Collection[AppUser] {
 	return docstore.NewCollection("app_users",
 		docstore.Index[AppUser]{Name: AppUserByApp, Values: func(u *AppUser) []any { return []any{u.AppID} }},
 		docstore.Index[AppUser]{Name: AppUserByUser, Values: func(u *AppUser) []any { return []any{u.UserID} }},

@@ -10,6 +10,6 @@ type Attempts struct {
 	Count  int `json:"count"`
 }
 
-func attemptsCollection() *docstore.Collection[Attempts] {
+func attemptsCollection() docstore.Collection[Attempts] {
 	return docstore.NewCollection[Attempts]("user_attempts")
 }

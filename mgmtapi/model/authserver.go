@@ -151,7 +151,7 @@ const (
 	AuthServerByRef     = "ref"        // ids of clients, users, groups and hooks that policies and rules name
 )
 
-func authServerCollection() *docstore.Collection[AuthServer] {
+func authServerCollection() docstore.Collection[AuthServer] {
 	return docstore.NewCollection("auth_servers",
 		docstore.Index[AuthServer]{Name: AuthServerByDefault, Unique: true, Values: func(s *AuthServer) []any {
 			if !s.Default {
@@ -378,7 +378,7 @@ func (r *KeyRing) CatchUp(now time.Time) bool {
 	return true
 }
 
-func keyRingCollection() *docstore.Collection[KeyRing] {
+func keyRingCollection() docstore.Collection[KeyRing] {
 	return docstore.NewCollection[KeyRing]("key_rings")
 }
 
@@ -391,7 +391,7 @@ type AuthKey struct {
 // AuthKeyByServer is the index of the keys by their server.
 const AuthKeyByServer = "server"
 
-func authKeyCollection() *docstore.Collection[AuthKey] {
+func authKeyCollection() docstore.Collection[AuthKey] {
 	return docstore.NewCollection("auth_keys",
 		docstore.Index[AuthKey]{Name: AuthKeyByServer, Values: func(k *AuthKey) []any { return []any{k.Server} }},
 	)

@@ -127,6 +127,6 @@ func (c *Connection) Features() []string {
 	return features
 }
 
-func connectionCollection() *docstore.Collection[Connection] {
+func connectionCollection() docstore.Collection[Connection] {
 	return docstore.NewCollection[Connection]("connections").Steady()
 }

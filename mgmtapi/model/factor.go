@@ -93,7 +93,7 @@ const (
 	FactorByCredential = "credential"
 )
 
-func factorCollection() *docstore.Collection[Factor] {
+func factorCollection() docstore.Collection[Factor] {
 	return docstore.NewCollection("factors",
 		docstore.Index[Factor]{Name: FactorByUser, Values: func(f *Factor) []any { return []any{f.User} }},
 		docstore.Index[Factor]{Name: FactorByOrg, Values: func(f *Factor) []any { return []any{f.Org} }},
@@ -121,7 +121,7 @@ type OrgFactor struct {
 	Status Status `json:"status"`
 }
 
-func orgFactorCollection() *docstore.Collection[OrgFactor] {
+func orgFactorCollection() docstore.Collection[OrgFactor] {
 	return docstore.NewCollection[OrgFactor]("org_factors")
 }
 
@@ -165,7 +165,7 @@ const (
 	FactorTransactionByExpires = "expires" // when it expires
 )
 
-func factorTransactionCollection() *docstore.Collection[FactorTransaction] {
+func factorTransactionCollection() docstore.Collection[FactorTransaction] {
 	return docstore.NewCollection("factor_transactions",
 		docstore.Index[FactorTransaction]{Name: FactorTransactionByFactor, Values: func(t *FactorTransaction) []any { return []any{t.Factor} }},
 		docstore.Index[FactorTransaction]{Name: FactorTransactionByExpires, Kind: docstore.Int, Values: func(t *FactorTransaction) []any { return []any{t.Expires} }},
@@ -187,7 +187,7 @@ func FactorWindowID(what, subject string) string { return docstore.JoinID(what, 
 // FactorWindowByEnd is the index of the windows by their end.
 const FactorWindowByEnd = "ends"
 
-func factorWindowCollection() *docstore.Collection[FactorWindow] {
+func factorWindowCollection() docstore.Collection[FactorWindow] {
 	return docstore.NewCollection("factor_windows",
 		docstore.Index[FactorWindow]{Name: FactorWindowByEnd, Kind: docstore.Int, Values: func(w *FactorWindow) []any { return []any{w.Ends} }},
 	)

@@ -62,7 +62,7 @@ const (
 	GroupByType       = "type"   // the type
 )
 
-func groupCollection() *docstore.Collection[Group] {
+func groupCollection() docstore.Collection[Group] {
 	return docstore.NewCollection("groups",
 		docstore.Index[Group]{Name: GroupByUniqueName, Version: filter.FoldVersion, Unique: true, Values: func(g *Group) []any {
 			if g.Type != GroupService {

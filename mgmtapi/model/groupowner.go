@@ -27,7 +27,7 @@ const (
 	GroupOwnerByOwner = "owner_id" // the user or group that owns
 )
 
-func groupOwnerCollection() *docstore.Collection[GroupOwner] {
+func groupOwnerCollection() docstore.Collection[GroupOwner] {
 	return docstore.NewCollection("group_owners",
 		docstore.Index[GroupOwner]{Name: GroupOwnerByGroup, Values: func(o *GroupOwner) []any { return []any{o.Group} }},
 		docstore.Index[GroupOwner]{Name: GroupOwnerByOwner, Values: func(o *GroupOwner) []any { return []any{o.Owner} }},

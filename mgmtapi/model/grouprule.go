@@ -38,7 +38,7 @@ const (
 	GroupRuleByExcluded = "excluded" // each user that it leaves alone
 )
 
-func groupRuleCollection() *docstore.Collection[GroupRule] {
+func groupRuleCollection() docstore.Collection[GroupRule] {
 	return docstore.NewCollection("group_rules",
 		docstore.Index[GroupRule]{Name: GroupRuleByName, Version: filter.FoldVersion, Unique: true, Values: func(r *GroupRule) []any {
 			return []any{filter.Fold(r.Name)}
@@ -76,7 +76,7 @@ const (
 	RuleMemberByMembership = "membership" // MembershipID of group and user
 )
 
-func ruleMemberCollection() *docstore.Collection[RuleMember] {
+func ruleMemberCollection() docstore.Collection[RuleMember] {
 	return docstore.NewCollection("rule_members",
 		docstore.Index[RuleMember]{Name: RuleMemberByRule, Values: func(m *RuleMember) []any { return []any{m.Rule} }},
 		docstore.Index[RuleMember]{Name: RuleMemberByGroup, Values: func(m *RuleMember) []any { return []any{m.Group} }},

@@ -18,7 +18,7 @@ type GroupSchema struct {
 // GroupSchemaDocument is the id of the one document of the collection GroupSchemas.
 const GroupSchemaDocument = "default"
 
-func groupSchemaCollection() *docstore.Collection[GroupSchema] {
+func groupSchemaCollection() docstore.Collection[GroupSchema] {
 	return docstore.NewCollection[GroupSchema]("group_schemas").Steady()
 }
 

@@ -116,7 +116,7 @@ const (
 	HardwareTokenByLastVerified = "last_verified"
 )
 
-func hardwareTokenCollection() *docstore.Collection[HardwareToken] {
+func hardwareTokenCollection() docstore.Collection[HardwareToken] {
 	text := func(name string, unique bool, of func(*HardwareToken) string) docstore.Index[HardwareToken] {
 		return docstore.Index[HardwareToken]{Name: name, Unique: unique, Values: func(h *HardwareToken) []any { return optional(of(h)) }}
 	}

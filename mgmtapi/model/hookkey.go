@@ -22,7 +22,7 @@ const (
 	HookKeyByKeyID = "key_id" // the key id, unique
 )
 
-func hookKeyCollection() *docstore.Collection[HookKey] {
+func hookKeyCollection() docstore.Collection[HookKey] {
 	return docstore.NewCollection("hook_keys",
 		docstore.Index[HookKey]{Name: HookKeyByName, Version: filter.FoldVersion, Unique: true, Values: func(k *HookKey) []any {
 			return []any{filter.Fold(k.Name)}

@@ -59,7 +59,7 @@ const (
 	ImportJobByOpen = "open" // the application, where Open
 )
 
-func importJobCollection() *docstore.Collection[ImportJob] {
+func importJobCollection() docstore.Collection[ImportJob] {
 	return docstore.NewCollection("import_jobs",
 		docstore.Index[ImportJob]{Name: ImportJobByApp, Values: func(j *ImportJob) []any { return []any{j.App} }},
 		docstore.Index[ImportJob]{Name: ImportJobByOpen, Values: func(j *ImportJob) []any {
@@ -93,7 +93,7 @@ type ImportDecision struct {
 // ImportDecisionByApp is the index of the decisions by application.
 const ImportDecisionByApp = "app"
 
-func importDecisionCollection() *docstore.Collection[ImportDecision] {
+func importDecisionCollection() docstore.Collection[ImportDecision] {
 	return docstore.NewCollection("import_decisions",
 		docstore.Index[ImportDecision]{Name: ImportDecisionByApp, Values: func(d *ImportDecision) []any { return []any{d.App} }})
 }

@@ -91,7 +91,7 @@ const (
 	DueImportByAt  = "at"
 )
 
-func dueImportCollection() *docstore.Collection[DueImport] {
+func dueImportCollection() docstore.Collection[DueImport] {
 	return docstore.NewCollection("due_imports",
 		docstore.Index[DueImport]{Name: DueImportByDue, Kind: docstore.Int, Values: func(d *DueImport) []any { return []any{d.Due} }},
 		docstore.Index[DueImport]{Name: DueImportByAt, Kind: docstore.Int, Values: func(d *DueImport) []any { return []any{d.At} }},

@@ -98,7 +98,7 @@ const (
 	InlineHookByKey  = "hook_key" // the hook key that it uses
 )
 
-func inlineHookCollection() *docstore.Collection[InlineHook] {
+func inlineHookCollection() docstore.Collection[InlineHook] {
 	return docstore.NewCollection("inline_hooks",
 		docstore.Index[InlineHook]{Name: InlineHookByName, Version: filter.FoldVersion, Unique: true, Values: func(h *InlineHook) []any {
 			return []any{filter.Fold(h.Name)}

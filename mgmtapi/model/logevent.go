@@ -57,7 +57,7 @@ type LogRequest struct {
 }
 
 // The ids of the log are its order too, see NewLogID: events, which are written all the time, need no other index.
-func logEventCollection() *docstore.Collection[LogEvent] {
+func logEventCollection() docstore.Collection[LogEvent] {
 	return docstore.NewCollection[LogEvent]("log_events")
 }
 

@@ -60,7 +60,7 @@ const (
 	MappingByGroups = "groups"    // the application, where TestsGroups
 )
 
-func mappingCollection() *docstore.Collection[Mapping] {
+func mappingCollection() docstore.Collection[Mapping] {
 	return docstore.NewCollection("mappings",
 		docstore.Index[Mapping]{Name: MappingByApp, Values: func(m *Mapping) []any { return []any{m.App} }},
 		docstore.Index[Mapping]{Name: MappingByType, Values: func(m *Mapping) []any { return []any{m.UserType} }},
@@ -136,6 +136,6 @@ type Following struct {
 	Removed []string `json:"removed,omitempty"`
 }
 
-func followingCollection() *docstore.Collection[Following] {
+func followingCollection() docstore.Collection[Following] {
 	return docstore.NewCollection[Following]("followings").Steady()
 }

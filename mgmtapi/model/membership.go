@@ -27,7 +27,7 @@ const (
 // memberBatch is how many memberships are read at once where all of a user's are wanted.
 const memberBatch = 1000
 
-func membershipCollection() *docstore.Collection[Membership] {
+func membershipCollection() docstore.Collection[Membership] {
 	return docstore.NewCollection("memberships",
 		docstore.Index[Membership]{Name: MembershipByGroup, Values: func(m *Membership) []any { return []any{m.Group} }},
 		docstore.Index[Membership]{Name: MembershipByUser, Values: func(m *Membership) []any { return []any{m.User} }},

@@ -16,6 +16,6 @@ const KindMessage Kind = "msg"
 // MessageBinding is the seal binding of a message.
 func MessageBinding(id string) string { return "message:" + id }
 
-func messageCollection() *docstore.Collection[Message] {
+func messageCollection() docstore.Collection[Message] {
 	return docstore.NewCollection[Message]("messages")
 }

@@ -64,7 +64,7 @@ const (
 	RefreshTokenByStatus  = "status"    // the status
 )
 
-func refreshTokenCollection() *docstore.Collection[RefreshToken] {
+func refreshTokenCollection() docstore.Collection[RefreshToken] {
 	return docstore.NewCollection("refresh_tokens",
 		docstore.Index[RefreshToken]{Name: RefreshTokenByHash, Unique: true, Values: func(t *RefreshToken) []any { return []any{t.Hash} }},
 		docstore.Index[RefreshToken]{Name: RefreshTokenByServer, Values: func(t *RefreshToken) []any { return []any{t.Server} }},
@@ -100,7 +100,7 @@ const (
 	ConsentByStatus = "status"    // the status
 )
 
-func consentCollection() *docstore.Collection[Consent] {
+func consentCollection() docstore.Collection[Consent] {
 	return docstore.NewCollection("consents",
 		docstore.Index[Consent]{Name: ConsentByServer, Values: func(c *Consent) []any { return []any{c.Server} }},
 		docstore.Index[Consent]{Name: ConsentByApp, Values: func(c *Consent) []any { return []any{c.AppID} }},
@@ -127,7 +127,7 @@ func AssertionID(client, jti string) string {
 // SpentByExpires is the index of the spent ones by the time at which they are forgotten.
 const SpentByExpires = "expires"
 
-func spentCollection() *docstore.Collection[Spent] {
+func spentCollection() docstore.Collection[Spent] {
 	return docstore.NewCollection("spent",
 		docstore.Index[Spent]{Name: SpentByExpires, Kind: docstore.Int, Values: func(s *Spent) []any { return []any{s.Expires} }},
 	)

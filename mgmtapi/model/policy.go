@@ -67,7 +67,7 @@ func DefaultPasswordSettings() PasswordSettings {
 // OrgPolicyByType is the index of the policies by their type.
 const OrgPolicyByType = "type"
 
-func orgPolicyCollection() *docstore.Collection[OrgPolicy] {
+func orgPolicyCollection() docstore.Collection[OrgPolicy] {
 	return docstore.NewCollection("org_policies",
 		docstore.Index[OrgPolicy]{Name: OrgPolicyByType, Unique: true, Values: func(p *OrgPolicy) []any { return []any{string(p.Type)} }}).Steady()
 }

@@ -72,7 +72,7 @@ const (
 	PushMappingByStatus     = "status"      // the status
 )
 
-func pushMappingCollection() *docstore.Collection[PushMapping] {
+func pushMappingCollection() docstore.Collection[PushMapping] {
 	index := func(name string, value func(*PushMapping) string) docstore.Index[PushMapping] {
 		return docstore.Index[PushMapping]{Name: name, Values: func(m *PushMapping) []any { return []any{value(m)} }}
 	}

@@ -154,7 +154,7 @@ const (
 	RoleAssignmentByApp      = "targetapp" // each target application
 )
 
-func roleAssignmentCollection() *docstore.Collection[RoleAssignment] {
+func roleAssignmentCollection() docstore.Collection[RoleAssignment] {
 	return docstore.NewCollection("role_assignments",
 		docstore.Index[RoleAssignment]{Name: RoleAssignmentByAssignee, Values: func(a *RoleAssignment) []any { return []any{a.Assignee} }},
 		docstore.Index[RoleAssignment]{Name: RoleAssignmentByType, Values: func(a *RoleAssignment) []any { return []any{string(a.Type)} }},
@@ -210,7 +210,7 @@ func (r *CustomRole) Permission(name string) (*RolePermission, bool) {
 // LabelIndex is the index of the folded labels of custom roles and of resource sets, unique.
 const LabelIndex = "label"
 
-func customRoleCollection() *docstore.Collection[CustomRole] {
+func customRoleCollection() docstore.Collection[CustomRole] {
 	return docstore.NewCollection("custom_roles",
 		docstore.Index[CustomRole]{Name: LabelIndex, Version: filter.FoldVersion, Unique: true, Values: func(r *CustomRole) []any {
 			return []any{filter.Fold(r.Label)}
@@ -225,7 +225,7 @@ type ResourceSet struct {
 	Description string `json:"description"`
 }
 
-func resourceSetCollection() *docstore.Collection[ResourceSet] {
+func resourceSetCollection() docstore.Collection[ResourceSet] {
 	return docstore.NewCollection("resource_sets",
 		docstore.Index[ResourceSet]{Name: LabelIndex, Version: filter.FoldVersion, Unique: true, Values: func(s *ResourceSet) []any {
 			return []any{filter.Fold(s.Label)}
@@ -251,7 +251,7 @@ const (
 // SetResourceKey is the value of SetResourceByMember.
 func SetResourceKey(set, orn string) string { return set + "/" + orn }
 
-func setResourceCollection() *docstore.Collection[SetResource] {
+func setResourceCollection() docstore.Collection[SetResource] {
 	return docstore.NewCollection("set_resources",
 		docstore.Index[SetResource]{Name: SetResourceBySet, Values: func(r *SetResource) []any { return []any{r.Set} }},
 		docstore.Index[SetResource]{Name: SetResourceByMember, Unique: true, Values: func(r *SetResource) []any { return []any{SetResourceKey(r.Set, r.ORN)} }},
@@ -286,7 +286,7 @@ func RoleMemberKey(set, role, assignee string) string {
 	return RoleBindingKey(set, role) + "/" + assignee
 }
 
-func roleMemberCollection() *docstore.Collection[RoleMember] {
+func roleMemberCollection() docstore.Collection[RoleMember] {
 	return docstore.NewCollection("role_members",
 		docstore.Index[RoleMember]{Name: RoleMemberByRole, Values: func(m *RoleMember) []any { return []any{m.Role} }},
 		docstore.Index[RoleMember]{Name: RoleMemberBySet, Values: func(m *RoleMember) []any { return []any{m.Set} }},
@@ -329,7 +329,7 @@ func (d Deps) FindResourceSet(ctx context.Context, q docstore.Reader, ref string
 	return byIDOrLabel(ctx, q, d.ResourceSets, ref)
 }
 
-func byIDOrLabel[T any](ctx context.Context, q docstore.Reader, c *docstore.Collection[T], ref string) (docstore.Doc[T], error) {
+func byIDOrLabel[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], ref string) (docstore.Doc[T], error) {
 	doc, err := c.Get(ctx, q, ref)
 	if !errors.Is(err, docstore.ErrNotFound) {
 		return doc, err

@@ -26,7 +26,7 @@ type Session struct {
 // SessionByUser is the index of the sessions by their user.
 const SessionByUser = "user_id"
 
-func sessionCollection() *docstore.Collection[Session] {
+func sessionCollection() docstore.Collection[Session] {
 	return docstore.NewCollection("sessions",
 		docstore.Index[Session]{Name: SessionByUser, Values: func(s *Session) []any { return []any{s.UserID} }},
 	)

@@ -33,7 +33,7 @@ type SignIn struct {
 // SignInByUser is the index of the sign-ins by their user.
 const SignInByUser = "user_id"
 
-func signInCollection() *docstore.Collection[SignIn] {
+func signInCollection() docstore.Collection[SignIn] {
 	return docstore.NewCollection("sign_ins",
 		docstore.Index[SignIn]{Name: SignInByUser, Values: func(s *SignIn) []any { return []any{s.UserID} }},
 	)

@@ -31,7 +31,7 @@ const (
 	SyncPasswordByUser = "user"
 )
 
-func syncPasswordCollection() *docstore.Collection[SyncPassword] {
+func syncPasswordCollection() docstore.Collection[SyncPassword] {
 	return docstore.NewCollection("sync_passwords",
 		docstore.Index[SyncPassword]{Name: SyncPasswordByApp, Values: func(p *SyncPassword) []any { return []any{p.AppID} }},
 		docstore.Index[SyncPassword]{Name: SyncPasswordByUser, Values: func(p *SyncPassword) []any { return []any{p.UserID} }},

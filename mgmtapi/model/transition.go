@@ -13,6 +13,6 @@ type Transition struct {
 	By LogParty `json:"by"`
 }
 
-func transitionCollection() *docstore.Collection[Transition] {
+func transitionCollection() docstore.Collection[Transition] {
 	return docstore.NewCollection[Transition]("user_transitions")
 }

@@ -199,7 +199,7 @@ func ShortLogin(login string) string {
 	return short
 }
 
-func userCollection() *docstore.Collection[User] {
+func userCollection() docstore.Collection[User] {
 	folded := func(attribute string) func(*User) []any {
 		return func(u *User) []any { return optional(filter.Fold(u.Text(attribute))) }
 	}

@@ -28,7 +28,7 @@ type UserType struct {
 // UserTypeByName is the index of the names of user types, unique.
 const UserTypeByName = "name"
 
-func userTypeCollection() *docstore.Collection[UserType] {
+func userTypeCollection() docstore.Collection[UserType] {
 	return docstore.NewCollection("user_types",
 		docstore.Index[UserType]{Name: UserTypeByName, Unique: true, Values: func(t *UserType) []any { return []any{t.Name} }},
 	).Steady()
@@ -44,7 +44,7 @@ type UserSchema struct {
 	Custom map[string]Property `json:"custom,omitempty"`
 }
 
-func userSchemaCollection() *docstore.Collection[UserSchema] {
+func userSchemaCollection() docstore.Collection[UserSchema] {
 	return docstore.NewCollection[UserSchema]("user_schemas").Steady()
 }
 

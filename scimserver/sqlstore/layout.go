@@ -16,13 +16,13 @@ import (
 // each other.
 type Layout struct {
 	types   []*kind
-	members *docstore.Collection[membership]
+	members docstore.Collection[membership]
 }
 
 // kind is one resource type with its table.
 type kind struct {
 	*schema.ResourceType
-	docs    *docstore.Collection[document]
+	docs    docstore.Collection[document]
 	indexes []index
 	groups  *docstore.Link // for users, whose groups are read along
 }

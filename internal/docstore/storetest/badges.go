@@ -16,13 +16,13 @@ type badge struct {
 	Issued time.Time `json:"issued,omitzero"`
 }
 
-func newBadges() *docstore.Collection[badge] {
+func newBadges() docstore.Collection[badge] {
 	return docstore.NewCollection("badges", docstore.Index[badge]{Name: "number", Unique: true, Values: func(b *badge) []any { return optional(b.Number) }})
 }
 
 func testMany(t *testing.T, open Opener) {
 	badges := newBadges()
-	storeOf := func(t *testing.T, people *docstore.Collection[person]) *docstore.Store {
+	storeOf := func(t *testing.T, people docstore.Collection[person]) *docstore.Store {
 		t.Helper()
 		store, err := docstore.Open(t.Context(), open(t), newClock().Now, badges, people)
 		require.NoError(t, err)

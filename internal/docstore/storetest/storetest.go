@@ -39,6 +39,7 @@ func Run(t *testing.T, open Opener) {
 		{"what was read still holds at the commit", testSkew},
 		{"outbox", testOutbox},
 		{"steady collections", testSteady},
+		{"versions", testVersions},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })
 	}
@@ -53,7 +54,7 @@ type person struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-func newPeople() *docstore.Collection[person] {
+func newPeople() docstore.Collection[person] {
 	return docstore.NewCollection("people", peopleIndexes()...)
 }
 
@@ -102,7 +103,7 @@ func (c *clock) Now() time.Time {
 type fixture struct {
 	testing.TB
 	store  *docstore.Store
-	people *docstore.Collection[person]
+	people docstore.Collection[person]
 }
 
 func newFixture(t *testing.T, open Opener) *fixture {

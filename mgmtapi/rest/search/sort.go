@@ -49,7 +49,7 @@ func (k sortKey) compare(o sortKey, descending bool) int {
 // Sorted returns a page of what the query finds, in an order that no index keeps: it reads all of it, but holds no more than
 // a page. The attribute to sort by must be one of the language.
 func (l Language[T]) Sorted(
-	ctx context.Context, c *docstore.Collection[T], q docstore.Reader, query Query[T], by Sort, after string, limit int,
+	ctx context.Context, c docstore.Collection[T], q docstore.Reader, query Query[T], by Sort, after string, limit int,
 ) (docstore.Page[T], error) {
 	attribute, ok := l[by.By]
 	if !ok {

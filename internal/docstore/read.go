@@ -1,0 +1,142 @@
+package docstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// row is a stored document as it was read.
+type row struct {
+	seq, rev, created, updated int64
+
+	id      string
+	text    []byte // of a row that is not kept: until the next one is read
+	key     any    // in the order of the query that found it: string, int64 or nil
+	linked  []string
+	hasLink bool
+
+	value *atomic.Value // of a row that is kept: what was decoded of it, if copies share nothing
+}
+
+// getRow hands the row with the id to each, or returns ErrNotFound.
+func (t *table) getRow(ctx context.Context, q Reader, id string, link *Link, each func(*row) error) error {
+	if !validID(id) {
+		return t.notFound(id)
+	}
+	with, found := columns{link: link}, false
+	err := t.readRows(sqldb.Brief(ctx, q), q, with, t.selectSQL(with)+" WHERE id = ?", []any{id}, func(r *row) error {
+		found = true
+		return each(r)
+	})
+	if err == nil && !found {
+		err = t.notFound(id)
+	}
+	return err
+}
+
+// chunkSize is how many documents are read by one statement where their number is not the caller's.
+const chunkSize = 512
+
+// getRows hands the rows with the ids to each, in any order.
+func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*row) error) error {
+	for len(ids) > 0 {
+		chunk := ids[:min(len(ids), chunkSize)]
+		ids = ids[len(chunk):]
+		where, args, err := t.where(IDs(chunk...))
+		if err != nil {
+			return t.wrap(err)
+		}
+		if err := t.readRows(ctx, q, columns{}, t.selectSQL(columns{})+where, args, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRows hands the rows to each that a statement finds, which begins with selectSQL of the same columns.
+func (t *table) readRows(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
+	tx := steadyTx(q, t, with)
+	if tx == nil {
+		return t.wrap(t.stream(ctx, q, with, query, args, each))
+	}
+	rows, err := tx.steadyRows(ctx, t, with, query, args)
+	if err != nil {
+		return t.wrap(err)
+	}
+	for i := range rows {
+		if err := each(&rows[i]); err != nil {
+			return t.wrap(err)
+		}
+	}
+	return nil
+}
+
+// stream reads from the database.
+func (t *table) stream(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var r row
+	var text, linked sql.RawBytes
+	dest := []any{&r.seq, &r.id, &r.rev, &r.created, &r.updated, &text}
+	if with.order != nil {
+		dest = append(dest, with.order.scanner(&r.key))
+	}
+	if with.link != nil {
+		dest = append(dest, &linked)
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		r.text = text
+		if with.link != nil {
+			r.linked, r.hasLink = linkedIDs(r.id, string(linked))
+		}
+		if err := each(&r); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// decode reads the text of a row into a document. Types that read JSON themselves do so at once: json.Unmarshal would go through the text
+// before they do, and what is stored was valid when it was written.
+func (t *table) decode(r *row, into any) (err error) {
+	if own, ok := into.(json.Unmarshaler); ok {
+		err = own.UnmarshalJSON(r.text)
+	} else {
+		err = json.Unmarshal(r.text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: stored document: %w", r.id, err)
+	}
+	return nil
+}
+
+// Count implements Collection.
+func (t *table) Count(ctx context.Context, q Reader, cond Cond) (int, error) {
+	where, args, err := t.where(cond)
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	return t.count(ctx, q, where, args)
+}
+
+func (t *table) count(ctx context.Context, q Reader, where string, args []any) (int, error) {
+	var n int
+	err := q.QueryRow(ctx, "SELECT COUNT(*) FROM "+t.quoted+where, args...).Scan(&n)
+	return n, t.wrap(err)
+}
+
+func (t *table) notFound(id string) error {
+	return fmt.Errorf("%s: %q: %w", t.name, cut(strings.ToValidUTF8(id, "\ufffd"), maxQuotedID), ErrNotFound)
+}

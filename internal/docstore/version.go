@@ -1,0 +1,78 @@
+package docstore
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Version is a document in the state in which somebody has read it. No other state of it has the same, and no other document, also none
+// that got its id after it was deleted.
+type Version struct {
+	table    *table
+	seq, rev int64
+}
+
+func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.table, doc.seq, doc.Rev} }
+
+// Current says whether all of the documents are stored as they were read, in one query that reads none of them. No versions are always
+// current.
+func Current(ctx context.Context, q Reader, versions ...Version) (current bool, err error) {
+	if len(versions) == 0 {
+		return true, nil
+	}
+	var query strings.Builder
+	args := make([]any, 0, 2*len(versions))
+	for i, v := range versions {
+		query.WriteString([]string{"SELECT ", " AND "}[min(i, 1)])
+		query.WriteString(v.table.currentSQL)
+		args = append(args, v.seq, v.rev)
+	}
+	err = q.QueryRow(sqldb.Brief(ctx, q), query.String(), args...).Scan(&current)
+	return current, err
+}
+
+// Memory keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them again.
+// It is safe for use by many goroutines. The zero value is empty.
+type Memory[V any] struct {
+	mu   sync.Mutex
+	kept map[string]remembered[V]
+}
+
+type remembered[V any] struct {
+	value    V
+	versions []Version
+}
+
+// maxRemembered is how many values a Memory keeps; all of them go when there would be more.
+const maxRemembered = 10_000
+
+// Get returns the value of the key, if there is one and the documents that it was made of are current. Callers share the value.
+func (m *Memory[V]) Get(ctx context.Context, q Reader, key string) (value V, ok bool, err error) {
+	m.mu.Lock()
+	found, ok := m.kept[key]
+	m.mu.Unlock()
+	if !ok {
+		return value, false, nil
+	}
+	if ok, err = Current(ctx, q, found.versions...); !ok {
+		return value, false, err
+	}
+	return found.value, true, nil
+}
+
+// Put keeps a value that was made of the documents, which q has read, and of nothing else. It must not change any more. What a transaction
+// has read is not kept: it may be rolled back, and another change may then get the same version.
+func (m *Memory[V]) Put(q Reader, key string, value V, versions ...Version) {
+	if _, ok := q.(*Tx); ok {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil || len(m.kept) >= maxRemembered {
+		m.kept = map[string]remembered[V]{}
+	}
+	m.kept[key] = remembered[V]{value, versions}
+}

@@ -1,0 +1,281 @@
+package docstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// encoded is a document's JSON text and what its indexes compute.
+type encoded struct {
+	text []byte
+	keys keys
+}
+
+// encode makes the text of a document. Types that write JSON themselves, by AppendJSON, do so at once: encoding/json would read again what
+// they wrote.
+func (t *table) encode(document any) (e encoded, err error) {
+	if own, ok := document.(interface{ AppendJSON([]byte) []byte }); ok {
+		e.text = own.AppendJSON(nil)
+	} else {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false) // "<" stays "<", as it came
+		if err := enc.Encode(document); err != nil {
+			return e, t.wrap(err)
+		}
+		e.text = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	}
+	e.keys, err = t.keysOf(document)
+	return e, t.wrap(err)
+}
+
+// columns appends what insertSQL stores of a new document.
+func (e *encoded) columns(args []any, id string, now time.Time) []any {
+	return append(append(args, id, 1, now.UnixMilli(), now.UnixMilli(), e.text), e.keys.single...)
+}
+
+// insertOne stores a new document and returns its row, without its text.
+func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (row, error) {
+	err := checkID(id)
+	if err == nil {
+		err = tx.changes(ctx, t)
+	}
+	if err != nil {
+		return row{}, t.wrap(err)
+	}
+	now := tx.now()
+	r := row{id: id, rev: 1, created: now.UnixMilli(), updated: now.UnixMilli()}
+	r.seq, err = t.insertRow(ctx, tx.sql, e.columns(make([]any, 0, insertColumns+len(t.indexes)), id, now))
+	if err == nil {
+		err = t.writeMulti(ctx, tx.sql, r.seq, e.keys, true)
+	}
+	return r, t.wrap(t.explain(err))
+}
+
+// insertBatch is how many documents one statement inserts.
+const insertBatch = 64
+
+// insertAll stores n new documents, which nth points at.
+func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (id string, document any)) error {
+	if n < 2 || t.hasMulti() {
+		for i := range n {
+			id, document := nth(i)
+			e, err := t.encode(document)
+			if err == nil {
+				_, err = t.insertOne(ctx, tx, id, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := tx.changes(ctx, t); err != nil {
+		return t.wrap(err)
+	}
+	now := tx.now()
+	for begin := 0; begin < n; begin += insertBatch {
+		end := min(begin+insertBatch, n)
+		args := make([]any, 0, (end-begin)*(insertColumns+len(t.indexes)))
+		for i := begin; i < end; i++ {
+			id, document := nth(i)
+			if err := checkID(id); err != nil {
+				return t.wrap(err)
+			}
+			e, err := t.encode(document)
+			if err != nil {
+				return err
+			}
+			args = e.columns(args, id, now)
+		}
+		if _, err := tx.sql.Exec(ctx, t.insertManySQL(end-begin), args...); err != nil {
+			return t.wrap(t.explain(err))
+		}
+	}
+	return nil
+}
+
+// replace stores another state of a document and returns its row, without its text.
+func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, document any) (row, error) {
+	if !validID(id) {
+		return row{}, t.notFound(id)
+	}
+	e, err := t.encode(document)
+	if err != nil {
+		return row{}, err
+	}
+	if err := tx.changes(ctx, t); err != nil {
+		return row{}, t.wrap(err)
+	}
+	r := row{id: id, updated: tx.now().UnixMilli()}
+	args := append(append([]any{r.updated, e.text}, e.keys.single...), id, rev, rev)
+	err = tx.sql.ExecReturning(ctx, []any{&r.seq, &r.rev, &r.created}, t.updateSQL, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return row{}, t.missed(ctx, tx, id, rev)
+	}
+	if err == nil {
+		err = t.writeMulti(ctx, tx.sql, r.seq, e.keys, false)
+	}
+	return r, t.wrap(t.explain(err))
+}
+
+// missed says why an update met no row.
+func (t *table) missed(ctx context.Context, tx *Tx, id string, rev int64) error {
+	var found int64
+	err := tx.QueryRow(ctx, "SELECT rev FROM "+t.quoted+" WHERE id = ?", id).Scan(&found)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return t.notFound(id)
+	case err != nil:
+		return t.wrap(err)
+	}
+	return t.wrap(fmt.Errorf("%q: %w: revision %d is expected, it has %d", id, ErrConflict, rev, found))
+}
+
+// Delete implements Collection.
+func (t *table) Delete(ctx context.Context, tx *Tx, id string) error {
+	if !validID(id) {
+		return t.notFound(id)
+	}
+	if err := tx.changes(ctx, t); err != nil {
+		return t.wrap(err)
+	}
+	n, err := affected(tx.sql.Exec(ctx, t.deleteSQL, id))
+	if err != nil {
+		return t.wrap(err)
+	}
+	if n == 0 {
+		return t.notFound(id)
+	}
+	return nil
+}
+
+// DeleteWhere implements Collection.
+func (t *table) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error) {
+	b, err := t.build(cond)
+	if err == nil && b.inexact {
+		err = errInexact // it would delete more
+	}
+	if err == nil {
+		err = tx.changes(ctx, t)
+	}
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	n, err := affected(tx.sql.Exec(ctx, "DELETE FROM "+t.quoted+" WHERE "+b.sql.String(), b.args...))
+	return n, t.wrap(err)
+}
+
+func affected(res sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// clear implements Table. The rows of side tables go with those that they belong to.
+func (t *table) clear(ctx context.Context, tx *Tx) error {
+	if err := tx.changes(ctx, t); err != nil {
+		return t.wrap(err)
+	}
+	_, err := tx.sql.Exec(ctx, "DELETE FROM "+t.quoted)
+	return t.wrap(err)
+}
+
+// open implements Table.
+func (t *table) open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error {
+	return t.wrap(t.ready(ctx, tx, func(fresh []*index) error {
+		began := time.Now()
+		documents, err := t.fill(ctx, tx, fresh)
+		if err == nil && documents > 0 {
+			names := make([]string, len(fresh))
+			for i, ix := range fresh {
+				names[i] = ix.name
+			}
+			tx.AfterCommit(func() {
+				log.InfoContext(ctx, "indexes filled", "collection", t.name, "indexes", names, "documents", documents, "duration", time.Since(began))
+			})
+		}
+		return err
+	}))
+}
+
+// fill computes the values of new indexes for the documents that are stored already, and returns how many there are. Few of them
+// are in memory at a time.
+func (t *table) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) (documents int, err error) {
+	type stored struct {
+		seq      int64
+		id       string
+		document any
+	}
+	for after := int64(0); ; {
+		var some []stored
+		err := t.readRows(ctx, tx, columns{}, t.selectSQL(columns{})+" WHERE seq > ? ORDER BY seq"+sqldb.Limit, []any{after, chunkSize}, func(r *row) error {
+			document := t.blank()
+			some = append(some, stored{r.seq, r.id, document})
+			return t.decode(r, document)
+		})
+		if err != nil {
+			return documents, err
+		}
+		for _, s := range some {
+			if err := t.fillOne(ctx, tx, fresh, s.seq, s.document); err != nil {
+				return documents, fmt.Errorf("filling indexes: %q: %w", s.id, err)
+			}
+		}
+		documents += len(some)
+		if len(some) < chunkSize {
+			return documents, nil
+		}
+		after = some[len(some)-1].seq
+	}
+}
+
+func (t *table) fillOne(ctx context.Context, tx *sqldb.Tx, fresh []*index, seq int64, document any) error {
+	var sets []string
+	var args []any
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		if !slices.Contains(fresh, ix) {
+			continue
+		}
+		found, err := ix.keys(ix.values(document))
+		switch {
+		case err != nil:
+		case ix.multi:
+			err = ix.writeSide(ctx, tx, seq, found, true)
+		case len(found) == 1:
+			sets, args = append(sets, ix.quoted+" = ?"), append(args, found[0])
+		}
+		if err != nil {
+			return fmt.Errorf("index %s: %w", ix.name, err)
+		}
+	}
+	if len(sets) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "UPDATE "+t.quoted+" SET "+strings.Join(sets, ", ")+" WHERE seq = ?", append(args, seq)...)
+	return err
+}
+
+// wrap says which collection an error is about, if there is one.
+func (t *table) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*UniqueError](err); ok {
+		return err // it says so already
+	}
+	return fmt.Errorf("%s: %w", t.name, err)
+}
