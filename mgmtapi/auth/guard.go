@@ -28,8 +28,15 @@ type Guard struct {
 	Authorizer
 	deps     model.Deps
 	logger   *slog.Logger
-	tokens   *issue.Keys   // of the org authorization server; nil accepts no access tokens
-	refusals *rate.Limiter // of what is logged, not of what is refused
+	tokens   *issue.Keys                 // of the org authorization server; nil accepts no access tokens
+	refusals *rate.Limiter               // of what is logged, not of what is refused
+	accepted docstore.Memory[acceptance] // by the hash of the secret
+}
+
+// acceptance is a token that was good, until it expires or it or its owner changes.
+type acceptance struct {
+	principal rest.Principal
+	expires   time.Time
 }
 
 // NewGuard makes a guard.
@@ -63,41 +70,52 @@ func (g *Guard) Authenticate(r *http.Request) (rest.Principal, error) {
 }
 
 func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, error) {
-	reader := g.deps.Store.Reader()
-	page, err := g.deps.APITokens.Query(ctx, reader, docstore.Query[model.APIToken]{
-		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,
-	})
+	reader, hash, now := g.deps.Store.Reader(), model.SecretHash(secret), g.deps.Now()
+	found, ok, err := g.accepted.Get(ctx, reader, hash)
+	if err == nil && (!ok || !now.Before(found.expires)) {
+		found, err = g.accept(ctx, reader, hash, now)
+	}
 	if err != nil {
 		return rest.Principal{}, err
 	}
-	now := g.deps.Now()
+	if now.Add(TokenWindow).Sub(found.expires) >= touchInterval {
+		g.touch(ctx, found.principal.TokenID)
+	}
+	return found.principal, nil
+}
+
+// accept finds the token with a hash and its owner, and remembers them.
+func (g *Guard) accept(ctx context.Context, q docstore.Reader, hash string, now time.Time) (none acceptance, err error) {
+	page, err := g.deps.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{Where: docstore.Eq(model.APITokenByHash, hash), Limit: 1})
+	if err != nil {
+		return none, err
+	}
 	if len(page.Docs) == 0 {
-		return g.refuse(ctx, "The token is not known", nil)
+		return none, g.refuse(ctx, "The token is not known", nil)
 	}
 	token := page.Docs[0]
-	owner, err := g.deps.Users.Get(ctx, reader, token.Value.UserID)
+	owner, err := g.deps.Users.Get(ctx, q, token.Value.UserID)
 	switch {
 	case errors.Is(err, docstore.ErrNotFound):
-		return g.refuse(ctx, "The owner of the token is gone", nil, audit.Token(token))
+		return none, g.refuse(ctx, "The owner of the token is gone", nil, audit.Token(token))
 	case err != nil:
-		return rest.Principal{}, err
+		return none, err
 	case !now.Before(token.Value.Expires):
-		return g.refuse(ctx, "The token has expired", &owner, audit.Token(token))
+		return none, g.refuse(ctx, "The token has expired", &owner, audit.Token(token))
 	case owner.Value.Status != model.UserActive:
-		return g.refuse(ctx, "The owner of the token is not active", &owner, audit.Token(token))
+		return none, g.refuse(ctx, "The owner of the token is not active", &owner, audit.Token(token))
 	}
-	if now.Add(TokenWindow).Sub(token.Value.Expires) >= touchInterval {
-		g.touch(ctx, token.ID)
-	}
-	return rest.Principal{
+	found := acceptance{expires: token.Value.Expires, principal: rest.Principal{
 		UserID: owner.ID, Login: owner.Value.Login(), Name: audit.UserName(&owner.Value), TokenID: token.ID,
-	}, nil
+	}}
+	g.accepted.Put(q, hash, found, g.deps.APITokens.Version(token), g.deps.Users.Version(owner))
+	return found, nil
 }
 
 // refuse logs why a token is not accepted. The caller is not told.
-func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[model.User], token ...model.LogParty) (rest.Principal, error) {
+func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[model.User], token ...model.LogParty) error {
 	if !g.refusals.AllowN(g.deps.Now(), 1) {
-		return rest.Principal{}, rest.Fail(rest.CodeToken)
+		return rest.Fail(rest.CodeToken)
 	}
 	entry := audit.Entry{Type: audit.TokenRefuse, Failure: why, Targets: token}
 	if owner != nil {
@@ -105,7 +123,7 @@ func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[mode
 		entry.Actor = &actor
 	}
 	audit.WriteAlone(ctx, g.deps, g.logger, entry)
-	return rest.Principal{}, rest.Fail(rest.CodeToken)
+	return rest.Fail(rest.CodeToken)
 }
 
 // touch moves the expiry of a token that was used. A failure is logged and does not stop the request.

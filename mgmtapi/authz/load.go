@@ -2,7 +2,6 @@ package authz
 
 import (
 	"context"
-	"sync"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -10,37 +9,32 @@ import (
 
 // Loader reads what callers may do.
 type Loader struct {
-	deps model.Deps
-
-	mu   sync.Mutex
-	sets map[string]compiledSet // by the id of the resource set
+	deps   model.Deps
+	supers docstore.Memory[Grant]  // of users who are SUPER_ADMIN themselves, by their ids
+	sets   docstore.Memory[*scope] // by the id of the resource set
 }
-
-// compiledSet is the scope of a resource set as it was at a revision.
-type compiledSet struct {
-	rev   int64
-	scope *scope
-}
-
-// maxSets is how many compiled resource sets are kept.
-const maxSets = 1000
 
 // NewLoader makes a loader.
-func NewLoader(d model.Deps) *Loader { return &Loader{deps: d, sets: map[string]compiledSet{}} }
+func NewLoader(d model.Deps) *Loader { return &Loader{deps: d} }
 
 // batch is how many assignees are asked for at once.
 const batch = 200
 
 // User reads what a user may do while it is ACTIVE.
 func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
-	a := &Access{User: id}
+	if a, err := l.known(ctx, q, id); a != nil || err != nil {
+		return a, err
+	}
 	// The usual caller has nothing but this one, which is all that counts.
 	found, err := model.Optional(ctx, q, l.deps.RoleAssignments, model.RoleAssignmentID(id, model.RoleSuperAdmin))
 	if err != nil {
 		return nil, err
 	}
+	a := &Access{User: id}
 	if found != nil {
-		a.add(standardGrant(&found.Value, id))
+		grant := standardGrant(&found.Value, id)
+		l.supers.Put(q, id, grant, l.deps.RoleAssignments.Version(*found))
+		a.add(grant)
 		return a, nil
 	}
 	assignees := []any{id}
@@ -52,6 +46,17 @@ func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Acces
 		return nil, err
 	}
 	return a, l.grants(ctx, q, a, assignees)
+}
+
+// known is what a user may do if it is known to be a SUPER_ADMIN, else nil.
+func (l *Loader) known(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
+	grant, ok, err := l.supers.Get(ctx, q, id)
+	if !ok {
+		return nil, err
+	}
+	a := &Access{User: id}
+	a.add(grant)
+	return a, nil
 }
 
 // Client reads what the client of an application may do.
@@ -122,17 +127,15 @@ func (l *Loader) customGrant(ctx context.Context, q docstore.Reader, m *docstore
 	return g, err
 }
 
-// scopeOf returns the compiled resource set. The revision is read each time, so that what is kept is never out of date.
+// scopeOf returns the compiled resource set, whose document stands for what is in it.
 func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*scope, error) {
+	kept, ok, err := l.sets.Get(ctx, q, set)
+	if err != nil || ok {
+		return kept, err
+	}
 	doc, err := l.deps.ResourceSets.Get(ctx, q, set)
 	if err != nil {
 		return nil, err
-	}
-	l.mu.Lock()
-	kept, ok := l.sets[set]
-	l.mu.Unlock()
-	if ok && kept.rev == doc.Rev {
-		return kept.scope, nil
 	}
 	org, err := l.deps.Org(ctx, q)
 	if err != nil {
@@ -146,13 +149,8 @@ func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*s
 	if err != nil {
 		return nil, err
 	}
-	// What was read now may be newer than the revision, in which case the next decision finds another one and reads again.
+	// What was read now may be newer than the document, which then is not current any more.
 	s := newScope(resources, org.ID)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.sets) >= maxSets {
-		clear(l.sets)
-	}
-	l.sets[set] = compiledSet{doc.Rev, s}
+	l.sets.Put(q, set, s, l.deps.ResourceSets.Version(doc))
 	return s, nil
 }

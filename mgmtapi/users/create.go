@@ -223,7 +223,7 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 		return err
 	}
 	for i, group := range append([]string{everyone}, groups...) {
-		doc, err := s.Groups.Get(ctx, tx, group)
+		doc, err := s.groupToJoin(ctx, tx, group, everyone)
 		if errors.Is(err, docstore.ErrNotFound) {
 			return rest.NotFound("UserGroup", group)
 		}
@@ -246,6 +246,22 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 		return nil
 	}
 	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id, New: true})
+}
+
+// groupToJoin reads a group. Everyone comes from memory when it need not be written either: nothing about it ever changes but the second in
+// which somebody came or left.
+func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyone string) (docstore.Doc[model.Group], error) {
+	if group != everyone {
+		return s.Groups.Get(ctx, tx, group)
+	}
+	if known := s.lastEveryone.Load(); known != nil && known.ID == everyone && !s.Now().Truncate(time.Second).After(known.Value.LastMembershipUpdated) {
+		return *known, nil
+	}
+	doc, err := s.Groups.Get(ctx, tx, everyone)
+	if err == nil {
+		tx.AfterCommit(func() { s.lastEveryone.Store(&doc) })
+	}
+	return doc, err
 }
 
 // activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished.
