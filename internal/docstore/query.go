@@ -101,6 +101,25 @@ type sink func(r *row, keep bool) (counts bool, err error)
 
 // page hands the rows of a page to the sink and returns the cursor of the next one.
 func (t *table) page(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
+	tx, asked := askNowhere(q, t, &query)
+	if tx != nil {
+		if err := tx.readState(ctx); err != nil || tx.store.steady.isNowhere(tx.state, asked) {
+			return "", t.wrap(err)
+		}
+	}
+	found := false
+	next, err = t.search(ctx, q, query, func(r *row, keep bool) (bool, error) {
+		found = true
+		return into(r, keep)
+	})
+	if tx != nil && err == nil && !found {
+		tx.store.steady.putNowhere(tx.state, asked)
+	}
+	return next, err
+}
+
+// search is page without what is known before.
+func (t *table) search(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
 	w, err := t.walk(query)
 	if err != nil {
 		return "", t.wrap(err)

@@ -78,13 +78,20 @@ func isFlat(t reflect.Type) bool {
 	}
 }
 
+// readState reads the state of the steady collections, once.
+func (tx *Tx) readState(ctx context.Context) error {
+	if tx.stateKnown {
+		return nil
+	}
+	err := tx.QueryRow(ctx, steadyReadSQL).Scan(&tx.state)
+	tx.stateKnown = err == nil
+	return err
+}
+
 // steadyRows reads rows that a query finds, from memory if it can.
 func (tx *Tx) steadyRows(ctx context.Context, t *table, with columns, query string, args []any) ([]row, error) {
-	if !tx.stateKnown {
-		if err := tx.QueryRow(ctx, steadyReadSQL).Scan(&tx.state); err != nil {
-			return nil, err
-		}
-		tx.stateKnown = true
+	if err := tx.readState(ctx); err != nil {
+		return nil, err
 	}
 	key := steadyKey(query, args)
 	if rows, ok := tx.store.steady.get(tx.state, key); ok {
@@ -105,6 +112,30 @@ func (tx *Tx) steadyRows(ctx context.Context, t *table, with columns, query stri
 	}
 	tx.store.steady.put(tx.state, key, rows)
 	return rows, nil
+}
+
+// nowhere is a condition that no document of a table fulfils.
+type nowhere struct {
+	table *table
+	where Cond
+}
+
+// askNowhere returns how to ask whether it is known that a query finds nothing, which most questions for settings do: that is found out
+// without its text. It returns nil for queries that are not asked so.
+func askNowhere(q Reader, t *table, query *query) (*Tx, nowhere) {
+	tx := steadyTx(q, t, columns{link: query.link})
+	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {
+		return nil, nowhere{}
+	}
+	switch c := query.where.(type) {
+	case compare:
+		if _, text := c.value.(string); text {
+			return tx, nowhere{t, c}
+		}
+	case notNull:
+		return tx, nowhere{t, c}
+	}
+	return nil, nowhere{}
 }
 
 // steadyKey is a text that no other query has, nor the same one with other arguments.
@@ -134,6 +165,7 @@ type steady struct {
 	mu    sync.RWMutex
 	state int64
 	found map[string][]row
+	none  map[nowhere]bool
 	size  int
 }
 
@@ -158,9 +190,28 @@ func (s *steady) put(state int64, key string, rows []row) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != state || s.found == nil || s.size+size > steadyMemory {
-		s.state, s.found, s.size = state, map[string][]row{}, 0
-	}
+	s.makeRoom(state, size)
 	s.found[key] = rows
+}
+
+// makeRoom forgets everything when that is of another state, or when there would be too much.
+func (s *steady) makeRoom(state int64, size int) {
+	if s.state != state || s.found == nil || s.size+size > steadyMemory {
+		s.state, s.found, s.none, s.size = state, map[string][]row{}, map[nowhere]bool{}, 0
+	}
 	s.size += size
+}
+
+// isNowhere says whether it is known that no document fulfils the condition.
+func (s *steady) isNowhere(state int64, n nowhere) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.state == state && s.none[n]
+}
+
+func (s *steady) putNowhere(state int64, n nowhere) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.makeRoom(state, rowCost)
+	s.none[n] = true
 }

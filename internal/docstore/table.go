@@ -32,7 +32,7 @@ type table struct {
 	insertReturningSQL              string // insertSQL that returns the seq
 	insertMarks                     string // what insertSQL has for one document
 	selectPlainSQL                  string // selectSQL of nothing but documents
-	currentSQL                      string // whether a version is stored
+	versionSQL                      string // the document in one version
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -102,7 +102,7 @@ func newTable(name string, indexes []index) *table {
 	t.insertMarks = "(" + marks + ")"
 	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES " + t.insertMarks
 	t.selectPlainSQL = "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
-	t.currentSQL = "EXISTS (SELECT 1 FROM " + t.quoted + " WHERE seq = ? AND rev = ?)"
+	t.versionSQL = t.selectPlainSQL + " WHERE seq = ? AND rev = ?"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
 	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"

@@ -18,17 +18,24 @@ type Version struct {
 func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.table, doc.seq, doc.Rev} }
 
 // Current says whether all of the documents are stored as they were read, in one query that reads none of them. No versions are always
-// current.
+// current. An update knows those of steady collections from memory.
 func Current(ctx context.Context, q Reader, versions ...Version) (current bool, err error) {
-	if len(versions) == 0 {
-		return true, nil
-	}
 	var query strings.Builder
 	args := make([]any, 0, 2*len(versions))
-	for i, v := range versions {
-		query.WriteString([]string{"SELECT ", " AND "}[min(i, 1)])
-		query.WriteString(v.table.currentSQL)
+	for _, v := range versions {
+		if tx := steadyTx(q, v.table, columns{}); tx != nil {
+			rows, err := tx.steadyRows(ctx, v.table, columns{}, v.table.versionSQL, []any{v.seq, v.rev})
+			if err != nil || len(rows) == 0 {
+				return false, err
+			}
+			continue
+		}
+		query.WriteString([]string{"SELECT ", " AND "}[min(len(args), 1)])
+		query.WriteString("EXISTS (" + v.table.versionSQL + ")")
 		args = append(args, v.seq, v.rev)
+	}
+	if len(args) == 0 {
+		return true, nil
 	}
 	err = q.QueryRow(sqldb.Brief(ctx, q), query.String(), args...).Scan(&current)
 	return current, err

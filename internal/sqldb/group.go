@@ -3,9 +3,11 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -113,35 +115,52 @@ func (g *group) loop() {
 	}
 }
 
-// batch commits first and whoever waits behind it.
+// batch commits first and whoever waits behind it. The transaction is begun and ended by statements of a connection: that of database/sql
+// watches its context by a goroutine, and each of its queries by another one.
 func (g *group) batch(first *job) {
 	// The transaction belongs to many callers, so none of their contexts may end it.
-	tx, err := g.writer.BeginTx(context.Background(), nil)
+	ctx := context.Background()
+	conn, err := g.writer.Conn(ctx)
+	if err == nil {
+		defer conn.Close()
+		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	}
 	if err != nil {
 		first.done <- fmt.Errorf("sqldb: begin: %w", err)
 		return
 	}
-	defer tx.Rollback() //nolint:errcheck // does nothing after the commit
 	started := time.Now()
-	var written []*job // released, waiting for the commit
-	for j := first; j != nil; j = g.next(len(written), started) {
-		ok, alive := g.serve(tx, j)
+	if err := g.run(conn, first); err != nil { // nothing else is in the transaction
+		rollback(conn)
+		first.done <- err
+		return
+	}
+	written := []*job{first} // waiting for the commit
+	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
+		ok, alive := g.serve(conn, j)
 		if ok {
 			written = append(written, j)
 		}
 		if !alive {
+			rollback(conn)
 			answer(written, errLost)
 			return
 		}
 	}
-	if len(written) == 0 {
-		return
-	}
-	err = tx.Commit()
-	if err != nil {
+	if _, err = conn.ExecContext(ctx, "COMMIT"); err != nil {
+		rollback(conn)
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
 	answer(written, err)
+}
+
+// rollback ends the transaction, if there still is one. A connection on which it cannot be ended is given up: the next transaction could not
+// begin on it.
+func rollback(conn *sql.Conn) {
+	_, err := conn.ExecContext(context.Background(), "ROLLBACK")
+	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 }
 
 // errLost answers the callers whose finished work SQLite threw away together with the transaction, as it does when the disk
@@ -173,31 +192,35 @@ func (g *group) next(size int, started time.Time) *job {
 
 const savepoint = "caller"
 
-// serve gives j its turn inside of a savepoint. It returns ok when j's work is part of the transaction, and alive=false when
-// the transaction itself is gone. A job that is not ok has been answered.
-func (g *group) serve(sqlTx *sql.Tx, j *job) (ok, alive bool) {
+// run gives j its turn and returns how it ended.
+func (g *group) run(conn *sql.Conn, j *job) error {
+	select {
+	case j.turn <- &Tx{conn: conn, texts: g.texts, detach: true}:
+		return <-j.ran
+	case <-j.left:
+		return errFinished // nobody reads it
+	}
+}
+
+// serve is run inside of a savepoint, so that the others of the transaction stay when j fails. The first one needs none, and one at a time
+// is most of the time the only one: SQLite copies the pages that change under a savepoint, into a file when they are more than 64 KiB. It returns
+// ok when j's work is part of the transaction, and alive=false when the transaction itself is gone. A job that is not ok has been answered.
+func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	ctx := context.Background()
-	if _, err := sqlTx.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {
+	if _, err := conn.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {
 		j.done <- fmt.Errorf("sqldb: savepoint: %w", err)
 		return false, false
 	}
-	tx := &Tx{conn: sqlTx, texts: g.texts, detach: true}
-	var err error
-	select {
-	case j.turn <- tx:
-		err = <-j.ran
-	case <-j.left:
-		err = errFinished // nobody reads it
-	}
+	err := g.run(conn, j)
 	if err == nil {
-		if _, err = sqlTx.ExecContext(ctx, "RELEASE "+savepoint); err == nil {
+		if _, err = conn.ExecContext(ctx, "RELEASE "+savepoint); err == nil {
 			return true, true
 		}
 		err = fmt.Errorf("sqldb: release savepoint: %w", err)
 	}
-	_, lost := sqlTx.ExecContext(ctx, "ROLLBACK TO "+savepoint)
+	_, lost := conn.ExecContext(ctx, "ROLLBACK TO "+savepoint)
 	if lost == nil {
-		_, lost = sqlTx.ExecContext(ctx, "RELEASE "+savepoint)
+		_, lost = conn.ExecContext(ctx, "RELEASE "+savepoint)
 	}
 	j.done <- err
 	return false, lost == nil

@@ -23,6 +23,13 @@ type Authorizer interface {
 	Authorize(ctx context.Context, p rest.Principal, op rest.Info) error
 }
 
+// Standings is what an Authorizer may be besides, so that it need not read what was read already to find out who calls.
+type Standings interface {
+	// Standing tells of a user's rights what follows from some documents alone, with their versions; nil when that is nothing. Authorize
+	// finds it in the principal, as long as the versions are current.
+	Standing(ctx context.Context, q docstore.Reader, user string) (any, []docstore.Version, error)
+}
+
 // Guard authenticates callers by their API tokens and asks an Authorizer what they may do. It is a rest.Guard.
 type Guard struct {
 	Authorizer
@@ -33,7 +40,7 @@ type Guard struct {
 	accepted docstore.Memory[acceptance] // by the hash of the secret
 }
 
-// acceptance is a token that was good, until it expires or it or its owner changes.
+// acceptance is a token that was good, until it expires, or it, its owner or what gives the owner rights changes.
 type acceptance struct {
 	principal rest.Principal
 	expires   time.Time
@@ -108,7 +115,15 @@ func (g *Guard) accept(ctx context.Context, q docstore.Reader, hash string, now 
 	found := acceptance{expires: token.Value.Expires, principal: rest.Principal{
 		UserID: owner.ID, Login: owner.Value.Login(), Name: audit.UserName(&owner.Value), TokenID: token.ID,
 	}}
-	g.accepted.Put(q, hash, found, g.deps.APITokens.Version(token), g.deps.Users.Version(owner))
+	versions := []docstore.Version{g.deps.APITokens.Version(token), g.deps.Users.Version(owner)}
+	if s, ok := g.Authorizer.(Standings); ok {
+		standing, of, err := s.Standing(ctx, q, owner.ID)
+		if err != nil {
+			return none, err
+		}
+		found.principal.Standing, versions = standing, append(versions, of...)
+	}
+	g.accepted.Put(q, hash, found, versions...)
 	return found, nil
 }
 

@@ -9,9 +9,8 @@ import (
 
 // Loader reads what callers may do.
 type Loader struct {
-	deps   model.Deps
-	supers docstore.Memory[Grant]  // of users who are SUPER_ADMIN themselves, by their ids
-	sets   docstore.Memory[*scope] // by the id of the resource set
+	deps model.Deps
+	sets docstore.Memory[*scope] // by the id of the resource set
 }
 
 // NewLoader makes a loader.
@@ -22,23 +21,12 @@ const batch = 200
 
 // User reads what a user may do while it is ACTIVE.
 func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
-	if a, err := l.known(ctx, q, id); a != nil || err != nil {
-		return a, err
-	}
 	// The usual caller has nothing but this one, which is all that counts.
-	found, err := model.Optional(ctx, q, l.deps.RoleAssignments, model.RoleAssignmentID(id, model.RoleSuperAdmin))
-	if err != nil {
-		return nil, err
+	if super, _, err := l.super(ctx, q, id); super != nil || err != nil {
+		return superAccess(id, super), err
 	}
-	a := &Access{User: id}
-	if found != nil {
-		grant := standardGrant(&found.Value, id)
-		l.supers.Put(q, id, grant, l.deps.RoleAssignments.Version(*found))
-		a.add(grant)
-		return a, nil
-	}
-	assignees := []any{id}
-	err = model.Each(ctx, q, l.deps.Memberships, docstore.Eq(model.MembershipByUser, id), func(m docstore.Doc[model.Membership]) error {
+	a, assignees := &Access{User: id}, []any{id}
+	err := model.Each(ctx, q, l.deps.Memberships, docstore.Eq(model.MembershipByUser, id), func(m docstore.Doc[model.Membership]) error {
 		assignees = append(assignees, m.Value.Group)
 		return nil
 	})
@@ -48,15 +36,24 @@ func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Acces
 	return a, l.grants(ctx, q, a, assignees)
 }
 
-// known is what a user may do if it is known to be a SUPER_ADMIN, else nil.
-func (l *Loader) known(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
-	grant, ok, err := l.supers.Get(ctx, q, id)
-	if !ok {
-		return nil, err
+// super is the role of a user who is a SUPER_ADMIN itself, and the document that it follows from; nil for all others.
+func (l *Loader) super(ctx context.Context, q docstore.Reader, id string) (*Grant, []docstore.Version, error) {
+	found, err := model.Optional(ctx, q, l.deps.RoleAssignments, model.RoleAssignmentID(id, model.RoleSuperAdmin))
+	if err != nil || found == nil {
+		return nil, nil, err
 	}
-	a := &Access{User: id}
-	a.add(grant)
-	return a, nil
+	grant := standardGrant(&found.Value, id)
+	return &grant, []docstore.Version{l.deps.RoleAssignments.Version(*found)}, nil
+}
+
+// superAccess is what a SUPER_ADMIN may do, nil without its role.
+func superAccess(user string, super *Grant) *Access {
+	if super == nil {
+		return nil
+	}
+	a := &Access{User: user}
+	a.add(*super)
+	return a
 }
 
 // Client reads what the client of an application may do.

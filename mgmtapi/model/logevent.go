@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // LogEvent is an entry of the system log. Its document id is its UUID. It is written once, in the transaction of what it
@@ -54,6 +57,59 @@ type LogRequest struct {
 	IP        string `json:"ip,omitempty"`
 	UserAgent string `json:"userAgent,omitempty"`
 	TokenID   string `json:"tokenId,omitempty"` // id of the API token of the caller
+}
+
+// AppendJSON appends the event as encoding/json writes it, in a third of its time: nothing is stored as often as events, and nearly always
+// while others wait for the transaction.
+func (e *LogEvent) AppendJSON(dst []byte) []byte {
+	dst = slices.Grow(dst, usualEvent)
+	dst = scim.AppendValue(append(dst, `{"id":`...), e.ID)
+	dst = append(e.Published.AppendFormat(append(dst, `,"published":"`...), time.RFC3339Nano), '"')
+	dst = scim.AppendValue(append(dst, `,"type":`...), e.Type)
+	dst = e.Actor.appendJSON(append(dst, `,"actor":`...))
+	dst = scim.AppendValue(append(dst, `,"result":`...), string(e.Result))
+	dst = appendMember(dst, "reason", e.Reason)
+	for i, target := range e.Targets {
+		dst = target.appendJSON(append(dst, []string{`,"targets":[`, ","}[min(i, 1)]...))
+	}
+	if len(e.Targets) > 0 {
+		dst = append(dst, ']')
+	}
+	dst = scim.AppendValue(append(dst, `,"transaction":`...), e.Transaction)
+	if r := e.Request; r != nil {
+		dst = scim.AppendValue(append(dst, `,"request":{"path":`...), r.Path)
+		dst = appendMember(dst, "query", r.Query)
+		dst = appendMember(dst, "ip", r.IP)
+		dst = appendMember(dst, "userAgent", r.UserAgent)
+		dst = append(appendMember(dst, "tokenId", r.TokenID), '}')
+	}
+	for i, name := range slices.Sorted(maps.Keys(e.Debug)) {
+		dst = scim.AppendValue(append(dst, []string{`,"debug":{`, ","}[min(i, 1)]...), name)
+		dst = scim.AppendValue(append(dst, ':'), e.Debug[name])
+	}
+	if len(e.Debug) > 0 {
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// usualEvent is how long the text of nearly all events is at most.
+const usualEvent = 1024
+
+func (p *LogParty) appendJSON(dst []byte) []byte {
+	dst = scim.AppendValue(append(dst, `{"id":`...), p.ID)
+	dst = scim.AppendValue(append(dst, `,"type":`...), p.Type)
+	dst = appendMember(dst, "alternateId", p.AlternateID)
+	return append(appendMember(dst, "displayName", p.DisplayName), '}')
+}
+
+// appendMember appends a member that is left out when it is empty.
+func appendMember(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return scim.AppendValue(dst, value)
 }
 
 // The ids of the log are its order too, see NewLogID: events, which are written all the time, need no other index.

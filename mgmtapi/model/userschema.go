@@ -86,16 +86,36 @@ func (s *UserSchema) BaseProperty(name string) (Property, bool) {
 	return p, ok
 }
 
-// All lists the properties by name: those of the base in their own order, then the custom ones.
-func (s *UserSchema) All() iter.Seq2[string, Property] {
-	return func(yield func(string, Property) bool) {
+// Property returns the property with the name.
+func (s *UserSchema) Property(name string) (Property, bool) {
+	if p, ok := s.BaseProperty(name); ok {
+		return p, true
+	}
+	p, ok := s.Custom[name]
+	return p, ok
+}
+
+// Names lists the names of the properties: those of the base in their own order, then the custom ones.
+func (s *UserSchema) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
 		for _, name := range baseOrder {
-			if p, _ := s.BaseProperty(name); !yield(name, p) {
+			if !yield(name) {
 				return
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Custom)) {
-			if !yield(name, s.Custom[name]) {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// All lists the properties with their names, in the order of these.
+func (s *UserSchema) All() iter.Seq2[string, Property] {
+	return func(yield func(string, Property) bool) {
+		for name := range s.Names() {
+			if p, _ := s.Property(name); !yield(name, p) {
 				return
 			}
 		}

@@ -19,6 +19,9 @@ type Principal struct {
 	ClientID string
 	// Scopes are what the access token may be used for, with spaces between.
 	Scopes string
+
+	// Standing is what was found out about the owner's rights while finding out who calls; nil for nothing.
+	Standing any
 }
 
 // Guard decides who calls and what a caller may do.

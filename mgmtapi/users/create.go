@@ -26,8 +26,16 @@ type createRequest struct {
 	Body      CreateUser `body:"required"`
 
 	slice  *Slice
+	basis  *basis                          // that is guessed; nil when there is no guess
 	schema *docstore.Doc[model.UserSchema] // that the profile was checked with
 	failed error                           // finding the schema
+}
+
+// basis is what users are created on that have no type of their own.
+type basis struct {
+	org      model.Org
+	schema   *docstore.Doc[model.UserSchema]
+	versions []docstore.Version // of both
 }
 
 func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
@@ -54,10 +62,10 @@ func (r *createRequest) provider() model.ProviderType {
 // Check checks profile and credentials.
 func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
-	if r.schema = r.guess(profile); r.schema == nil {
-		if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
-			checkProfile(&r.schema.Value, profile, causes)
-		}
+	if r.basis = r.guess(profile); r.basis != nil {
+		r.schema = r.basis.schema
+	} else if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
+		checkProfile(&r.schema.Value, profile, causes)
 	}
 	provider := r.provider()
 	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
@@ -73,19 +81,37 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	}
 }
 
-// guess is the schema that the last user without a type was created with, if the profile is right under it: it is probably still the one.
-// The transaction finds out.
-func (r *createRequest) guess(profile map[string]any) *docstore.Doc[model.UserSchema] {
-	last := r.slice.lastSchema.Load()
+// guess is the basis of the last user without a type, if the profile is right under its schema: it is probably still the one. The
+// transaction finds out.
+func (r *createRequest) guess(profile map[string]any) *basis {
+	last := r.slice.lastBasis.Load()
 	if last == nil || r.Body.Type != nil {
 		return nil
 	}
 	var causes rest.Causes
-	checkProfile(&last.Value, profile, &causes)
+	checkProfile(&last.schema.Value, profile, &causes)
 	if causes.Err() != nil {
 		return nil
 	}
 	return last
+}
+
+// basisFor is the guess if it is right, and else reads what the user is created on.
+func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, given *Type) (*basis, error) {
+	if guess != nil {
+		if current, err := docstore.Current(ctx, tx, guess.versions...); err != nil || current {
+			return guess, err
+		}
+	}
+	org, err := s.Orgs.Get(ctx, tx, model.OrgDocument)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := s.schemaFor(ctx, tx, given, org.Value.UserType)
+	if err != nil {
+		return nil, err
+	}
+	return &basis{org.Value, schema, []docstore.Version{s.Orgs.Version(org), s.UserSchemas.Version(*schema)}}, nil
 }
 
 // refuse answers combinations that have codes of their own.
@@ -128,19 +154,16 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	}
 	id, draft := model.NewID(model.KindUser), s.draft(r.schema, user)
 	var doc docstore.Doc[model.User]
+	var on *basis
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
 			return err
 		}
-		org, err := s.Org(ctx, tx)
-		if err != nil {
+		var err error
+		if on, err = s.basisFor(ctx, tx, r.basis, r.Body.Type); err != nil {
 			return err
 		}
-		schema, err := s.schemaFor(ctx, tx, r.Body.Type, org.UserType)
-		if err != nil {
-			return err
-		}
-		if draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
+		if schema := on.schema; draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
 			var causes rest.Causes
 			checkProfile(&schema.Value, user.Profile, &causes)
 			if err := causes.Err(); err != nil {
@@ -165,7 +188,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 				return err
 			}
 		}
-		if err := s.created(ctx, tx, id, user.Status, r.Body.GroupIDs, org.Everyone); err != nil {
+		if err := s.created(ctx, tx, id, user.Status, r.Body.GroupIDs, on.org.Everyone); err != nil {
 			return err
 		}
 		return s.passwordSet(ctx, tx, id, r.Body.Credentials)
@@ -174,7 +197,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		return User{}, err
 	}
 	if r.Body.Type == nil {
-		s.lastSchema.Store(draft.schema)
+		s.lastBasis.Store(on)
 	}
 	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
 }

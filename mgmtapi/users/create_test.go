@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -145,4 +146,22 @@ func TestAUserIsCreatedInItsGroups(t *testing.T) {
 		apitest.Step{Do: "GET /api/v1/users/{{u}}/groups", Equal: map[string]any{"#": 2}},
 		apitest.Step{Do: "POST /api/v1/users", Body: `{` + profile("b@example.com") + `,"groupIds":["{{everyone}}"]}`, Equal: map[string]any{"status": "PROVISIONED"}},
 	)
+}
+
+func TestEveryoneTellsWhenTheLastOneCame(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		e := apitest.New(t, db)
+		everyone := e.Do(t, "GET /api/v1/groups?q=Everyone", "", nil).Value("0.id")
+		last := func() string { return e.Do(t, "GET /api/v1/groups/"+everyone, "", nil).Value("lastMembershipUpdated") }
+		for i := range 12 { // several in a second, and several seconds
+			e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: without(fmt.Sprintf("user%d@example.com", i))})
+			require.Equal(t, e.Clock.Now().UTC().Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"), last())
+			e.Clock.Advance(300 * time.Millisecond)
+		}
+		e.Run(t, // the one that is known is not the one that is there
+			apitest.Step{Do: "POST /api/v1/users/user3/lifecycle/deactivate"},
+			apitest.Step{Do: "POST /api/v1/users", Body: without("late@example.com")},
+			apitest.Step{Do: "GET /api/v1/groups/" + everyone + "/users", Equal: map[string]any{"#": 13}},
+		)
+	})
 }

@@ -114,10 +114,9 @@ func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, f
 
 // checkProfile records what is wrong with a complete profile under a schema.
 func checkProfile(schema *model.UserSchema, profile map[string]any, causes *rest.Causes) {
-	known := map[string]bool{}
-	for name, p := range schema.All() {
-		known[name] = true
+	for name := range schema.Names() {
 		value := profile[name]
+		p, _ := schema.Property(name)
 		switch {
 		case model.NoValue(value) && p.IsRequired():
 			causes.Blank(name)
@@ -133,7 +132,7 @@ func checkProfile(schema *model.UserSchema, profile map[string]any, causes *rest
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(profile)) {
-		if !known[name] {
+		if _, known := schema.Property(name); !known {
 			causes.Add(name, "The attribute is not defined in the profile of the user")
 		}
 	}

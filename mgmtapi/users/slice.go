@@ -27,8 +27,8 @@ type Slice struct {
 	hasher password.Hasher
 	outbox *outbox.Box
 
-	lastSchema   atomic.Pointer[docstore.Doc[model.UserSchema]] // see createRequest.guess
-	lastEveryone atomic.Pointer[docstore.Doc[model.Group]]      // see groupToJoin
+	lastBasis    atomic.Pointer[basis]                     // see createRequest.guess
+	lastEveryone atomic.Pointer[docstore.Doc[model.Group]] // see groupToJoin
 }
 
 // New returns the slice.

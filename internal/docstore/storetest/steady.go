@@ -85,6 +85,48 @@ func testSteady(t *testing.T, open Opener) {
 		f.update(func(tx *docstore.Tx) error { _, err := f.store.Clear(f.ctx(), tx, f.people); return err })
 		require.Equal(t, "nobody", seen(f))
 	})
+	t.Run("that there is nothing is known until there is something", func(t *testing.T) {
+		db := open(t)
+		one, two := another(t, db), another(t, db)
+		count := func(f *fixture, tx *docstore.Tx, query docstore.Query[person]) int {
+			page, err := f.people.Query(f.ctx(), tx, query)
+			require.NoError(f, err)
+			return len(page.Docs)
+		}
+		anns, aged := docstore.Query[person]{Where: docstore.Eq("plain", "ann")}, docstore.Query[person]{Where: docstore.NotNull("age"), OrderBy: "login"}
+		found := func(f *fixture) (n, withAge int) {
+			f.Helper()
+			f.update(func(tx *docstore.Tx) error { n, withAge = count(f, tx, anns), count(f, tx, aged); return nil })
+			return n, withAge
+		}
+		for range 2 {
+			n, withAge := found(one)
+			require.Zero(t, n+withAge)
+		}
+		one.update(func(tx *docstore.Tx) error {
+			require.Zero(t, count(one, tx, anns))
+			_, err := one.people.Insert(one.ctx(), tx, "1", person{Login: "ann"})
+			require.NoError(t, err)
+			require.Equal(t, 1, count(one, tx, anns), "its own change")
+			return err
+		})
+		n, withAge := found(one)
+		require.Equal(t, []int{1, 0}, []int{n, withAge})
+		for _, passing := range []docstore.Query[person]{
+			{Where: anns.Where, Offset: 1}, {Where: anns.Where, Match: func(*docstore.Doc[person]) bool { return false }},
+		} {
+			one.update(func(tx *docstore.Tx) error { require.Zero(t, count(one, tx, passing)); return nil })
+			n, _ = found(one)
+			require.Equal(t, 1, n, "what was passed over is there")
+		}
+		two.delete("1")
+		n, _ = found(one)
+		require.Zero(t, n)
+		old := 99
+		two.insert("2", person{Login: "ann", Age: &old})
+		n, withAge = found(one)
+		require.Equal(t, []int{1, 1}, []int{n, withAge}, "a change by another process")
+	})
 	t.Run("an update sees its own changes, and others do once it is committed", func(t *testing.T) {
 		f := fixtureOf(t)
 		f.insert("1", person{Login: "ann"})
