@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -182,7 +183,7 @@ func nameOf(doc Doc, attribute string) string {
 var nameForms = regexp.MustCompile(`["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')|(?:^|&)(\w+)=([^&]*)|<(\w+)>([^<]*)</`)
 
 // nameIn is nameOf for every body that a check may send. What is broken on purpose is searched for the first member of that
-// name, because the target may make something of it.
+// name, because the target may make something of it. Such bodies may be megabytes: mostly the member is among the first, or nowhere.
 func nameIn(body any, attribute string) string {
 	if doc, ok := body.(Doc); ok {
 		return nameOf(doc, attribute)
@@ -194,22 +195,34 @@ func nameIn(body any, attribute string) string {
 			return ""
 		}
 	}
-	for _, m := range nameForms.FindAllStringSubmatch(string(text), -1) {
-		if !strings.EqualFold(m[1]+m[4]+m[6], attribute) {
-			continue
-		}
-		name := m[3] + m[7]
-		switch {
-		case m[2] != "" && json.Unmarshal([]byte(m[2]), &name) != nil:
-			continue
-		case m[4] != "":
-			unescaped, err := url.QueryUnescape(m[5])
-			if err != nil {
-				continue
+	if !bytes.Contains(bytes.ToLower(text), []byte(strings.ToLower(attribute))) {
+		return ""
+	}
+	for _, members := range []int{firstMembers, -1} {
+		for _, m := range nameForms.FindAllSubmatch(text, members) {
+			if name, ok := nameOfMember(m, attribute); ok {
+				return name
 			}
-			name = unescaped
 		}
-		return name
 	}
 	return ""
+}
+
+// firstMembers is how many members are looked at before all are.
+const firstMembers = 16
+
+// nameOfMember returns the text of a match of nameForms, if it is the attribute and readable.
+func nameOfMember(m [][]byte, attribute string) (name string, ok bool) {
+	quoted, form, xml := string(m[1]), string(m[4]), string(m[6])
+	if !strings.EqualFold(quoted+form+xml, attribute) {
+		return "", false
+	}
+	var err error
+	switch name = string(m[3]) + string(m[7]); {
+	case len(m[2]) > 0:
+		err = json.Unmarshal(m[2], &name)
+	case form != "":
+		name, err = url.QueryUnescape(string(m[5]))
+	}
+	return name, err == nil
 }

@@ -20,6 +20,8 @@ func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
 		{"cut off behind the name", []byte(`{"userName":"a","name":{`), "a"},
 		{"cut off within the name", []byte(`{"userName":"a`), ""},
 		{"single quotes", []byte(`{'userName':'a'}`), "a"},
+		{"behind many others", []byte(`{` + strings.Repeat(`"x":"y",`, 100) + `"userName":"a"}`), "a"},
+		{"readable the second time", []byte(`{"userName":"\q","userName":"a"}`), "a"},
 		{"another member", []byte(`{"nickName":"a"}`), ""},
 		{"a form", []byte(`schemas=y&userName=a%2Fb`), "a/b"},
 		{"XML", []byte(`<User><userName>a</userName></User>`), "a"},

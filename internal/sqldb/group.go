@@ -122,7 +122,7 @@ func (g *group) batch(first *job) {
 	ctx := context.Background()
 	conn, err := g.writer.Conn(ctx)
 	if err == nil {
-		defer conn.Close()
+		defer conn.Close() //nolint:errcheck // it only gives the connection back
 		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 	}
 	if err != nil {
