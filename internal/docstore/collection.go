@@ -132,7 +132,10 @@ func (c *collection[T]) GetLinked(ctx context.Context, q Reader, id string, link
 		doc, err = c.read(r)
 		return err
 	})
-	return doc, err
+	if err != nil {
+		return Doc[T]{}, err
+	}
+	return doc, nil
 }
 
 func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error) {

@@ -35,7 +35,8 @@ type Query[T any] struct {
 	Limit int
 	// Link is read along, when set; see Doc.Linked.
 	Link *Link
-	// Match, when set, checks exactly what Where selects; the page is filled with documents that match, and Offset counts them.
+	// Match, when set, checks exactly what Where selects; the page is filled with documents that match, and Offset counts them. It must
+	// not use the database, which is being read while it runs.
 	Match func(*Doc[T]) bool
 }
 
@@ -101,9 +102,9 @@ type sink func(r *row, keep bool) (counts bool, err error)
 
 // page hands the rows of a page to the sink and returns the cursor of the next one.
 func (t *table) page(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
-	tx, asked := askNowhere(q, t, &query)
+	tx, vacant := vacancyOf(q, t, &query)
 	if tx != nil {
-		if err := tx.readState(ctx); err != nil || tx.store.steady.isNowhere(tx.state, asked) {
+		if err := tx.readState(ctx); err != nil || tx.store.steady.isEmpty(tx.state, vacant) {
 			return "", t.wrap(err)
 		}
 	}
@@ -113,7 +114,7 @@ func (t *table) page(ctx context.Context, q Reader, query query, into sink) (nex
 		return into(r, keep)
 	})
 	if tx != nil && err == nil && !found {
-		tx.store.steady.putNowhere(tx.state, asked)
+		tx.store.steady.putEmpty(tx.state, vacant)
 	}
 	return next, err
 }
@@ -125,7 +126,7 @@ func (t *table) search(ctx context.Context, q Reader, query query, into sink) (n
 		return "", t.wrap(err)
 	}
 	var last *cursor
-	n, offset := 0, query.offset // n counts one more than the page holds, to know that there is one
+	n, offset := 0, query.offset // n becomes one more than the page holds, when there is one more: that one is counted and not kept
 	each := func(r *row) error {
 		if n > query.limit {
 			return nil

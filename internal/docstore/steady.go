@@ -114,28 +114,28 @@ func (tx *Tx) steadyRows(ctx context.Context, t *table, with columns, query stri
 	return rows, nil
 }
 
-// nowhere is a condition that no document of a table fulfils.
-type nowhere struct {
+// vacancy is a condition that no document of a table fulfils.
+type vacancy struct {
 	table *table
 	where Cond
 }
 
-// askNowhere returns how to ask whether it is known that a query finds nothing, which most questions for settings do: that is found out
-// without its text. It returns nil for queries that are not asked so.
-func askNowhere(q Reader, t *table, query *query) (*Tx, nowhere) {
+// vacancyOf is the key under which the transaction remembers that a query has found nothing, as most questions for settings do. It takes no
+// SQL text to be made. Queries that have none return nil.
+func vacancyOf(q Reader, t *table, query *query) (*Tx, vacancy) {
 	tx := steadyTx(q, t, columns{link: query.link})
 	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {
-		return nil, nowhere{}
+		return nil, vacancy{}
 	}
 	switch c := query.where.(type) {
 	case compare:
 		if _, text := c.value.(string); text {
-			return tx, nowhere{t, c}
+			return tx, vacancy{t, c}
 		}
 	case notNull:
-		return tx, nowhere{t, c}
+		return tx, vacancy{t, c}
 	}
-	return nil, nowhere{}
+	return nil, vacancy{}
 }
 
 // steadyKey is a text that no other query has, nor the same one with other arguments.
@@ -165,7 +165,7 @@ type steady struct {
 	mu    sync.RWMutex
 	state int64
 	found map[string][]row
-	none  map[nowhere]bool
+	empty map[vacancy]bool
 	size  int
 }
 
@@ -197,21 +197,25 @@ func (s *steady) put(state int64, key string, rows []row) {
 // makeRoom forgets everything when that is of another state, or when there would be too much.
 func (s *steady) makeRoom(state int64, size int) {
 	if s.state != state || s.found == nil || s.size+size > steadyMemory {
-		s.state, s.found, s.none, s.size = state, map[string][]row{}, map[nowhere]bool{}, 0
+		s.state, s.found, s.empty, s.size = state, map[string][]row{}, map[vacancy]bool{}, 0
 	}
 	s.size += size
 }
 
-// isNowhere says whether it is known that no document fulfils the condition.
-func (s *steady) isNowhere(state int64, n nowhere) bool {
+// isEmpty says whether it is known that no document fulfils the condition.
+func (s *steady) isEmpty(state int64, v vacancy) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.state == state && s.none[n]
+	return s.state == state && s.empty[v]
 }
 
-func (s *steady) putNowhere(state int64, n nowhere) {
+func (s *steady) putEmpty(state int64, v vacancy) {
+	size := rowCost
+	if c, ok := v.where.(compare); ok {
+		size += len(c.value.(string))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.makeRoom(state, rowCost)
-	s.none[n] = true
+	s.makeRoom(state, size)
+	s.empty[v] = true
 }

@@ -16,7 +16,7 @@ import (
 // Reader reads: a store's Reader, the argument of a View, or a Tx.
 type Reader = sqldb.Queryer
 
-// Table is a collection of any type of document, and nothing else.
+// Table is a collection of any type of document. Nobody else can implement it.
 type Table interface {
 	Name() string
 	core() *table

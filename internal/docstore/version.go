@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Version is a document in the state in which somebody has read it. No other state of it has the same, and no other document, also none
-// that got its id after it was deleted.
+// Version is a document in the state in which somebody has read it. No other state of it that is ever committed has the same, and no
+// other document, also none that got its id after it was deleted.
 type Version struct {
 	table    *table
 	seq, rev int64
@@ -20,8 +20,8 @@ func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.table, do
 // Current says whether all of the documents are stored as they were read, in one query that reads none of them. No versions are always
 // current. An update knows those of steady collections from memory.
 func Current(ctx context.Context, q Reader, versions ...Version) (current bool, err error) {
-	var query strings.Builder
-	args := make([]any, 0, 2*len(versions))
+	var parts []string
+	var args []any
 	for _, v := range versions {
 		if tx := steadyTx(q, v.table, columns{}); tx != nil {
 			rows, err := tx.steadyRows(ctx, v.table, columns{}, v.table.versionSQL, []any{v.seq, v.rev})
@@ -30,14 +30,12 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 			}
 			continue
 		}
-		query.WriteString([]string{"SELECT ", " AND "}[min(len(args), 1)])
-		query.WriteString("EXISTS (" + v.table.versionSQL + ")")
-		args = append(args, v.seq, v.rev)
+		parts, args = append(parts, "EXISTS ("+v.table.versionSQL+")"), append(args, v.seq, v.rev)
 	}
-	if len(args) == 0 {
+	if len(parts) == 0 {
 		return true, nil
 	}
-	err = q.QueryRow(sqldb.Brief(ctx, q), query.String(), args...).Scan(&current)
+	err = q.QueryRow(sqldb.Brief(ctx, q), "SELECT "+strings.Join(parts, " AND "), args...).Scan(&current)
 	return current, err
 }
 
@@ -53,7 +51,7 @@ type remembered[V any] struct {
 	versions []Version
 }
 
-// maxRemembered is how many values a Memory keeps; all of them go when there would be more.
+// maxRemembered is how many values a Memory keeps; all of them go when it is full.
 const maxRemembered = 10_000
 
 // Get returns the value of the key, if there is one and the documents that it was made of are current. Callers share the value.
@@ -70,10 +68,11 @@ func (m *Memory[V]) Get(ctx context.Context, q Reader, key string) (value V, ok 
 	return found.value, true, nil
 }
 
-// Put keeps a value that was made of the documents, which q has read, and of nothing else. It must not change any more. What a transaction
-// has read is not kept: it may be rolled back, and another change may then get the same version.
+// Put keeps a value that was made of the documents, which q has read, and of nothing that can change while they do not. The value itself must not
+// change any more. What a transaction has read is not kept: it may be rolled back, and another change may then get the same version.
 func (m *Memory[V]) Put(q Reader, key string, value V, versions ...Version) {
-	if _, ok := q.(*Tx); ok {
+	switch q.(type) {
+	case *Tx, *sqldb.Tx:
 		return
 	}
 	m.mu.Lock()

@@ -17,8 +17,7 @@ import (
 type Options struct {
 	// Dialect is required.
 	Dialect Dialect
-	// Writer runs the updates; required. With GroupCommit it must hold a single connection whose transactions begin
-	// immediately.
+	// Writer runs the updates; required. With GroupCommit it must hold a single connection.
 	Writer *sql.DB
 	// Readers run everything else. Defaults to Writer.
 	Readers *sql.DB

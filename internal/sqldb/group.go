@@ -130,7 +130,13 @@ func (g *group) batch(first *job) {
 		return
 	}
 	started := time.Now()
-	if err := g.run(conn, first); err != nil { // nothing else is in the transaction
+	// The first one needs no savepoint: when it fails, nothing else is in the transaction. Most of the time it is the only one, and under
+	// a savepoint SQLite copies the pages that change, into a file when they are more than 64 KiB.
+	err = g.run(conn, first)
+	if err == nil && ended(conn) {
+		err = errLost
+	}
+	if err != nil {
 		rollback(conn)
 		first.done <- err
 		return
@@ -152,6 +158,16 @@ func (g *group) batch(first *job) {
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
 	answer(written, err)
+}
+
+// ended says whether the transaction is over although nobody here has ended it. Without a savepoint, nothing else would notice.
+func ended(conn *sql.Conn) (over bool) {
+	err := conn.Raw(func(c any) error {
+		sqlite, ok := c.(interface{ AutoCommit() bool })
+		over = ok && sqlite.AutoCommit()
+		return nil
+	})
+	return over || err != nil
 }
 
 // rollback ends the transaction, if there still is one. A connection on which it cannot be ended is given up: the next transaction could not
@@ -202,9 +218,8 @@ func (g *group) run(conn *sql.Conn, j *job) error {
 	}
 }
 
-// serve is run inside of a savepoint, so that the others of the transaction stay when j fails. The first one needs none, and one at a time
-// is most of the time the only one: SQLite copies the pages that change under a savepoint, into a file when they are more than 64 KiB. It returns
-// ok when j's work is part of the transaction, and alive=false when the transaction itself is gone. A job that is not ok has been answered.
+// serve does what run does, within a savepoint, so that the others of the transaction stay when j fails. It returns ok when j's work is part
+// of the transaction, and alive=false when the transaction itself is gone. A job that is not ok has been answered.
 func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	ctx := context.Background()
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {

@@ -64,7 +64,7 @@ func WrapTx(tx Execer, d Dialect) *Tx {
 // Dialect tells which database the transaction runs on.
 func (tx *Tx) Dialect() Dialect { return tx.texts.dialect }
 
-// Query reads rows, which the caller closes. Errors are those of Exec.
+// Query reads rows, which the caller closes: on SQLite rows that stay open hold up every update that follows. Errors are those of Exec.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := tx.begin(ctx)
 	if err != nil {
@@ -74,11 +74,11 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return rows, tx.note(err)
 }
 
-// QueryRow reads one row. On a transaction that already failed, Scan returns an error.
+// QueryRow reads one row, by Scan, which has to be called. On a transaction that already failed, Scan returns an error.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	ctx, err := tx.begin(ctx)
 	if err != nil {
-		// A sql.Row with an error of our own cannot be made; a cancelled context lets database/sql make one.
+		// A sql.Row with an error of our own cannot be made; a cancelled context lets database/sql make one, or the driver.
 		cancelled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		cancel(err)
 		return tx.conn.QueryRowContext(cancelled, "SELECT 1")

@@ -442,6 +442,35 @@ func TestCallersAreToldWhenTheSharedTransactionIsLost(t *testing.T) {
 	})(t, db)
 }
 
+// The first caller has no savepoint whose release would fail. Whoever comes behind it must not be stored in a transaction of its own that
+// nobody knows of.
+func TestNobodyIsServedInATransactionThatTheFirstCallerHasEnded(t *testing.T) {
+	db := sqldbtest.SQLite(t)
+	withTable(func(t *testing.T, db *sqldb.DB) {
+		for i := range 20 {
+			id := fmt.Sprintf("%02d", i)
+			started, waiting := make(chan struct{}), make(chan struct{})
+			first, second := make(chan error), make(chan error)
+			go func() {
+				first <- db.Update(t.Context(), func(tx *sqldb.Tx) error {
+					close(started)
+					<-waiting
+					_, err := tx.Exec(t.Context(), `ROLLBACK`)
+					return err
+				})
+			}()
+			<-started
+			go func() { second <- insert(t.Context(), db, id) }()
+			time.AfterFunc(2*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up behind the first
+			require.Error(t, <-first)
+			require.NoError(t, <-second, "it has a transaction of its own")
+			var n int
+			require.NoError(t, db.Reader().QueryRow(t.Context(), `SELECT COUNT(*) FROM t WHERE id = ?`, id).Scan(&n))
+			require.Equal(t, 1, n)
+		}
+	})(t, db)
+}
+
 func TestACallerThatLeavesTheQueueIsSkipped(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {

@@ -4,11 +4,13 @@ import (
 	"flag"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
@@ -104,4 +106,42 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, auth.CheckSecret(auth.NewSecret()))
 	require.NotEqual(t, auth.NewSecret(), auth.NewSecret())
 	require.ErrorIs(t, auth.CheckSecret("with blank"), auth.ErrBadSecret)
+}
+
+// Callers are known from memory once they were accepted: nothing of it outlives what it was made of.
+func TestWhoWasAcceptedIsRefusedAtOnce(t *testing.T) {
+	refused, forbidden := apitest.Step{Status: 401, Code: "E0000011"}, apitest.Step{Status: 403, Code: "E0000006"}
+	for name, c := range map[string]struct {
+		do, body string // {u} is the owner, {token} the token, {role} its role
+		wait     time.Duration
+		want     apitest.Step
+	}{
+		"the token is revoked":     {do: "DELETE /api/v1/api-tokens/{token}", want: refused},
+		"the token has expired":    {wait: auth.TokenWindow + time.Second, want: refused},
+		"the owner is suspended":   {do: "POST /api/v1/users/{u}/lifecycle/suspend", want: refused},
+		"the owner is deactivated": {do: "POST /api/v1/users/{u}/lifecycle/deactivate", want: refused},
+		"the role is taken":        {do: "DELETE /api/v1/users/{u}/roles/{role}", want: forbidden},
+		"the owner was renamed":    {do: "POST /api/v1/users/{u}", body: `{"profile":{"firstName":"Other"}}`},
+		"nothing has happened":     {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+				e := apitest.New(t, db)
+				u := e.Do(t, "POST /api/v1/users", user, nil).Value("id")
+				role := e.Do(t, "POST /api/v1/users/"+u+"/roles", `{"type":"SUPER_ADMIN"}`, nil).Value("id")
+				deps := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
+				token, err := apitokens.New(deps).Create(t.Context(), "mine", u)
+				require.NoError(t, err)
+				reads := apitest.Step{Do: "GET /api/v1/groups?q=Everyone", Header: as("SSWS " + token.Secret)}
+				e.Run(t, reads, reads)
+				if c.do != "" {
+					do := strings.NewReplacer("{u}", u, "{token}", token.ID, "{role}", role).Replace(c.do)
+					require.Less(t, e.Do(t, do, c.body, nil).Status, 300)
+				}
+				e.Clock.Advance(c.wait)
+				c.want.Do, c.want.Header = reads.Do, reads.Header
+				e.Run(t, c.want, c.want)
+			})
+		})
+	}
 }

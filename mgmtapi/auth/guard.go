@@ -117,11 +117,11 @@ func (g *Guard) accept(ctx context.Context, q docstore.Reader, hash string, now 
 	}}
 	versions := []docstore.Version{g.deps.APITokens.Version(token), g.deps.Users.Version(owner)}
 	if s, ok := g.Authorizer.(Standings); ok {
-		standing, of, err := s.Standing(ctx, q, owner.ID)
+		standing, more, err := s.Standing(ctx, q, owner.ID)
 		if err != nil {
 			return none, err
 		}
-		found.principal.Standing, versions = standing, append(versions, of...)
+		found.principal.Standing, versions = standing, append(versions, more...)
 	}
 	g.accepted.Put(q, hash, found, versions...)
 	return found, nil

@@ -41,8 +41,8 @@ func New(d model.Deps) *Authorizer { return &Authorizer{Loader: NewLoader(d), de
 // Authorize returns nil when the caller may run the operation on what the path of the request names, and an error with
 // rest.CodeForbidden when not. What the caller may do stays with the request, see From.
 func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
-	if super, ok := p.Standing.(*Grant); ok { // it may do everything, which needs no snapshot
-		rest.Admit(ctx, superAccess(p.UserID, super))
+	if role, ok := p.Standing.(*superAdminRole); ok { // it may do everything, which needs no snapshot
+		rest.Admit(ctx, role.access(p.UserID))
 		return nil
 	}
 	return a.deps.Store.View(ctx, func(q docstore.Reader) error {
@@ -62,13 +62,13 @@ func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.In
 	})
 }
 
-// Standing returns the *Grant of a user who is a SUPER_ADMIN itself. What others may do depends on their groups too.
+// Standing tells that a user is a SUPER_ADMIN itself. What others may do depends on their groups too.
 func (a *Authorizer) Standing(ctx context.Context, q docstore.Reader, user string) (any, []docstore.Version, error) {
-	super, of, err := a.super(ctx, q, user)
-	if super == nil {
+	role, versions, err := a.super(ctx, q, user)
+	if role == nil {
 		return nil, nil, err
 	}
-	return super, of, nil
+	return role, versions, nil
 }
 
 func (a *Authorizer) of(ctx context.Context, q docstore.Reader, p rest.Principal) (*Access, error) {

@@ -22,11 +22,15 @@ const batch = 200
 // User reads what a user may do while it is ACTIVE.
 func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
 	// The usual caller has nothing but this one, which is all that counts.
-	if super, _, err := l.super(ctx, q, id); super != nil || err != nil {
-		return superAccess(id, super), err
+	role, _, err := l.super(ctx, q, id)
+	if err != nil {
+		return nil, err
+	}
+	if role != nil {
+		return role.access(id), nil
 	}
 	a, assignees := &Access{User: id}, []any{id}
-	err := model.Each(ctx, q, l.deps.Memberships, docstore.Eq(model.MembershipByUser, id), func(m docstore.Doc[model.Membership]) error {
+	err = model.Each(ctx, q, l.deps.Memberships, docstore.Eq(model.MembershipByUser, id), func(m docstore.Doc[model.Membership]) error {
 		assignees = append(assignees, m.Value.Group)
 		return nil
 	})
@@ -36,23 +40,22 @@ func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Acces
 	return a, l.grants(ctx, q, a, assignees)
 }
 
-// super is the role of a user who is a SUPER_ADMIN itself, and the document that it follows from; nil for all others.
-func (l *Loader) super(ctx context.Context, q docstore.Reader, id string) (*Grant, []docstore.Version, error) {
+// superAdminRole is the role of a user who is a SUPER_ADMIN itself.
+type superAdminRole struct{ grant Grant }
+
+// super finds that role and the document that it follows from; nil for all others.
+func (l *Loader) super(ctx context.Context, q docstore.Reader, id string) (*superAdminRole, []docstore.Version, error) {
 	found, err := model.Optional(ctx, q, l.deps.RoleAssignments, model.RoleAssignmentID(id, model.RoleSuperAdmin))
 	if err != nil || found == nil {
 		return nil, nil, err
 	}
-	grant := standardGrant(&found.Value, id)
-	return &grant, []docstore.Version{l.deps.RoleAssignments.Version(*found)}, nil
+	return &superAdminRole{standardGrant(&found.Value, id)}, []docstore.Version{l.deps.RoleAssignments.Version(*found)}, nil
 }
 
-// superAccess is what a SUPER_ADMIN may do, nil without its role.
-func superAccess(user string, super *Grant) *Access {
-	if super == nil {
-		return nil
-	}
+// access is what the user may do.
+func (r *superAdminRole) access(user string) *Access {
 	a := &Access{User: user}
-	a.add(*super)
+	a.add(r.grant)
 	return a
 }
 
@@ -124,7 +127,7 @@ func (l *Loader) customGrant(ctx context.Context, q docstore.Reader, m *docstore
 	return g, err
 }
 
-// scopeOf returns the compiled resource set, whose document stands for what is in it.
+// scopeOf returns the compiled resource set, whose document stands for what is in it. The id of the organisation never changes.
 func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*scope, error) {
 	kept, ok, err := l.sets.Get(ctx, q, set)
 	if err != nil || ok {

@@ -16,9 +16,6 @@ import (
 // react adds the reactions of the slice to the feed.
 func (s *Slice) react() {
 	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
-		if e.New {
-			return nil // it joins Everyone next
-		}
 		return s.settleUser(ctx, tx, e.ID)
 	})
 	model.On(s.Feed, s.membershipChanged)

@@ -59,8 +59,8 @@ type LogRequest struct {
 	TokenID   string `json:"tokenId,omitempty"` // id of the API token of the caller
 }
 
-// AppendJSON appends the event as encoding/json writes it, in a third of its time: nothing is stored as often as events, and nearly always
-// while others wait for the transaction.
+// AppendJSON appends what encoding/json reads as the event, in a third of the time that it needs to write it: nothing is stored as often as
+// events, and nearly always while others wait for the transaction.
 func (e *LogEvent) AppendJSON(dst []byte) []byte {
 	dst = slices.Grow(dst, usualEvent)
 	dst = scim.AppendValue(append(dst, `{"id":`...), e.ID)
@@ -70,7 +70,12 @@ func (e *LogEvent) AppendJSON(dst []byte) []byte {
 	dst = scim.AppendValue(append(dst, `,"result":`...), string(e.Result))
 	dst = appendMember(dst, "reason", e.Reason)
 	for i, target := range e.Targets {
-		dst = target.appendJSON(append(dst, []string{`,"targets":[`, ","}[min(i, 1)]...))
+		if i == 0 {
+			dst = append(dst, `,"targets":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = target.appendJSON(dst)
 	}
 	if len(e.Targets) > 0 {
 		dst = append(dst, ']')
@@ -84,8 +89,12 @@ func (e *LogEvent) AppendJSON(dst []byte) []byte {
 		dst = append(appendMember(dst, "tokenId", r.TokenID), '}')
 	}
 	for i, name := range slices.Sorted(maps.Keys(e.Debug)) {
-		dst = scim.AppendValue(append(dst, []string{`,"debug":{`, ","}[min(i, 1)]...), name)
-		dst = scim.AppendValue(append(dst, ':'), e.Debug[name])
+		if i == 0 {
+			dst = append(dst, `,"debug":{`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = scim.AppendValue(append(scim.AppendValue(dst, name), ':'), e.Debug[name])
 	}
 	if len(e.Debug) > 0 {
 		dst = append(dst, '}')

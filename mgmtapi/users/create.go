@@ -25,10 +25,10 @@ type createRequest struct {
 	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"Has the user change the password at the next login."`
 	Body      CreateUser `body:"required"`
 
-	slice  *Slice
-	basis  *basis                          // that is guessed; nil when there is no guess
-	schema *docstore.Doc[model.UserSchema] // that the profile was checked with
-	failed error                           // finding the schema
+	slice   *Slice
+	guessed *basis                          // nil when there is no guess
+	schema  *docstore.Doc[model.UserSchema] // that the profile was checked with
+	failed  error                           // finding the schema
 }
 
 // basis is what users are created on that have no type of their own.
@@ -62,8 +62,8 @@ func (r *createRequest) provider() model.ProviderType {
 // Check checks profile and credentials.
 func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
-	if r.basis = r.guess(profile); r.basis != nil {
-		r.schema = r.basis.schema
+	if r.guessed = r.guess(profile); r.guessed != nil {
+		r.schema = r.guessed.schema
 	} else if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
 		checkProfile(&r.schema.Value, profile, causes)
 	}
@@ -154,16 +154,16 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	}
 	id, draft := model.NewID(model.KindUser), s.draft(r.schema, user)
 	var doc docstore.Doc[model.User]
-	var on *basis
+	var basis *basis
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
 			return err
 		}
 		var err error
-		if on, err = s.basisFor(ctx, tx, r.basis, r.Body.Type); err != nil {
+		if basis, err = s.basisFor(ctx, tx, r.guessed, r.Body.Type); err != nil {
 			return err
 		}
-		if schema := on.schema; draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
+		if schema := basis.schema; draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
 			var causes rest.Causes
 			checkProfile(&schema.Value, user.Profile, &causes)
 			if err := causes.Err(); err != nil {
@@ -188,7 +188,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 				return err
 			}
 		}
-		if err := s.created(ctx, tx, id, user.Status, r.Body.GroupIDs, on.org.Everyone); err != nil {
+		if err := s.created(ctx, tx, id, user.Status, r.Body.GroupIDs, basis.org.Everyone); err != nil {
 			return err
 		}
 		return s.passwordSet(ctx, tx, id, r.Body.Credentials)
@@ -197,7 +197,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		return User{}, err
 	}
 	if r.Body.Type == nil {
-		s.lastBasis.Store(on)
+		s.lastBasis.Store(basis)
 	}
 	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
 }
@@ -272,7 +272,7 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 }
 
 // groupToJoin reads a group. Everyone comes from memory when it need not be written either: nothing about it ever changes but the second in
-// which somebody came or left.
+// which somebody came or left. Should that second end now, and somebody else have written it, the update begins anew.
 func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyone string) (docstore.Doc[model.Group], error) {
 	if group != everyone {
 		return s.Groups.Get(ctx, tx, group)
