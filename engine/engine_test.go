@@ -68,7 +68,10 @@ func newWorld(t testing.TB, db *sqldb.DB, o engine.Options) *world {
 
 func (w *world) start(o engine.Options) *engine.Engine {
 	w.t.Helper()
-	o.Store, o.Directory = w.store, w.dir
+	o.Directory = w.dir
+	if o.Store == nil {
+		o.Store = w.store
+	}
 	o.Observer = engine.ObserverFunc(func(_ context.Context, r engine.Result) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -13,8 +13,17 @@ const waitPoll = 250 * time.Millisecond
 // that failed for good or are held are not waited for; those in back-off are.
 func (e *Engine) Wait(ctx context.Context, app string) error {
 	return e.until(ctx, func() (bool, error) {
+		ended := e.busy.next()
 		n, err := e.o.Store.Pending(ctx, app)
-		return n == 0 && !e.busy.any(app), err
+		if err != nil || n > 0 || e.busy.any(app) {
+			return false, err
+		}
+		select {
+		case <-ended: // and may have left something due behind it that was not counted yet
+			return false, nil
+		default:
+			return true, nil
+		}
 	})
 }
 
