@@ -1,6 +1,7 @@
 package docstore
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -42,6 +43,9 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 // Memory keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them again.
 // It is safe for use by many goroutines. The zero value is empty.
 type Memory[V any] struct {
+	// Max is how many values are kept; all of them go when it is full. Defaults to 10,000.
+	Max int
+
 	mu   sync.Mutex
 	kept map[string]remembered[V]
 }
@@ -51,7 +55,6 @@ type remembered[V any] struct {
 	versions []Version
 }
 
-// maxRemembered is how many values a Memory keeps; all of them go when it is full.
 const maxRemembered = 10_000
 
 // Get returns the value of the key, if there is one and the documents that it was made of are current. Callers share the value.
@@ -77,7 +80,7 @@ func (m *Memory[V]) Put(q Reader, key string, value V, versions ...Version) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept == nil || len(m.kept) >= maxRemembered {
+	if m.kept == nil || len(m.kept) >= cmp.Or(m.Max, maxRemembered) {
 		m.kept = map[string]remembered[V]{}
 	}
 	m.kept[key] = remembered[V]{value, versions}

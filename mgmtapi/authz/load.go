@@ -13,8 +13,13 @@ type Loader struct {
 	sets docstore.Memory[*scope] // by the id of the resource set
 }
 
+// maxSets is how many compiled resource sets are kept.
+const maxSets = 1000
+
 // NewLoader makes a loader.
-func NewLoader(d model.Deps) *Loader { return &Loader{deps: d} }
+func NewLoader(d model.Deps) *Loader {
+	return &Loader{deps: d, sets: docstore.Memory[*scope]{Max: maxSets}}
+}
 
 // batch is how many assignees are asked for at once.
 const batch = 200

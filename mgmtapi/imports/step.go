@@ -73,21 +73,14 @@ func (s *Service) of(ctx context.Context, q docstore.Reader, a *about, id string
 		mapping = &found.Docs[0].Value
 	}
 	t := &userType{schema: schema.Value}
-	property := func(name string) (model.Property, bool) {
-		if p, ok := t.schema.BaseProperty(name); ok {
-			return p, true
-		}
-		p, ok := t.schema.Custom[name]
-		return p, ok
-	}
 	rules := appprofile.Rules(&a.app.Value, a.conn, mapping)
-	t.all = s.programs.Compile(rules, property)
+	t.all = s.programs.Compile(rules, t.schema.Property)
 	updates := maps.Clone(rules)
 	maps.DeleteFunc(updates, func(name string, r model.MappingRule) bool {
-		p, _ := property(name)
+		p, _ := t.schema.Property(name)
 		return r.PushStatus != model.Push || p.Master != nil && p.Master.Type == model.MasterService || p.Mutability == model.Immutable
 	})
-	t.updates = s.programs.Compile(updates, property)
+	t.updates = s.programs.Compile(updates, t.schema.Property)
 	a.types[id] = t
 	return t, nil
 }

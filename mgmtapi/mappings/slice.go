@@ -195,11 +195,7 @@ func (t *target) property(name string) (model.Property, bool) {
 	if t.found.Value.Direction == model.ToApp {
 		return t.appSchema.Property(name, t.provisions)
 	}
-	if p, ok := t.userSchema.BaseProperty(name); ok {
-		return p, true
-	}
-	p, ok := t.userSchema.Custom[name]
-	return p, ok
+	return t.userSchema.Property(name)
 }
 
 // source are the attributes of the source as expressions see them.

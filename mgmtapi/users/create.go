@@ -31,7 +31,7 @@ type createRequest struct {
 	failed  error                           // finding the schema
 }
 
-// basis is what users are created on that have no type of their own.
+// basis is what a user is created on. That of the last user without a type of its own is remembered.
 type basis struct {
 	org      model.Org
 	schema   *docstore.Doc[model.UserSchema]
