@@ -42,6 +42,15 @@ const (
 	Auto    = plan.Auto    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
 )
 
+// Fallback says whether the engine may use another form of a request than the one that the style names first.
+type Fallback = plan.Fallback
+
+// The fallbacks.
+const (
+	FallbackLearn = plan.FallbackLearn // try another form after a rejection or a success without effect, and remember what works
+	FallbackNone  = plan.FallbackNone  // send the forms of the style only, and ignore what was learned or probed
+)
+
 // Missing says what happens when a target no longer knows a resource that was provisioned before.
 type Missing = plan.Missing
 
@@ -109,6 +118,8 @@ type Target struct {
 	Auth    Auth
 	TLS     TLS   // of an https target. Defaults to the system's authorities and at least TLS 1.2
 	Style   Style // Defaults to Catalog
+	// Fallback says whether other forms than those of the style may be tried. Defaults to FallbackLearn.
+	Fallback Fallback
 
 	// What is allowed. With all of them false nothing is changed at the target.
 	CreateUsers     bool // create users that a lookup does not find
@@ -189,6 +200,7 @@ func (t Target) check() error {
 		value any
 	}{
 		{"Style", slices.Contains([]Style{"", Catalog, Wizard, Auto}, t.Style), t.Style},
+		{"Fallback", slices.Contains([]Fallback{"", FallbackLearn, FallbackNone}, t.Fallback), t.Fallback},
 		{"OnMissing", slices.Contains([]Missing{"", Recreate, Fail}, t.OnMissing), t.OnMissing},
 		{"OnExisting", slices.Contains(existing, t.OnExisting), t.OnExisting},
 		{"OnRecycled", slices.Contains(existing, t.OnRecycled), t.OnRecycled},

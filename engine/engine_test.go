@@ -670,6 +670,7 @@ func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
 func TestAWordThatIsNoPolicyIsABrokenConnection(t *testing.T) {
 	for want, broken := range map[string]func(*engine.Target){
 		`there is no Style "put"`:       func(t *engine.Target) { t.Style = "put" },
+		`there is no Fallback "never"`:  func(t *engine.Target) { t.Fallback = "never" },
 		`there is no OnMissing "Fail"`:  func(t *engine.Target) { t.OnMissing = "Fail" },
 		`there is no OnExisting "hold"`: func(t *engine.Target) { t.OnExisting = "hold" },
 		`there is no OnRecycled "no"`:   func(t *engine.Target) { t.OnRecycled = "no" },

@@ -19,6 +19,7 @@ type GroupInput struct {
 	Origin      Origin
 
 	Style        Style
+	Fallback     Fallback
 	OnMissing    Missing
 	DeleteRemote bool   // Absent: delete the group instead of leaving it
 	Batch        int    // Defaults to DefaultBatch

@@ -26,6 +26,16 @@ const (
 	Auto    Style = "auto"
 )
 
+// Fallback says whether a sequence may use another form of a request than the one that the style names first.
+type Fallback string
+
+// The fallbacks. FallbackLearn tries another form after a rejection, or after a success without effect, and uses [Traits].
+// FallbackNone sends the forms of the style only, and ignores [Traits]. The zero value reads as FallbackLearn.
+const (
+	FallbackLearn Fallback = "learn"
+	FallbackNone  Fallback = "none"
+)
+
 // Missing says what happens when the target no longer knows a resource that was provisioned before.
 type Missing string
 

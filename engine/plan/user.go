@@ -33,6 +33,7 @@ type UserInput struct {
 	EarlierName string
 
 	Style                      Style
+	Fallback                   Fallback
 	Create, Update, Deactivate bool
 	LookupAttribute            string // Defaults to userName
 	OnMissing                  Missing

@@ -41,12 +41,15 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 		style = engine.Wizard
 	}
 	return engine.Target{
-		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: style, UserNameAttribute: t.UserNameAttribute,
+		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: style, Fallback: fallbacks[t.Fallback], UserNameAttribute: t.UserNameAttribute,
 		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords,
 		Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
 	}, nil
 }
+
+// fallbacks translates the fallbacks of connections.
+var fallbacks = map[model.Fallback]engine.Fallback{model.FallbackLearn: engine.FallbackLearn, model.FallbackNone: engine.FallbackNone}
 
 // User implements engine.Directory.
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {

@@ -40,6 +40,8 @@ type Target struct {
 	// Custom says that every update is a PUT, as for custom integrations;
 	// otherwise PATCH serves activation, deactivation and membership.
 	Custom bool
+	// Fallback says whether other forms of a request may be tried.
+	Fallback model.Fallback
 
 	CreateUsers, UpdateUsers, DeactivateUsers, PushGroups bool
 	// SyncPasswords: accounts that exist get User.Password, too.
@@ -124,6 +126,7 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 	return Target{
 		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, OAuth: conn.OAuth, UserNameAttribute: conn.UserNameAttribute,
 		Custom:      a.Value.Custom,
+		Fallback:    conn.FallsBack(),
 		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.OwesDeactivations(), PushGroups: conn.PushesGroups(),
 		SyncPasswords: conn.SyncsPasswords(),
 		Paused:        a.Value.Status != model.AppActive || !conn.Enabled,

@@ -27,7 +27,7 @@ func TestTheTargetFollowsTheConnection(t *testing.T) {
 		w.Connect(app, `{"update":{"profile":{"status":"ENABLED"}}}`)
 		want := desired.Target{
 			BaseURL: "https://scim.example.com/v2", Header: model.HeaderBearer, Token: apptest.Secret,
-			UserNameAttribute: "userName", UpdateUsers: true, PushGroups: true,
+			UserNameAttribute: "userName", Fallback: model.FallbackNone, UpdateUsers: true, PushGroups: true,
 		}
 		got, err := w.Desired.Target(ctx, app)
 		require.NoError(t, err)

@@ -13,6 +13,15 @@ const (
 	HeaderBasic  HeaderFormat = "BASIC"  // the token is user:password
 )
 
+// Fallback says whether another form of a SCIM request may be tried than the one that the update style names first.
+type Fallback string
+
+// The fallbacks.
+const (
+	FallbackLearn Fallback = "LEARN" // after a rejection, or a success without effect
+	FallbackNone  Fallback = "NONE"  // never
+)
+
 // Connection is the provisioning connection of an application and the
 // features that work over it. Its document id is the application id; an
 // application that was never configured has none.
@@ -28,6 +37,8 @@ type Connection struct {
 	// OAuth is nil for a token that is sent as it is.
 	OAuth             *ConnectionOAuth `json:"oauth,omitempty"`
 	UserNameAttribute string           `json:"userNameAttribute"`
+	// Fallback is empty as long as none was chosen: see FallsBack.
+	Fallback Fallback `json:"fallback,omitempty"`
 
 	UserProvisioning UserProvisioning `json:"userProvisioning"`
 	GroupPush        GroupPush        `json:"groupPush"`
@@ -77,6 +88,14 @@ const (
 type GroupPush struct {
 	// Off is kept, not on, because the feature starts on with the connection.
 	Off bool `json:"off,omitempty"`
+}
+
+// FallsBack returns the fallback: the one that was chosen, otherwise FallbackNone. It is FallbackNone for nil.
+func (c *Connection) FallsBack() Fallback {
+	if c == nil || c.Fallback == "" {
+		return FallbackNone
+	}
+	return c.Fallback
 }
 
 // Creates says whether Create Users is on and can work. It is false for nil.

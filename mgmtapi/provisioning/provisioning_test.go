@@ -166,6 +166,7 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 		"another header format":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"DIGEST"}}`, "profile.headerFormat"},
 		"basic without a colon":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"BASIC"}}`, "profile.token: The token for BASIC"},
 		"a header injection":        {`{"baseUrl":"https://a.example","profile":{"token":"x\r\nX-Evil: 1"}}`, "profile.token: The value contains a control character"},
+		"an unknown fallback":       {`{"baseUrl":"https://a.example","profile":{"token":"x","fallback":"MAYBE"}}`, "profile.fallback"},
 		"a lookup attribute of two": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`, "profile.userNameAttribute"},
 	}
 	for name, c := range cases {
@@ -184,7 +185,7 @@ func TestAConnectionWithAnOAuthClient(t *testing.T) {
 		w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://i.example/token?x=1"}}`).
 			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is none
 		got := w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
-		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim"}
+		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim", "fallback": "NONE"}
 		require.Empty(t, cmp.Diff(want, got.Value("profile")))
 		require.Equal(t, "OAUTH2", got.Text("authScheme"))
 
@@ -216,6 +217,24 @@ func TestExtensionsOfAConnectionAreShownWhenTheyAreNotTheDefault(t *testing.T) {
 	got = w.Post(path, `{"profile":{"headerFormat":"BEARER","userNameAttribute":"userName"}}`).OK()
 	require.Nil(t, got.Value("profile", "headerFormat"))
 	require.Nil(t, got.Value("profile", "userNameAttribute"))
+}
+
+func TestConnection_Fallback(t *testing.T) {
+	w := apptest.New(t)
+	app := w.SCIMApp("HR")
+	path := "/apps/" + app + "/connections/default"
+	target := func() model.Fallback {
+		got, err := w.Desired.Target(t.Context(), app)
+		require.NoError(t, err)
+		return got.Fallback
+	}
+	require.Equal(t, "NONE", w.Post(path, `{"baseUrl":"http://127.0.0.1:8080/scim","profile":{"token":"x"}}`).OK().Text("profile", "fallback"))
+	require.Equal(t, model.FallbackNone, target())
+	require.Equal(t, "LEARN", w.Post(path, `{"profile":{"fallback":"LEARN"}}`).OK().Text("profile", "fallback"))
+	require.Equal(t, model.FallbackLearn, target())
+	require.Equal(t, "LEARN", w.Post(path, `{"profile":{"headerFormat":"RAW"}}`).OK().Text("profile", "fallback"), "an omitted member stays")
+	require.Equal(t, "NONE", w.Post(path, `{"profile":{"fallback":"NONE"}}`).OK().Text("profile", "fallback"))
+	require.Equal(t, model.FallbackNone, target())
 }
 
 func TestApplicationsThatCannotHaveAConnection(t *testing.T) {
