@@ -56,6 +56,7 @@ var Rules = []Rule{
 
 	{Package: "internal/console", May: []string{"conformance/report", "internal/wirelog"}, Why: "the console shows what interfaces of its own give it"},
 	{Package: "internal/archtest", Why: "the rules know names, not packages"},
+	{Package: "internal/statements", StdlibOnly: true, Why: "statements are bound to tests by comments, so that no package has to import another"},
 	{Package: "internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."}, Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},
 	{Package: "internal/sandbox/...", May: []string{"..."}, Why: "the composition root: the one place that knows everyone"},
 	{Package: "internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},

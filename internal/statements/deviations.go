@@ -1,0 +1,62 @@
+package statements
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// deviationColumns are the columns of docs/deviations.md.
+const deviationColumns = 5
+
+var codeSpan = regexp.MustCompile("`([^`]+)`")
+
+// CheckDeviations returns a sentence for each row of docs/deviations.md that names no document, no switch or no test, or a test that
+// does not exist. A test is named with its folder: `mgmtapi/hooks/TestTheBoundsOfACall`.
+func CheckDeviations(page string, tests []Test) []string {
+	var broken []string
+	report := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
+	rows := 0
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		if rows++; rows <= 2 { // the head of the table
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, " "), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if len(cells) != deviationColumns {
+			report("row %q has %d columns: write %d", line, len(cells), deviationColumns)
+			continue
+		}
+		sentence := cells[1]
+		if !slices.Contains([]string{"A", "B", "C"}, cells[0]) {
+			report("%q is of document %q: write A, B or C", sentence, cells[0])
+		}
+		if cells[2] == "" || cells[3] == "" {
+			report("%q has no reason or no switch", sentence)
+		}
+		names := codeSpan.FindAllStringSubmatch(cells[4], -1)
+		if len(names) == 0 {
+			report("%q has no test", sentence)
+		}
+		for _, name := range names {
+			i := slices.IndexFunc(tests, func(t Test) bool { return t.Name == name[1] })
+			switch {
+			case i < 0:
+				report("%q names the test %s, which does not exist", sentence, name[1])
+			case tests[i].Idle != "":
+				report("%q names the test %s, which proves nothing: %s", sentence, name[1], tests[i].Idle)
+			}
+		}
+	}
+	if rows < 2 {
+		report("the page has no table")
+	}
+	return broken
+}
