@@ -30,6 +30,9 @@ type (
 	saved  = map[string]string
 )
 
+// Proves A-servers-01, A-servers-02, A-servers-08, A-servers-13, A-servers-16, A-servers-19, A-servers-20, A-servers-21,
+// A-servers-30, A-servers-41, A-servers-44, A-servers-45, A-servers-46, A-servers-47, A-servers-50, A-servers-51, A-servers-53,
+// A-servers-54.
 func TestTheLifeOfAServer(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -65,6 +68,7 @@ func TestTheLifeOfAServer(t *testing.T) {
 	})
 }
 
+// Proves A-servers-05, A-servers-07, A-servers-09, A-servers-11.
 func TestServersThatCannotBeWritten(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	bad := func(body string, causes ...string) step {
@@ -95,6 +99,8 @@ func policyBody(name, clients, more string) string {
 
 const all = `"ALL_CLIENTS"`
 
+// Proves A-policies-01, A-policies-02, A-policies-04, A-policies-05, A-policies-06, A-policies-09, A-policies-16, A-policies-17,
+// A-policies-18, A-policies-19, A-policies-20, A-policies-22.
 func TestPoliciesAndTheirPriorities(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/policies"
@@ -143,6 +149,7 @@ func ruleBody(name, conditions, token string) string {
 
 const anything = `"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}`
 
+// Proves A-servers-03.
 func TestRules(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	refused := func(at, body string, causes ...string) step {
@@ -274,6 +281,7 @@ func TestClaims(t *testing.T) {
 	)
 }
 
+// Proves A-servers-23, A-servers-24.
 func TestKeysRotate(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/credentials/keys"

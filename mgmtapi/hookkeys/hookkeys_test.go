@@ -33,6 +33,8 @@ func hook(key string) string {
 		"uri":"https://hook.example.com","authType":"private_key_jwt","clientId":"c","tokenUrl":"https://as.example.com/token","hookKeyId":%q}}}`, key)
 }
 
+// Proves A-hookkeys-01, A-hookkeys-06, A-hookkeys-08, A-hookkeys-09, A-hookkeys-10, A-hookkeys-11, A-hookkeys-12, A-hookkeys-14,
+// A-hookkeys-15, A-hookkeys-16, A-hookkeys-17, A-hookkeys-18, A-hookkeys-20, A-hookkeys-21.
 func TestTheLifeOfAHookKey(t *testing.T) {
 	secrets := seal.Random()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -95,6 +97,7 @@ func TestTheLifeOfAHookKey(t *testing.T) {
 	})
 }
 
+// Proves A-hookkeys-03, A-hookkeys-04, A-hookkeys-19, A-hookkeys-22.
 func TestHookKeysThatCannotBeWritten(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	long := strings.Repeat("é", 255)

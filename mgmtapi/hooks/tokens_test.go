@@ -77,6 +77,7 @@ func claims(t *testing.T, of map[string]any) string {
 	return string(text)
 }
 
+// Proves A-events-08, A-events-18, A-events-19, A-events-20.
 func TestAHookTransformsTokens(t *testing.T) {
 	w := newWorld(t)
 	w.endpoint.Answer(hookstest.JSON(200, `{"commands": [
@@ -222,6 +223,7 @@ func TestAHookThatIsNotToBeCalledChangesNothing(t *testing.T) {
 	unchanged(w.hook.ID)
 }
 
+// Proves A-hooks-46.
 func TestTheBoundsOfACall(t *testing.T) {
 	require.Equal(t, 3*time.Second, hooks.DefaultTimeout)
 	require.Equal(t, 2, hooks.Attempts)

@@ -38,6 +38,7 @@ func world(t *testing.T, adjust ...func(*hooks.Network)) (*apitest.Env, *hookste
 // executed lists what the log tells of calls, the last one first.
 const executed = "GET /api/v1/logs?sortOrder=DESCENDING&filter=eventType+eq+%22inline_hook.executed%22"
 
+// Proves A-hooks-16, A-hooks-18, A-hooks-43, A-hooks-44.
 func TestAHookIsExecuted(t *testing.T) {
 	e, endpoint := world(t)
 	saved := e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook("h", telephony, endpoint.URL+"/call"), Save: map[string]string{"id": "id"}})
@@ -77,6 +78,7 @@ func TestAHookIsExecuted(t *testing.T) {
 	endpoint.Called(2)
 }
 
+// Proves A-hooks-48, A-hooks-49.
 func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
 	e, endpoint := world(t)
 	saved := e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook("h", telephony, endpoint.URL), Save: map[string]string{"id": "id"}})
@@ -129,6 +131,7 @@ func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
 	require.NotContains(t, e.Log.String(), secret)
 }
 
+// Proves A-hooks-47.
 func TestAnEndpointThatIsNotReached(t *testing.T) {
 	_, endpoint := world(t)
 	saved := func(e *apitest.Env, uri string) string {
@@ -199,6 +202,7 @@ func tokenForms(t *testing.T, calls []hookstest.Call) (out []url.Values) {
 	return out
 }
 
+// Proves A-hooks-23, A-hooks-25, A-hooks-26.
 func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
 	e, endpoint := world(t)
 	saved := e.Run(t, apitest.Step{Do: "POST " + root, Body: oauthHook("h", telephony, endpoint.URL+"/call", endpoint.URL+"/token"), Save: map[string]string{"id": "id"}})
@@ -252,6 +256,7 @@ func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
 	}
 }
 
+// Proves A-hookkeys-23, A-hooks-24.
 func TestAHookGetsItsAccessTokenWithAKey(t *testing.T) {
 	e, endpoint := world(t)
 	saved := e.Run(t,

@@ -33,6 +33,7 @@ func (w *world) hook(kind, uri string) string {
 		`{"name":%q,"type":%[1]q,"version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, kind, uri)).Value("id")
 }
 
+// Proves A-events-01, A-events-17, A-events-21, A-events-22, A-events-23, A-hooks-31.
 func TestAHookChangesTheTokensOfItsRule(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w, endpoint := hookedWorld(t, db, 0)

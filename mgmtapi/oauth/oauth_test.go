@@ -122,6 +122,7 @@ func (w *world) claims(server, token string) jwt.MapClaims {
 	return said
 }
 
+// Proves A-servers-12, A-servers-14.
 func TestClientCredentialsAtACustomServer(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
@@ -157,6 +158,7 @@ func TestClientCredentialsAtACustomServer(t *testing.T) {
 	})
 }
 
+// Proves A-policies-08, A-policies-11, A-servers-42.
 func TestPoliciesAndRulesDecide(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
@@ -240,6 +242,7 @@ func (w *world) grantScopes(client string, scopes ...string) {
 	require.NoError(w.t, err)
 }
 
+// Proves A-api-06, A-api-07, B-api-02.
 func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
