@@ -68,7 +68,7 @@ func TestTheLifeOfAServer(t *testing.T) {
 	})
 }
 
-// Proves A-servers-05, A-servers-07, A-servers-09, A-servers-11.
+// Proves A-servers-05, A-servers-06, A-servers-07, A-servers-09, A-servers-10, A-servers-11.
 func TestServersThatCannotBeWritten(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	bad := func(body string, causes ...string) step {

@@ -2,8 +2,12 @@ package issue
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
+	"time"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -17,8 +21,8 @@ type Transformer interface {
 	TransformTokens(ctx context.Context, hook string, about hooks.TokenContext, tokens hooks.Tokens) (hooks.Tokens, error)
 }
 
-// about is what a hook is told of what the tokens come from.
-func (r *Request) about(ctx context.Context) hooks.TokenContext {
+// about returns what a hook receives about the origin of the tokens.
+func (i *Issuer) about(ctx context.Context, r *Request) (hooks.TokenContext, error) {
 	out := hooks.TokenContext{
 		Protocol: map[string]any{
 			"type":    "OAUTH2.0",
@@ -43,8 +47,41 @@ func (r *Request) about(ctx context.Context) hooks.TokenContext {
 			"_links": rest.Links{"groups": at("groups"), "factors": at("factors")},
 		}
 		out.Target = append(out.Target, audit.User(*u))
+		session, err := i.session(ctx, r)
+		if err != nil {
+			return out, err
+		}
+		out.Session = session
 	}
-	return out
+	return out, nil
+}
+
+// sessionName is the number of characters after the kind in the id of a session.
+const sessionName = 22
+
+// session returns the sign-in of the user in the form of a session. Its id names the sign-in and opens nothing: the endpoint of a hook
+// must not receive the id of a session, which is a secret.
+func (i *Issuer) session(ctx context.Context, r *Request) (map[string]any, error) {
+	q, u := i.Store.Reader(), &r.Person.User
+	org, err := i.Org(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	multiFactor := false
+	err = model.Each(ctx, q, i.Factors, docstore.Eq(model.FactorByUser, u.ID), func(f docstore.Doc[model.Factor]) error {
+		multiFactor = multiFactor || f.Value.Status == model.FactorActive
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	name := sha256.Sum256([]byte(u.ID + " " + r.Client.ID + " " + r.SignedIn.Format(time.RFC3339Nano)))
+	return map[string]any{
+		"id":     string(model.KindSession) + base64.RawURLEncoding.EncodeToString(name[:])[:sessionName],
+		"userId": u.ID, "login": u.Value.Login(), "status": "ACTIVE", "amr": []string{"pwd"},
+		"createdAt": rest.TimeOf(r.SignedIn), "expiresAt": rest.TimeOf(r.SignedIn.Add(model.SessionLifetime)), "lastPasswordVerification": rest.TimeOf(r.SignedIn),
+		"idp": map[string]any{"id": org.ID, "type": string(model.ProviderService)}, "mfaActive": multiFactor,
+	}, nil
 }
 
 // clientType says whether the client can keep a secret (RFC 6749 section 2.1).

@@ -122,7 +122,11 @@ func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	}
 	maps.Copy(access.Claims, own)
 	if r.Rule.Hook != "" && i.transform != nil {
-		tokens, out.HookProblem = i.transform.TransformTokens(ctx, r.Rule.Hook, r.about(ctx), tokens)
+		about, err := i.about(ctx, &r)
+		if err != nil {
+			return out, err
+		}
+		tokens, out.HookProblem = i.transform.TransformTokens(ctx, r.Rule.Hook, about, tokens)
 	}
 	var err error
 	out.ExpiresIn = int(tokens.Access.Lifetime / time.Second)

@@ -10,6 +10,9 @@ import (
 // sessionRandom is how many random characters follow the kind in the id of a session.
 const sessionRandom = 22
 
+// SessionLifetime is the duration of a session after it was created or prolonged.
+const SessionLifetime = 2 * time.Hour
+
 // NewSessionID makes the id of a session. It is a secret: who knows it has the session.
 func NewSessionID() string { return string(KindSession) + NewSecret(sessionRandom) }
 

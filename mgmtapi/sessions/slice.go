@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -11,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Lifetime is how long a session lives after it was made or prolonged.
-const Lifetime = 2 * time.Hour
+// Lifetime is the duration of a session after it was created or prolonged.
+const Lifetime = model.SessionLifetime
 
 // Slice serves the sessions.
 type Slice struct{ model.Deps }
