@@ -136,6 +136,7 @@ func orgOf(t *testing.T, e *apitest.Env) string {
 	return strings.Split(e.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn"), ":")[3]
 }
 
+// Proves B-api-03, B-assignments-14, B-targets-19.
 func TestGroupTargetsLimitARole(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
@@ -203,6 +204,7 @@ func TestAppTargetsLimitARole(t *testing.T) {
 	)
 }
 
+// Proves B-api-03, B-permissions-28, B-permissions-31.
 func TestCustomRolesBindOnTheirResourceSet(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
@@ -315,6 +317,7 @@ func TestATargetThatIsDeletedWidensNothing(t *testing.T) {
 	)
 }
 
+// Proves B-permissions-04.
 func TestConditionsHideAndForbidAttributes(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	a := w.custom(t, "veiled", []string{"svc.groups.read"}, []string{"/api/v1/users", "/api/v1/groups"})

@@ -208,6 +208,8 @@ func (l limits) expected(r limitedRole, row cells, key string, things []thing, t
 	return both != nil || slices.Contains(row.permissions, "any") || slices.ContainsFunc(row.permissions, enough)
 }
 
+// Proves B-permissions-14, B-permissions-15, B-permissions-16, B-permissions-18, B-permissions-19, B-permissions-29,
+// B-permissions-30, B-targets-02, B-targets-03.
 func TestLimitedRolesPermitWhatTheirLimitsHold(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	authorizer := authz.New(deps(w.Env))

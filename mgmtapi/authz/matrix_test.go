@@ -137,6 +137,7 @@ func deps(e *apitest.Env) model.Deps {
 	return model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
 }
 
+// Proves B-assignments-11.
 func TestStandardRolesPermitWhatTheirTableSays(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	authorizer, x := prepare(t, e)
@@ -153,6 +154,7 @@ func TestStandardRolesPermitWhatTheirTableSays(t *testing.T) {
 	}
 }
 
+// Proves B-permissions-13, B-permissions-27.
 func TestEveryPermissionAlonePermitsWhatItSays(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	authorizer, x := prepare(t, e)

@@ -43,6 +43,11 @@ func client(t *testing.T, e *apitest.Env, kind string) string {
 }
 
 // Users, groups and clients have the same operations.
+//
+// Proves B-assignments-01, B-assignments-02, B-assignments-04, B-assignments-05, B-assignments-07, B-assignments-08,
+// B-assignments-09, B-assignments-10, B-assignments-15, B-assignments-16, B-assignments-17, B-assignments-18, B-assignments-19,
+// B-targets-01, B-targets-02, B-targets-04, B-targets-05, B-targets-06, B-targets-07, B-targets-08, B-targets-09, B-targets-11,
+// B-targets-12, B-targets-13, B-targets-14, B-targets-15, B-targets-16, B-targets-18, B-targets-20, B-targets-21.
 func TestTheLifeOfARoleAssignment(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -162,6 +167,7 @@ func TestWhatCannotHaveRoles(t *testing.T) {
 	)
 }
 
+// Proves B-assignments-06.
 func TestRolesThatComeThroughGroups(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
