@@ -5,7 +5,7 @@ var documentBUsers = []Section{
 		{"B-users-01", "The service assigns a unique `id`; clients cannot set it."},
 		{"B-users-02", "`status` is one of `STAGED`, `PROVISIONED`, `ACTIVE`, `RECOVERY`, `LOCKED_OUT`, `PASSWORD_EXPIRED`, `SUSPENDED`, " +
 			"`DEPROVISIONED`, and each can be reached."},
-		{"B-users-03", "`transitioningToStatus` is null while no transition is in progress."},
+		{"B-users-03", "`transitioningToStatus` has no value while no transition is in progress."},
 		{"B-users-04", "`transitioningToStatus` is `PROVISIONED` while such a transition is in progress."},
 		{"B-users-05", "`created` and `lastUpdated` are timestamps."},
 		{"B-users-06", "`activated`, `statusChanged`, `lastLogin` and `passwordChanged` are null or the timestamps of the last such event."},

@@ -53,6 +53,7 @@ func step(name, path, body string) apitest.Step {
 	return apitest.Step{Name: name, Do: "POST /api/v1/authn/" + path, Header: public, Body: body}
 }
 
+// Proves B-profile-06.
 func TestPeopleSignInWithTheirPasswords(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -82,6 +83,7 @@ func TestPeopleSignInWithTheirPasswords(t *testing.T) {
 	})
 }
 
+// Proves B-users-40.
 func TestTheStatusDecidesWhoSignsIn(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: create, Body: isaac(credentials), Save: map[string]string{"u": "id"}})

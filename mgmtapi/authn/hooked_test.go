@@ -55,6 +55,7 @@ func verify(w http.ResponseWriter, r *http.Request) {
 	hookstest.JSON(200, `{"commands":[{"type":"com.svc.action.update","value":{"credential":"`+answer+`"}}],"debugContext":{"saw":"`+event.Data.Context.Credential.Password+`"}}`)(w, r)
 }
 
+// Proves B-credentials-08, B-credentials-09, B-users-17.
 func TestAPasswordIsTakenOverWhenTheHookVerifiesIt(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e, endpoint := world(t, db)

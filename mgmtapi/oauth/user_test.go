@@ -27,6 +27,7 @@ func (w *world) app() (id, secret string) {
 	return a.Value("client_id"), a.Value("client_secret")
 }
 
+// Proves B-users-70.
 func TestTokensForUsers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)

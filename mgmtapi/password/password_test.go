@@ -37,6 +37,7 @@ func TestAnAgeIsComparedWithTheClock(t *testing.T) {
 	require.Empty(t, password.TooYoung(&p, &model.User{}, at))
 }
 
+// Proves B-credentials-14, B-credentials-16.
 func TestPasswordsMustNotContainTheLogin(t *testing.T) {
 	for text, broken := range map[string]bool{
 		"Tlpwd-2026": false, "xBROCKx-1a": true, "Isa-2026-xyz": false, "Example-1x": false, "a.Brock@Example.com1": true, "bröck-A1234": true,
@@ -64,6 +65,7 @@ func TestAHashMatchesItsTextOnly(t *testing.T) {
 	require.False(t, password.Matches("", ""), "no password is not the empty one")
 }
 
+// Proves B-hashes-08.
 func TestBcryptIsVerifiedWithEveryWorkFactorThatCanBeImported(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(1, 18, 72).Draw(t, "text")

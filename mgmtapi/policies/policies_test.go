@@ -68,6 +68,7 @@ func signIn(login, password string) string {
 	return fmt.Sprintf(`{"username":"%s@example.com","password":"%s"}`, login, password)
 }
 
+// Proves B-credentials-07, B-credentials-17.
 func TestTheComplexityDecidesWhichPasswordsAreRefused(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
@@ -96,6 +97,7 @@ func TestTheComplexityDecidesWhichPasswordsAreRefused(t *testing.T) {
 	)
 }
 
+// Proves B-users-47.
 func TestTheAgeAndTheHistoryDecide(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	change := func(from, to string) apitest.Step {

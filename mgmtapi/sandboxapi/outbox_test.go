@@ -22,6 +22,7 @@ import (
 
 const ann = `{"profile":{"login":"ann@example.com","email":"Ann.Mail@example.com","firstName":"Ann","lastName":"Lee"}`
 
+// Proves B-users-15, B-users-59, B-users-61, B-users-63.
 func TestMessagesAreReadInTheOutbox(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, func(o *mgmtapi.Options) { o.Work = &work{} })

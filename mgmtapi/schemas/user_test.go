@@ -57,6 +57,7 @@ const kinds = `
 	"skills":{"title":"Skills","type":"array","items":{"type":"string"}},
 	"levels":{"title":"Levels","type":"array","items":{"type":"integer","enum":[1,2],"oneOf":[{"const":1,"title":"One"},{"const":2,"title":"Two"}]}}`
 
+// Proves B-profile-28, B-profile-29.
 func TestCustomAttributesAreEnforcedOnEveryWrite(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -96,6 +97,7 @@ func TestCustomAttributesAreEnforcedOnEveryWrite(t *testing.T) {
 	})
 }
 
+// Proves B-users-07, B-users-08.
 func TestASchemaBelongsToItsType(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	typed := func(name, more string) string {
@@ -158,6 +160,7 @@ func TestValuesThatExistCanBecomeUnique(t *testing.T) {
 	})
 }
 
+// Proves B-profile-24, B-profile-26, B-profile-27.
 func TestWhatCanChangeOfBaseProperties(t *testing.T) {
 	base := func(properties string) string { return `{"definitions":{"base":{"properties":{` + properties + `}}}}` }
 	e := apitest.New(t, sqldbtest.SQLite(t))

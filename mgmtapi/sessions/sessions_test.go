@@ -134,6 +134,7 @@ func TestASessionEndsByItselfUnlessItIsProlonged(t *testing.T) {
 	require.Len(t, page.Docs, 1, "the next session clears away what has expired")
 }
 
+// Proves B-users-42.
 func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const user = "/api/v1/users/isaac"

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
+// Proves B-users-55.
 func TestTheLinksOfTheApplicationsOfAUser(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

@@ -30,6 +30,7 @@ func answer(answer, secret string) string {
 	return `{"password":{"value":"` + secret + `"},"recovery_question":{"answer":"` + answer + `"}}`
 }
 
+// Proves B-users-50, B-users-52, B-users-53.
 func TestPeopleChangeTheirCredentials(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

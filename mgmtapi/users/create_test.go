@@ -27,6 +27,8 @@ func withPassword(login string) string {
 
 func without(login string) string { return `{` + profile(login) + `}` }
 
+// Proves B-credentials-02, B-credentials-03, B-credentials-10, B-users-01, B-users-05, B-users-13, B-users-14, B-users-16,
+// B-users-24, B-users-30.
 func TestAUserIsCreatedInTheStatusItsCredentialsAllow(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -71,6 +73,8 @@ func TestSecretsAreStoredHashed(t *testing.T) {
 	require.NotContains(t, tokens.Docs[0].Value.Hash, apitest.Token)
 }
 
+// Proves B-credentials-06, B-credentials-07, B-hashes-10, B-hashes-12, B-profile-02, B-profile-03, B-profile-04, B-profile-05,
+// B-users-25, B-users-27, B-users-29.
 func TestAUserThatCannotBeCreatedIsRefused(t *testing.T) {
 	credentials := func(json string) string { return `{` + profile("x@example.com") + `,"credentials":` + json + `}` }
 	attribute := func(json string) string {
@@ -136,6 +140,7 @@ func TestAUserThatCannotBeCreatedIsRefused(t *testing.T) {
 	}
 }
 
+// Proves B-users-28.
 func TestAUserIsCreatedInItsGroups(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,

@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// Proves B-users-31, B-users-34, B-users-35, B-users-36, B-users-39, B-users-43, B-users-44, B-users-65, B-users-66.
 func TestEveryTransitionOfEveryStatus(t *testing.T) {
 	all := model.UserStatuses()
 	expires := map[model.UserStatus]model.UserStatus{
@@ -94,6 +95,7 @@ func events(t *testing.T, e *apitest.Env) []string {
 	}
 }
 
+// Proves B-users-31, B-users-45, B-users-46, B-users-58, B-users-67.
 func TestAUserComesAndGoesWithItsMembershipsAndEvents(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -150,6 +152,7 @@ func TestTheLastAdministratorCannotGo(t *testing.T) {
 	)
 }
 
+// Proves B-users-65, B-users-66.
 func TestUnknownUsers(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	for _, do := range []string{

@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// Proves B-users-11.
 func TestTheStatusDecidesWhichLinksAUserHas(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,

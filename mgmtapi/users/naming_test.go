@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
+// Proves B-profile-02, B-profile-03.
 func TestLoginsAreTheSameWithoutCaseAndDiacritics(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

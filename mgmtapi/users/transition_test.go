@@ -32,6 +32,7 @@ func finish(t *testing.T, e *apitest.Env) int {
 	return before - after
 }
 
+// Proves B-users-03, B-users-37, B-users-62, B-users-64, B-users-69.
 func TestADeactivationCanBeAnsweredBeforeItIsDone(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

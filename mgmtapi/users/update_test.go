@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
+// Proves B-users-12, B-users-48, B-users-49, B-users-51.
 func TestUpdatesAndReplacements(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
