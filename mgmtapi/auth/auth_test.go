@@ -29,6 +29,7 @@ func as(authorization string) map[string]string {
 	return map[string]string{"Authorization": authorization}
 }
 
+// Proves A-api-05, B-users-10.
 func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}})

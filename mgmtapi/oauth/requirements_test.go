@@ -109,3 +109,37 @@ func TestTokenHook_WholeEvent(t *testing.T) {
 	require.Equal(t, true, at(second["data"], "context", "session", "mfaActive"))
 	require.NotEqual(t, session, at(second["data"], "context", "session", "id"), "another sign-in")
 }
+
+// Proves B-users-70, B-users-71, B-users-72.
+func TestUserTokens_Revoked(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t))
+	w.Unrecorded()
+	user := w.user("ann")
+	a := w.post("/oauth2/v1/clients", `{"client_name":"Desk","application_type":"web","grant_types":["password","refresh_token"],"response_types":["token"],
+		"client_uri":"https://desk.example","logo_uri":"https://desk.example/logo.png"}`)
+	id, secret := a.Value("client_id"), a.Value("client_secret")
+	w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
+	sign := func() (access, refresh string) {
+		a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope", "openid offline_access")
+		return a.Value("access_token"), a.Value("refresh_token")
+	}
+	active := func(token string) string {
+		return w.form("/oauth2/default/v1/introspect", basic(id, secret), "token", token).Value("active")
+	}
+	access, refresh := sign()
+	w.Run(t, step{Do: "GET /api/v1/users/" + user + "/clients", Equal: values{
+		"#": 1, "0.client_id": id, "0.client_name": "Desk", "0.client_uri": "https://desk.example", "0.logo_uri": "https://desk.example/logo.png",
+	}, Has: []string{"0._links.grants.href", "0._links.tokens.href"}, Save: saved{"tokens": "0._links.tokens.href", "grants": "0._links.grants.href"}},
+		step{Do: "GET {{grants}}"},
+	)
+	at := "/api/v1/users/" + user + "/clients/" + id + "/tokens"
+	token := w.Do(t, "GET "+at, "", nil).Value("0.id")
+	again := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "refresh_token", "refresh_token", refresh).Value("access_token")
+	other, otherRefresh := sign()
+	for _, token := range []string{access, refresh, again, other, otherRefresh} {
+		require.Equal(t, "true", active(token))
+	}
+	w.Run(t, step{Do: "DELETE " + at + "/" + token, Status: 204})
+	require.Equal(t, []string{"false", "false", "false", "true", "true"},
+		[]string{active(access), active(refresh), active(again), active(other), active(otherRefresh)}, "with it all that was issued with it")
+}
