@@ -11,7 +11,7 @@ var documentBFactors = []Section{
 		{"B-factors-01", "The service assigns an `id` of 20 characters."},
 		{"B-factors-02", "`factorType` is one of the types of the document; clients cannot change it."},
 		{"B-factors-03", "`provider` is one of `CUSTOM`, `FIDO`, `SVC`, `VENDOR_A` to `VENDOR_E`."},
-		{"B-factors-04", "`vendorName` has the values of `provider`."},
+		{"B-factors-04", "`vendorName` has the value of `provider`; that of a custom device depends on settings of administrators."},
 		{"B-factors-05", "`status` is `PENDING_ACTIVATION` or `ACTIVE` after enrollment, and clients cannot set it."},
 		{"B-factors-06", "`verify` with `passCode` is accepted when a hardware token is enrolled."},
 		{"B-factors-07", "`created` and `lastUpdated` are timestamps."},

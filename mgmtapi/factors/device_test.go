@@ -57,6 +57,8 @@ func (a *app) unlike(t *testing.T) string {
 	return ""
 }
 
+// Proves B-factors-11, B-factors-12, B-factors-25, B-factors-29, B-factors-30, B-factors-34, B-factors-42, B-factors-43,
+// B-factors-62, B-factors-63, B-factors-64.
 func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 	for _, provider := range []string{"SVC", "VENDOR_B"} {
 		t.Run(provider, func(t *testing.T) {
@@ -182,6 +184,7 @@ func dumped(t *testing.T, e *apitest.Env) string {
 	return out.String()
 }
 
+// Proves B-factors-36, B-factors-37.
 func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *mgmtapi.Options) { o.AnswerReplays = true })
 	mine := &app{env: e}
@@ -201,6 +204,7 @@ func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
 	)
 }
 
+// Proves B-factors-08.
 func TestTheLifeOfACustomDevice(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	mine := &app{env: e, secret: otp.SecretOf([]byte("12345678901234567890"))}
@@ -235,6 +239,7 @@ func TestTheLifeOfACustomDevice(t *testing.T) {
 	)
 }
 
+// Proves B-factors-13, B-factors-25.
 func TestTheLifeOfTokensOfVendors(t *testing.T) {
 	for _, c := range []struct {
 		provider, prefix, enrol, code string

@@ -27,6 +27,7 @@ const (
 	emailBody    = `{"factorType":"email","provider":"SVC","profile":{"email":"ada@example.com"}}`
 )
 
+// Proves B-factors-73, B-factors-74, B-factors-75, B-factors-76.
 func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
@@ -232,6 +233,7 @@ func TestUsersOfOtherStatuses(t *testing.T) {
 	)...)
 }
 
+// Proves B-factors-18, B-factors-19, B-factors-51.
 func TestQuestionsCanBeChanged(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t, withPerson(),
@@ -249,6 +251,7 @@ func TestQuestionsCanBeChanged(t *testing.T) {
 	)
 }
 
+// Proves B-factors-02, B-factors-03, B-factors-15, B-factors-17, B-factors-18, B-factors-24, B-factors-26, B-factors-56.
 func TestFactorsThatCannotBeEnrolled(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	bad := func(name, body string, causes ...string) apitest.Step {

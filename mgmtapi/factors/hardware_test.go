@@ -47,6 +47,7 @@ func pressing(otp string) string {
 	return fmt.Sprintf(`{"factorType":"token:hardware","provider":"VENDOR_E","verify":{"passCode":%q}}`, otp)
 }
 
+// Proves B-factors-06, B-factors-14, B-factors-72.
 func TestTheLifeOfAHardwareFactor(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

@@ -37,6 +37,8 @@ func is(t *testing.T, a *apitest.Answer, want map[string]string) {
 	}
 }
 
+// Proves B-factors-12, B-factors-27, B-factors-31, B-factors-32, B-factors-33, B-factors-34, B-factors-40, B-factors-42,
+// B-factors-43, B-factors-44, B-factors-45, B-factors-65, B-factors-66, B-factors-67.
 func TestTheLifeOfAPushFactor(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)

@@ -18,6 +18,7 @@ func withPerson() apitest.Step {
 	return apitest.Step{Do: "POST " + users, Body: person, Save: map[string]string{"user": "id"}, Equal: map[string]any{"status": "ACTIVE"}}
 }
 
+// Proves B-factors-12, B-factors-16, B-factors-35, B-factors-38, B-factors-41, B-factors-46, B-factors-52.
 func TestTheLifeOfAQuestion(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

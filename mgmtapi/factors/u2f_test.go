@@ -18,6 +18,7 @@ const (
 	u2fAsserts = "navigator.id.getAssertion"
 )
 
+// Proves B-factors-28, B-factors-42, B-factors-43, B-factors-68, B-factors-69.
 func TestTheLifeOfAU2FDevice(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

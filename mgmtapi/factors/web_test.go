@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
+// Proves B-factors-09, B-factors-25.
 func TestTheLifeOfAWebFactor(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)

@@ -59,6 +59,7 @@ func flipped(text string) string {
 	return text[:at] + with + text[at+1:]
 }
 
+// Proves B-factors-10, B-factors-42, B-factors-43, B-factors-70, B-factors-71.
 func TestTheLifeOfASecurityKey(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

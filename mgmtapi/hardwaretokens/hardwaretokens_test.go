@@ -49,6 +49,7 @@ func user(login, email string) string {
 	return fmt.Sprintf(`{"profile":{"login":%q,"email":%q,"firstName":"A","lastName":"B"}}`, login, email)
 }
 
+// Proves B-tokens-02, B-tokens-05, B-tokens-12.
 func TestTheLifeOfAHardwareToken(t *testing.T) {
 	secrets := seal.Random()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -189,6 +190,7 @@ func fill(t *testing.T, e *apitest.Env) (began time.Time) {
 	return began
 }
 
+// Proves B-tokens-03, B-tokens-04, B-tokens-06, B-tokens-10, B-tokens-11.
 func TestListsOfHardwareTokens(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -245,6 +247,7 @@ func TestListsOfHardwareTokens(t *testing.T) {
 	})
 }
 
+// Proves B-tokens-07.
 func TestTheTableOfHardwareTokens(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	fill(t, e)

@@ -7,6 +7,8 @@ import (
 )
 
 // The database finds and sorts by every attribute, so that nothing is read and then left out.
+//
+// Proves B-tokens-06, B-tokens-10.
 func TestEveryListIsAnsweredByIndexesAlone(t *testing.T) {
 	for name, attribute := range attributes {
 		expression := name + ` eq "x"`
@@ -22,6 +24,7 @@ func TestEveryListIsAnsweredByIndexesAlone(t *testing.T) {
 	}
 }
 
+// Proves B-tokens-08, B-tokens-09.
 func TestPageSizes(t *testing.T) {
 	for want, r := range map[int]listRequest{
 		20: {}, 7: {Limit: 7}, 200: {Limit: 1000}, 1000: {ForDownload: true}, 8: {Limit: 8, ForDownload: true}, 201: {Limit: 201, ForDownload: true},
