@@ -38,7 +38,7 @@ var documentCApps = []Section{
 		{"C-settings-01", "`bookmark` has `requestIntegration` (boolean) and `url`."},
 		{"C-settings-02", "`template_basic_auth` has `authURL` and `url`."},
 		{"C-settings-03", "`svc_org2org` has `acsUrl`, `audRestriction` and `baseUrl`, each nullable."},
-		{"C-settings-04", "`svc_org2org` is not available in developer edition orgs."},
+		{"C-settings-04", "`svc_org2org` is available, since the organization is not a developer edition."},
 		{"C-settings-05", "A SAML app of the catalog has its own settings, such as `url` and `orgName`."},
 		{"C-settings-06", "`attributeStatements` of a SAML app has type `EXPRESSION`, name, namespace and values."},
 		{"C-settings-07", "A SAML app has `configuredAttributeStatements`, `destinationOverride` and `honorForceAuthn`."},

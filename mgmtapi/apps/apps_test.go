@@ -23,6 +23,8 @@ const customSAML = `{
 		"attributeStatements": [{"type": "EXPRESSION", "name": "mail", "values": ["user.email"]}], "unheardOf": 1
 	}}}`
 
+// Proves C-apps-01, C-apps-04, C-apps-06, C-apps-07, C-apps-08, C-apps-12, C-apps-14, C-apps-15, C-apps-16, C-apps-17, C-apps-22,
+// C-apps-23.
 func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		created := w.Post("/apps", `{"name":"bookmark","label":"Wiki","settings":{"app":{"url":"https://wiki.example/","other":1}}}`).OK()
@@ -73,6 +75,7 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 	})
 }
 
+// Proves C-apps-03, C-apps-11, C-apps-22.
 func TestWhatCanBeCreated(t *testing.T) {
 	field := `"url":"https://a.example","usernameField":"u","passwordField":"p"`
 	cases := map[string]struct {
@@ -151,6 +154,7 @@ func TestTheNumberInAGeneratedNameGrows(t *testing.T) {
 	require.Equal(t, "sandbox_n_2", second.Text("name"))
 }
 
+// Proves C-apps-02, C-apps-03, C-settings-11.
 func TestWhatIsRefused(t *testing.T) {
 	w := apptest.New(t)
 	cases := map[string]struct{ body, clue string }{
@@ -232,6 +236,7 @@ func TestReplaceSetsWhatCanBeSet(t *testing.T) {
 	require.Equal(t, "Renamed", w.Get(path).OK().Text("label"))
 }
 
+// Proves C-apps-05, C-apps-20, C-apps-21.
 func TestTheLifecycleOfAnApplication(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		id := w.Bookmark("Wiki")
@@ -261,6 +266,7 @@ func TestTheLifecycleOfAnApplication(t *testing.T) {
 	})
 }
 
+// Proves C-api-03, C-apps-24, C-apps-25, C-apps-27, C-apps-30, C-apps-31, C-apps-32, C-apps-34, C-apps-35.
 func TestListsOfApplications(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		var ids []string

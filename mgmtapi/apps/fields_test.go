@@ -159,6 +159,7 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 	})
 }
 
+// Proves C-apps-07, C-apps-08, C-apps-12, C-apps-14.
 func TestMembersThatAllApplicationsHave(t *testing.T) {
 	w := apptest.New(t)
 	const bookmark = `{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example/"}}}`
@@ -210,6 +211,7 @@ func TestMembersThatAllApplicationsHave(t *testing.T) {
 	}
 }
 
+// Proves C-apps-10, C-apps-11.
 func TestSchemesOfSignOnModes(t *testing.T) {
 	w := apptest.New(t)
 	bodies := map[string]string{
@@ -247,6 +249,7 @@ func TestSchemesOfSignOnModes(t *testing.T) {
 	}
 }
 
+// Proves C-settings-03, C-settings-04, C-settings-11.
 func TestMandatorySettingsOfTemplates(t *testing.T) {
 	w := apptest.New(t)
 	address := map[string]bool{"url": true, "authURL": true, "targetURL": true, "loginUrl": true}

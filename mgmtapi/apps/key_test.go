@@ -17,6 +17,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// Proves C-apps-13.
 func TestKeysOfApplications(t *testing.T) {
 	w := apptest.New(t)
 	first, second := w.Post("/apps", customSAML).OK(), w.Post("/apps", serviceClient).OK()
@@ -166,6 +167,7 @@ func children(t *testing.T, document []byte, of string) []string {
 	}
 }
 
+// Proves C-apps-18.
 func TestSAMLMetadata(t *testing.T) {
 	w := apptest.New(t)
 	app := w.Post("/apps", set(t, customSAML, "settings.signOn.subjectNameIdFormat", "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent")).OK()

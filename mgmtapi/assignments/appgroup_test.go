@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// Proves C-assignments-26.
 func TestAnAssignedGroupAssignsItsMembers(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
@@ -110,6 +111,7 @@ func TestTheGroupWithTheLowestPriorityNumberGivesTheProfile(t *testing.T) {
 	})
 }
 
+// Proves C-assignments-25, C-assignments-27.
 func TestPriorities(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.Bookmark("Wiki")

@@ -13,6 +13,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// Proves C-assignments-02, C-assignments-03, C-assignments-04, C-assignments-05, C-assignments-06, C-assignments-07,
+// C-assignments-09, C-assignments-10, C-assignments-11, C-assignments-12, C-assignments-14, C-assignments-20.
 func TestAnAssignmentToAnApplicationWithoutProvisioning(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, user := w.Bookmark("Wiki"), w.User("ada")
@@ -72,6 +74,7 @@ func TestAnAssignmentToAnApplicationThatCreatesUsers(t *testing.T) {
 	})
 }
 
+// Proves C-assignments-01.
 func TestAssignmentsThatAreRefused(t *testing.T) {
 	w := apptest.New(t)
 	app, user, gone := w.Bookmark("Wiki"), w.User("ada"), w.User("bob")
@@ -92,6 +95,7 @@ func TestAssignmentsThatAreRefused(t *testing.T) {
 	require.Empty(t, w.Get(path).IDs())
 }
 
+// Proves C-assignments-08, C-assignments-24.
 func TestCredentialsFollowTheScheme(t *testing.T) {
 	w := apptest.New(t)
 	user := w.User("ada")
@@ -189,6 +193,7 @@ func TestUserNamesComeFromTheTemplate(t *testing.T) {
 	})
 }
 
+// Proves C-assignments-13, C-assignments-19, C-assignments-23.
 func TestSuppliedAttributes(t *testing.T) {
 	w := apptest.New(t)
 	app, user := w.SCIMApp("HR"), w.User("ada")
@@ -227,6 +232,7 @@ func TestSuppliedAttributes(t *testing.T) {
 	})
 }
 
+// Proves C-assignments-15, C-assignments-17, C-assignments-18.
 func TestListsOfAppUsers(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, other := w.Bookmark("Wiki"), w.Bookmark("Other")

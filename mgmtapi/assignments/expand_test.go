@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 )
 
+// Proves C-apps-28, C-apps-29.
 func TestWhatIsReadAlongWithAssignments(t *testing.T) {
 	w := apptest.New(t)
 	app, user := w.Bookmark("x"), w.User("ada")
