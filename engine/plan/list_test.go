@@ -86,6 +86,7 @@ func TestAListIsReadCompletelyWhateverThePageSizeOfTheTarget(t *testing.T) {
 	}
 }
 
+// Proves C-scim-31.
 func TestAListThatLiesIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		pages  []plan.Response
@@ -129,6 +130,7 @@ func TestAListThatLiesIsRefused(t *testing.T) {
 	}
 }
 
+// Proves C-scim-37.
 func TestAListMayTellItsTotalAsAStringOrNotAtAll(t *testing.T) {
 	p := plan.NewPages(plan.UsersEndpoint)
 	_, last, err := p.Read(listPage(t, `"1"`, "a"))
