@@ -116,6 +116,7 @@ func (e *Engine) importPage(ctx context.Context, run ImportRun, first bool) (Imp
 		return ImportPage{}, err
 	}
 	p := &plan.Pages{Endpoint: endpoints[run.Request.Kind], Listed: run.Seen, Total: run.Total, Max: MaxListed}
+	p.FullPages = r.target.Fallback == FallbackNone
 	page, last, err := r.page(ctx, p)
 	if err != nil {
 		return ImportPage{}, err

@@ -23,6 +23,9 @@ type Pages struct {
 	Listed   int    // how many were read
 	Total    int    // totalResults of the first page, UntoldTotal when it does not tell
 	Max      int    // more are refused; 0 for no bound
+	// FullPages requires PageSize resources on every page but the last one, as a client does that adds PageSize to startIndex
+	// without looking at the page.
+	FullPages bool
 	// Grows says that the list may grow while it is read, because others create. From then on each page begins with the last
 	// resource of the page before, which shows that nothing has moved.
 	Grows bool
@@ -77,6 +80,8 @@ func (p *Pages) Read(r Response) (page []*scim.Resource, last bool, err *ListErr
 		f = fail(r)
 	case f == nil && p.Total >= 0 && p.Listed > p.Total:
 		f, broken = rejected(r, fmt.Sprintf("totalResults is %d, but %d are listed", p.Total, p.Listed)), true
+	case f == nil && p.FullPages && p.Total >= 0 && !last && len(page) < PageSize:
+		f, broken = rejected(r, fmt.Sprintf("it has %d resources on a page, and %d were requested", len(page), PageSize)), true
 	case f == nil && p.Max > 0 && (p.Listed > p.Max || p.Total > p.Max):
 		f, broken = rejected(r, fmt.Sprintf("it has %d resources, and no more than %d are read", max(p.Listed, p.Total), p.Max)), true
 	}

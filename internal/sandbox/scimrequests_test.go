@@ -149,6 +149,16 @@ func (w *traced) read(path string, into any) {
 	require.NoError(w.t, json.NewDecoder(response.Body).Decode(into))
 }
 
+// imports runs an import of users and returns its job.
+func (w *traced) imports() (out sandboxapi.ImportJob) {
+	w.t.Helper()
+	var begun struct{ JobID string }
+	do(w.t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/import", `{"type":"USERS"}`, &begun)
+	do(w.t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
+	do(w.t, w.api, http.MethodGet, "/sandbox/v1/apps/"+w.app+"/import/"+begun.JobID, "", &out)
+	return out
+}
+
 // lines lists requests by method and path.
 func lines(sent []sentRequest) (out []string) {
 	for _, s := range sent {
@@ -465,17 +475,38 @@ func TestRequests_ImportPages(t *testing.T) {
 		atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V", fmt.Sprintf("u%03d@wire.example", i)))
 	}
 	w.took()
-	imports := func() (out sandboxapi.ImportJob) {
-		var begun struct{ JobID string }
-		do(t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/import", `{"type":"USERS"}`, &begun)
-		do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
-		do(t, w.api, http.MethodGet, "/sandbox/v1/apps/"+w.app+"/import/"+begun.JobID, "", &out)
-		return out
-	}
-	require.Equal(t, 101, imports().UsersImported)
+	require.Equal(t, 101, w.imports().UsersImported)
 	require.Equal(t, []string{"GET /Users?startIndex=1&count=100", "GET /Users?startIndex=101&count=100"}, lines(w.took()))
 
 	var list struct{ TotalResults, StartIndex, ItemsPerPage json.RawMessage }
 	w.read("/Users?startIndex=101&count=100", &list)
 	require.Equal(t, []string{"101", "101", "1"}, []string{string(list.TotalResults), string(list.StartIndex), string(list.ItemsPerPage)}, "integers")
+}
+
+// A server that returns fewer resources per page than were requested fails a client that adds 100 to startIndex, which document C describes.
+//
+// Proves C-scim-30.
+func TestRequests_ImportOfShortPages(t *testing.T) {
+	for fallback, imported := range map[string]int{"NONE": 0, "LEARN": 101} {
+		t.Run(fallback, func(t *testing.T) {
+			w := newTraced(t, false, allOn)
+			do(t, w.api, http.MethodPost, w.path("/connections/default"), fmt.Sprintf(`{"profile":{"token":%q,"fallback":%q}}`, scimToken, fallback), nil)
+			for i := range 101 {
+				atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V", fmt.Sprintf("u%03d@wire.example", i)))
+			}
+			w.overrides(func(_ http.ResponseWriter, r *http.Request) bool {
+				r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "count=100", "count=40", 1)
+				return false
+			})
+			w.took()
+			job := w.imports()
+			require.Equal(t, imported, job.UsersImported)
+			if fallback == "LEARN" {
+				require.Equal(t, []string{"GET /Users?startIndex=1&count=100", "GET /Users?startIndex=41&count=100", "GET /Users?startIndex=81&count=100"}, lines(w.took()))
+				return
+			}
+			require.Equal(t, []string{"GET /Users?startIndex=1&count=100"}, lines(w.took()))
+			require.Contains(t, fmt.Sprint(job.Errors), "it has 40 resources on a page, and 100 were requested")
+		})
+	}
 }
