@@ -2,6 +2,7 @@ package statements
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,8 +13,11 @@ const deviationColumns = 5
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
+// testName takes a name apart: the package, given by its folder or the end of it, the function, and a subtest.
+var testName = regexp.MustCompile(`^(?:(.+)[./])?((?:Test|Fuzz)\w*)(?:/.*)?$`)
+
 // CheckDeviations returns a sentence for each row of docs/deviations.md that names no document, no switch or no test, or a test that
-// does not exist. A test is named with its folder: `mgmtapi/hooks/TestTheBoundsOfACall`.
+// does not exist. A test is named with its folder, mgmtapi/hooks/TestTheBoundsOfACall, or with its package, hooks.TestTheBoundsOfACall.
 func CheckDeviations(page string, tests []Test) []string {
 	var broken []string
 	report := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
@@ -46,7 +50,7 @@ func CheckDeviations(page string, tests []Test) []string {
 			report("%q has no test", sentence)
 		}
 		for _, name := range names {
-			i := slices.IndexFunc(tests, func(t Test) bool { return t.Name == name[1] })
+			i := find(tests, name[1])
 			switch {
 			case i < 0:
 				report("%q names the test %s, which does not exist", sentence, name[1])
@@ -59,4 +63,15 @@ func CheckDeviations(page string, tests []Test) []string {
 		report("the page has no table")
 	}
 	return broken
+}
+
+// find returns the index of the test that a row names, or -1.
+func find(tests []Test, name string) int {
+	parts := testName.FindStringSubmatch(name)
+	if parts == nil {
+		return -1
+	}
+	return slices.IndexFunc(tests, func(t Test) bool {
+		return t.Name == path.Join(parts[1], parts[2]) || strings.HasSuffix(t.Name, "/"+path.Join(parts[1], parts[2]))
+	})
 }

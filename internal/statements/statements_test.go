@@ -126,9 +126,12 @@ func TestScan(t *testing.T) {
 
 func TestCheckDeviations(t *testing.T) {
 	const head = "| Document | Sentence | Why | Switch | Tests |\n|---|---|---|---|---|\n"
-	tests := []Test{{Name: "p/TestOne"}, {Name: "p/TestTwo", Idle: "it is skipped"}}
+	tests := []Test{{Name: "x/p/TestOne"}, {Name: "x/p/TestTwo", Idle: "it is skipped"}}
 	for name, tt := range map[string]struct{ page, want string }{
 		"a row":               {head + "| A | S | W | `--x` | `p/TestOne` |\n", ""},
+		"by its package":      {head + "| A | S | W | `--x` | `p.TestOne` |\n", ""},
+		"with a subtest":      {head + "| A | S | W | `--x` | `p.TestOne/by default`, `TestOne` |\n", ""},
+		"another package":     {head + "| A | S | W | `--x` | `q.TestOne` |\n", "q.TestOne, which does not exist"},
 		"no row":              {head, ""},
 		"no table":            {"# Deviations\n", "has no table"},
 		"a missing column":    {head + "| A | S | W | `p/TestOne` |\n", "has 4 columns"},
