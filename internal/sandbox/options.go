@@ -47,6 +47,12 @@ type Options struct {
 	AnswerReplays bool
 	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
 	HookCA string
+	// Egress is the policy for the addresses of connections, inline hooks and token endpoints: any, private or public. Default: any if
+	// the sandbox listens on a loopback address, else private.
+	Egress string
+
+	// Metrics define where metrics are served and to whom. Default: nowhere.
+	Metrics MetricsOptions
 
 	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string

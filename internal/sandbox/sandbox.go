@@ -17,6 +17,7 @@ import (
 	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -35,6 +36,8 @@ const leaseMargin = 10 * time.Second
 // Sandbox is a running sandbox.
 type Sandbox struct {
 	options  Options
+	egress   egress.Policy
+	metrics  *metricsServer
 	ready    Ready
 	took     time.Duration // how long Start took
 	settings settings
@@ -79,12 +82,19 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, o.Listen)
+	listener, err := listen(ctx, o.Listen, "--listen")
 	if err != nil {
 		return err
 	}
 	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
 
+	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
+		return err
+	}
+	s.onClose(s.metrics.close)
+	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
+		return err
+	}
 	owner, err := s.own(listener)
 	if err != nil {
 		return err
@@ -109,6 +119,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	s.metrics.serve(ctx, p.metrics, o.Logger)
 	s.server = serve(listener, p.handler, nil, o.Logger)
 	s.onClose(s.server.Close)
 	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
@@ -128,7 +139,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	go p.importer.run(importing)
 	s.onClose(func(context.Context) error { stopImporting(); <-p.importer.done; return nil })
 
-	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
+	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, MetricsURL: s.metrics.url(), PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -170,6 +181,7 @@ type parts struct {
 	work      *work
 	relay     *relay
 	handler   http.Handler
+	metrics   http.Handler
 	logKeeper *logKeeper
 	api       *mgmtapi.API
 	tenants   *tenants.Tenants
@@ -207,7 +219,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	counted := enginemetrics.New()
 	p.engine, err = engine.New(engine.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
 	})
 	if err != nil {
 		return nil, err
@@ -237,7 +249,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA, Egress: s.egress}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -259,7 +271,10 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	p.handler = &routes{api: api, scim: servers.tenants, metrics: together(metrics, counted), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	p.metrics = together(metrics, counted)
+	p.handler = &routes{
+		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(doc), health: http.HandlerFunc(health), console: pages,
+	}
 	return p, nil
 }
 
