@@ -449,7 +449,7 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 	}
 	answer = client.Do(ctx, q)
 	r.late = r.late || q.Op != "" && !r.w.tenure.Valid()
-	r.steps = append(r.steps, Step{Method: q.Method, Path: q.Path, Status: answer.Status})
+	r.steps = append(r.steps, Step{Method: q.Method, Path: q.Path, Status: answer.Status, Message: client.Redact(plan.Refusal(answer))})
 	return answer, nil
 }
 

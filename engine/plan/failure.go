@@ -28,6 +28,14 @@ func rejected(r Response, message string) *failure {
 	return &failure{class: Rejected, status: r.Status, message: message}
 }
 
+// Refusal returns why a response is not a success, with what the target says about it; empty for a success.
+func Refusal(r Response) string {
+	if r = honest(r); ok(r) {
+		return ""
+	}
+	return fail(r).message
+}
+
 // fail classifies an answer that a sequence has no use for.
 func fail(r Response) *failure {
 	f := &failure{class: classOf(r), status: r.Status, retryAfter: r.RetryAfter}

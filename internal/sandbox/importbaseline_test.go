@@ -35,7 +35,7 @@ func newCorrections(t *testing.T, wizard bool) *corrections {
 		}
 		server.ServeHTTP(w, r)
 	}))
-	_, c.api = startSandbox(t, sandbox.Options{})
+	_, c.api = startSandbox(t, sandbox.Options{Empty: true})
 	c.app = connectedApp(t, c.api, appBody(wizard), c.target.URL, scimToken)
 	do(t, c.api, http.MethodPut, "/api/v1/apps/"+c.app+"/features/INBOUND_PROVISIONING", inboundOn, nil)
 	return c
