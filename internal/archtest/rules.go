@@ -51,7 +51,7 @@ var Rules = []Rule{
 	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "internal/wirelog"},
 		Why: "what a check expects is written out or computed by the suite itself; sharing filter or patch code with a server would hide a bug on both sides"},
 
-	{Package: "mgmtapi/...", May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
+	{Package: "mgmtapi/...", May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress", "internal/wirelog"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
 	{Package: "internal/console", May: []string{"conformance/report", "internal/wirelog"}, Why: "the console shows what interfaces of its own give it"},
