@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -133,7 +134,7 @@ func haltedLink(halted func() (string, error), out *Outcome) *failure {
 	why, err := halted()
 	switch {
 	case err != nil:
-		return transient(Response{}, "whether links are halted cannot be told: "+err.Error())
+		return transient(Response{}, "whether links are halted cannot be told: "+errtext.Plain(err))
 	case why == "":
 		return nil
 	}
