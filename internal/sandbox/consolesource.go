@@ -71,7 +71,7 @@ func (c *consoleSource) App(ctx context.Context, id string) (console.AppPage, er
 		return page, err
 	}
 	page.More = more
-	names, err := c.names(ctx, states)
+	names, err := c.names(ctx, id, states)
 	if err != nil {
 		return page, err
 	}
@@ -122,7 +122,7 @@ func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchan
 	for _, a := range attempts {
 		about = append(about, engine.State{Kind: a.Kind, ID: a.Principal})
 	}
-	names, err := c.names(ctx, about)
+	names, err := c.names(ctx, id, about)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
-	names, err := c.names(ctx, []engine.State{state})
+	names, err := c.names(ctx, id, []engine.State{state})
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
@@ -250,13 +250,13 @@ func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, rea
 	}
 }
 
-// names finds what to call the principals, by id.
-func (c *consoleSource) names(ctx context.Context, states []engine.State) (map[string]string, error) {
+// names returns the names of principals of an app, by id.
+func (c *consoleSource) names(ctx context.Context, app string, states []engine.State) (map[string]string, error) {
 	about := make([]engine.Principal, 0, len(states))
 	for _, s := range states {
 		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	found, err := namesOf(ctx, c.model, c.store.Reader(), about)
+	found, err := namesOf(ctx, c.model, c.store.Reader(), c.engine, app, about)
 	names := make(map[string]string, len(found))
 	for p, name := range found {
 		names[p.ID] = name

@@ -126,6 +126,6 @@ func (e *engineAPI) relayed(ctx context.Context) error {
 	})
 }
 
-func (e *engineAPI) names(ctx context.Context, principals []engine.Principal) (map[engine.Principal]string, error) {
-	return namesOf(ctx, e.model, e.store.Reader(), principals)
+func (e *engineAPI) names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
+	return namesOf(ctx, e.model, e.store.Reader(), e.engine, app, principals)
 }

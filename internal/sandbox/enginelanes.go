@@ -188,7 +188,7 @@ func (e *engineAPI) Events(ctx context.Context, app, kind, id string, after int6
 	for _, v := range found {
 		about = append(about, engine.Principal{Kind: v.Kind, ID: v.Principal})
 	}
-	names, err := e.names(ctx, about)
+	names, err := e.names(ctx, app, about)
 	if err != nil {
 		return nil, err
 	}

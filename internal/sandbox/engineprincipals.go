@@ -23,7 +23,7 @@ func (e *engineAPI) Principals(ctx context.Context, q sandboxapi.PrincipalQuery)
 	if err != nil {
 		return nil, err
 	}
-	return e.principals(ctx, states)
+	return e.principals(ctx, q.App, states)
 }
 
 // Principal implements sandboxapi.Principals.
@@ -32,19 +32,19 @@ func (e *engineAPI) Principal(ctx context.Context, app, kind, id string) (sandbo
 	if err != nil {
 		return sandboxapi.Principal{}, refused(err, notThere[kind], id)
 	}
-	all, err := e.principals(ctx, []engine.State{s})
+	all, err := e.principals(ctx, app, []engine.State{s})
 	if err != nil {
 		return sandboxapi.Principal{}, err
 	}
 	return all[0], nil
 }
 
-func (e *engineAPI) principals(ctx context.Context, states []engine.State) ([]sandboxapi.Principal, error) {
+func (e *engineAPI) principals(ctx context.Context, app string, states []engine.State) ([]sandboxapi.Principal, error) {
 	about := make([]engine.Principal, 0, len(states))
 	for _, s := range states {
 		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	names, err := e.names(ctx, about)
+	names, err := e.names(ctx, app, about)
 	if err != nil {
 		return nil, err
 	}
