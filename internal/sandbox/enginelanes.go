@@ -63,6 +63,13 @@ func (e *engineAPI) describe(ctx context.Context, doc docstore.Doc[model.App]) (
 	if app.Halts, err = e.halted(ctx, doc.ID); err != nil {
 		return app, err
 	}
+	lacking, err := e.bridge.desired.Unprovisioned(ctx, doc.ID)
+	if err != nil {
+		return app, err
+	}
+	for _, u := range lacking {
+		app.Unprovisioned = append(app.Unprovisioned, sandboxapi.Unprovisioned(u))
+	}
 	target, err := e.bridge.desired.Target(ctx, doc.ID)
 	switch {
 	case errors.Is(err, desired.ErrUnknownApp):

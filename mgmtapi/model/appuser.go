@@ -189,6 +189,8 @@ const (
 	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and e-mail address
 	AppUserByGroup      = "group"       // JoinID(application, group) of scope GROUP
 	AppUserByPending    = "pending"     // the application, where Pending
+	// AppUserByUnprovisioned is the application, where it is listed and no account is known.
+	AppUserByUnprovisioned = "unprovisioned"
 )
 
 // AppUserNameKey is the value of the index AppUserByUserName.
@@ -221,6 +223,12 @@ func appUserCollection() docstore.Collection[AppUser] {
 				return nil
 			}
 			return []any{docstore.JoinID(u.AppID, u.Group)}
+		})},
+		docstore.Index[AppUser]{Name: AppUserByUnprovisioned, Values: listed(func(u *AppUser) []any {
+			if u.ExternalID != "" {
+				return nil
+			}
+			return []any{u.AppID}
 		})},
 		docstore.Index[AppUser]{Name: AppUserByPending, Values: func(u *AppUser) []any {
 			if !u.Pending() {
