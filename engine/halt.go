@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/errtext"
 )
 
 // Operation names what a sequence does, or a request changes: plan.OpCreate and so on.
@@ -129,7 +130,7 @@ func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	h, err := r.halted(ctx, req.Op, req.Also)
 	switch {
 	case err != nil:
-		return &plan.Outcome{Class: plan.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + err.Error()}
+		return &plan.Outcome{Class: plan.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + errtext.Plain(err)}
 	case h != nil:
 		return &plan.Outcome{Class: plan.Held, Operation: h.Operation, Message: h.String(), Halted: true}
 	}

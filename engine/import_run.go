@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/reconcile"
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -61,8 +62,8 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run ImportRun) e
 		}
 		err = store.SaveImportPage(ctx, t.Lease, page)
 		if errors.Is(err, ErrRepeated) {
-			err = &plan.ListError{Broken: true, Message: fmt.Sprintf("the list %s cannot be read at startIndex %d: %v: startIndex has no effect",
-				endpoints[run.Request.Kind], run.Seen+1, err)}
+			err = &plan.ListError{Broken: true, Message: fmt.Sprintf("the list %s cannot be read at startIndex %d: an object was listed before, so startIndex has no effect",
+				endpoints[run.Request.Kind], run.Seen+1)}
 			return e.importFailed(ctx, t, run, err)
 		}
 		if err != nil {
@@ -92,14 +93,14 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run ImportRun) e
 // importFailed ends a run, or has it go on later at the same page.
 func (e *Engine) importFailed(ctx context.Context, t *lane.Tenure, run ImportRun, failure error) error {
 	run.Attempts++
-	again := true
+	again, message := true, errtext.Plain(failure)
 	if f, ok := errors.AsType[*plan.ListError](failure); ok {
 		again = !f.Broken && (f.Class == plan.Transient || f.Class == plan.Throttled)
 	}
 	if !again || errors.Is(failure, ErrUnknownApp) || errors.Is(failure, ErrNoMatcher) || run.Attempts >= importAttempts {
-		return e.o.Store.EndImport(ctx, t.Lease, ImportFailed, failure.Error(), e.o.Now())
+		return e.o.Store.EndImport(ctx, t.Lease, ImportFailed, message, e.o.Now())
 	}
-	if err := e.o.Store.DelayImport(ctx, t.Lease, run.Attempts, failure.Error()); err != nil {
+	if err := e.o.Store.DelayImport(ctx, t.Lease, run.Attempts, message); err != nil {
 		return err
 	}
 	return &delayed{e.backoff.Delay(run.Attempts)}

@@ -27,11 +27,13 @@ type Result struct {
 	Unkept map[string]plan.Unkept
 }
 
-// Step is one request of a sequence and the status it was answered with (0 when no answer came).
+// Step is one request of a sequence and its response.
 type Step struct {
 	Method string
 	Path   string
-	Status int
+	Status int // 0 if there was no response
+	// Message is why the request has failed, in the words of the target if it gave any; empty for a success.
+	Message string
 }
 
 // Observer learns of results.

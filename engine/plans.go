@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -157,7 +158,7 @@ type PlanStore interface {
 }
 
 // Plan rehearses principals, as Rehearse does but as if they were marked and the deletion guard were asked already, and stores
-// what would be done, to be looked at and applied. Groups are rehearsed with all their members, and each principal for itself: what
+// what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are rehearsed with all their members, and each principal for itself: what
 // another one of the plan would bring about, such as an account that a group waits for, is not foreseen. The target is read as fast as the
 // app allows, with as many principals at once; when it asks for a pause, the plan waits. The end of ctx ends the making of the
 // plan, of which nothing is then kept. A target that refuses the credentials, and a directory that cannot tell what is desired,
@@ -219,6 +220,9 @@ func (e *Engine) plan(ctx context.Context, x *rehearsal, req PlanRequest, p *Pla
 		if err != nil {
 			return err
 		}
+		items = slices.DeleteFunc(items, func(i PlanItem) bool {
+			return i.Operation == plan.OpNone && i.Outcome == plan.Done && !slices.Contains(req.Principals, Principal{i.Kind, i.ID})
+		})
 		for i := range items {
 			p.Items++
 			items[i].Plan, items[i].Seq = p.ID, p.Items
@@ -317,6 +321,12 @@ func (x *rehearsal) item(ctx context.Context, p Principal) (PlanItem, error) {
 		return PlanItem{}, errors.New(r.outcome.Message)
 	}
 	t := r.trace()
+	if t.Members != nil && t.State.Status == StatusClean && r.known.traits(x.w.e.o.Now())[plan.MembersHidden] {
+		t.Members = nil // the target never shows them
+	}
+	if t.Idle() {
+		t.Operation = plan.OpNone
+	}
 	return PlanItem{
 		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
 		Sent: len(t.Requests), Requests: t.Requests[:min(len(t.Requests), maxPlanRequests)], Diff: t.Diff, Members: t.Members, Waiting: t.Waiting,

@@ -99,14 +99,14 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 		w.populate(3)
 		d := candidate{w.dir, titled}
 		p := w.plan(engine.PlanRequest{Reason: "titles", Directory: d, All: true})
-		require.Equal(t, []any{engine.PlanOpen, 4, "titles", w.server.URL}, []any{p.Status, p.Items, p.Reason, p.BaseURL})
-		require.Equal(t, map[plan.Operation]int{plan.OpUpdate: 3, plan.OpMembers: 1}, p.Operations)
-		require.Equal(t, map[plan.Class]int{plan.Done: 4}, p.Outcomes)
+		require.Equal(t, []any{engine.PlanOpen, 3, "titles", w.server.URL}, []any{p.Status, p.Items, p.Reason, p.BaseURL})
+		require.Equal(t, map[plan.Operation]int{plan.OpUpdate: 3}, p.Operations, "the group is settled")
+		require.Equal(t, map[plan.Class]int{plan.Done: 3}, p.Outcomes)
 		for _, r := range w.fake.Requests() {
 			require.True(t, strings.HasPrefix(r, "GET "), r)
 		}
 		items := w.items(p.ID)
-		require.Equal(t, []string{"u-00", "u-01", "u-02", "g"}, []string{items[0].ID, items[1].ID, items[2].ID, items[3].ID}, "users come first")
+		require.Equal(t, []string{"u-00", "u-01", "u-02"}, []string{items[0].ID, items[1].ID, items[2].ID})
 		require.Equal(t, []engine.Difference{{Path: "title", After: "Mx u-00"}}, items[0].Diff)
 		require.Equal(t, []any{int64(1), 2, "PUT"}, []any{items[0].Generation, items[0].Sent, items[0].Requests[1].Method})
 		listed, err := w.engine.Plans(t.Context(), engine.PlanQuery{App: app})
@@ -114,7 +114,7 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 		require.Len(t, listed, 1)
 		encoded, err := json.Marshal([]any{listed[0], items[0]})
 		require.NoError(t, err)
-		require.Contains(t, string(encoded), `"operations":{"members":1,"update":3}`)
+		require.Contains(t, string(encoded), `"operations":{"update":3}`)
 		require.Contains(t, string(encoded), `"diff":[{"path":"title","before":null,"after":"Mx u-00"}]`)
 
 		// The new mapping is stored in the same transaction; here that is the directory of another engine, which applies the plan.
@@ -130,10 +130,10 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{}))
 		w.wait()
 		require.Equal(t, map[string]string{"u-00": "Mx u-00", "u-01": "Mx u-01", "u-02": "Mx u-02", "u-new": "Mx u-new"}, w.titles())
-		require.Len(t, w.fake.Requests(), 3*2+1, "what was planned, and nothing else")
+		require.Len(t, w.fake.Requests(), 3*2, "what was planned, and nothing else")
 		require.EqualValues(t, 1, w.state(engine.User, "u-new").Desired)
 		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrApplied)
-		require.True(t, w.items(p.ID)[3].Marked)
+		require.True(t, w.items(p.ID)[2].Marked)
 
 		require.NoError(t, w.engine.Discard(t.Context(), p.ID))
 		require.Empty(t, w.items(p.ID))
@@ -382,4 +382,28 @@ func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
 		require.Equal(t, 1, applied)
 		require.EqualValues(t, 1, w.state(engine.User, "a").Desired)
 	})
+}
+
+func TestPlan_AllOnSettledApp(t *testing.T) {
+	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+		t.Run(string(style), func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+			w.target.Style = style
+			w.dir.SetTarget(app, w.target)
+			ids := w.populate(4)
+			w.set(ids[3], off(ids[3], "name-"+ids[3]))
+			w.wait()
+			p := w.plan(engine.PlanRequest{All: true})
+			require.Zero(t, p.Items, "%v", w.items(p.ID))
+			require.Empty(t, p.Operations)
+
+			p = w.plan(engine.PlanRequest{All: true, Principals: principals(ids[3])})
+			require.Equal(t, map[plan.Operation]int{plan.OpNone: 1}, p.Operations, "a principal that is named is in the plan")
+
+			w.dir.SetMember(app, "g", ids[0], false)
+			w.dir.SetUser(app, ids[1], user(ids[1], "renamed"))
+			p = w.plan(engine.PlanRequest{All: true})
+			require.Equal(t, map[plan.Operation]int{plan.OpUpdate: 1, plan.OpMembers: 1}, p.Operations)
+		})
+	}
 }

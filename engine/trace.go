@@ -40,6 +40,22 @@ type Trace struct {
 	Hold string `json:"hold,omitempty"`
 }
 
+// Idle reports whether a dry run leaves the target as it is: it succeeds and changes nothing. What it sends, e.g. because the target is
+// not read before, has no effect.
+func (t Trace) Idle() bool {
+	if t.Outcome != plan.Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
+		return false
+	}
+	switch t.Operation {
+	case plan.OpNone, plan.OpLookup, plan.OpDeactivate, plan.OpReactivate, plan.OpMembers:
+		return true
+	case plan.OpUpdate: // a password shows in no difference
+		return !slices.ContainsFunc(t.Requests, func(s Sent) bool { return s.Pretended })
+	default:
+		return false
+	}
+}
+
 // Sent is one request and its answer. Secrets were removed from it, and long bodies are cut.
 type Sent struct {
 	Method    string        `json:"method"`

@@ -19,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/wirelog"
 )
 
@@ -299,7 +300,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 	var err error
 	switch {
 	case r.broken != nil:
-		r.outcome = r.keep(cannot(plan.Denied, "the connection is not configured: %v", r.broken))
+		r.outcome = r.keep(cannot(plan.Denied, "the connection is not configured: %s", errtext.Plain(r.broken)))
 	case r.row.Kind == User:
 		err = r.user(ctx)
 	default:
@@ -373,7 +374,7 @@ func (r *run) begin(ctx context.Context, intent Intent) error {
 
 // directoryFailed notes that the directory cannot say now. That never leads to a deprovisioning.
 func (r *run) directoryFailed(err error) {
-	r.outcome = r.keep(cannot(plan.Transient, "the directory cannot tell the desired state: %v", err))
+	r.outcome = r.keep(cannot(plan.Transient, "the directory cannot tell the desired state: %s", errtext.Plain(err)))
 }
 
 // exchange runs a sequence to its end. An error is the store's.
@@ -449,7 +450,7 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 	}
 	answer = client.Do(ctx, q)
 	r.late = r.late || q.Op != "" && !r.w.tenure.Valid()
-	r.steps = append(r.steps, Step{Method: q.Method, Path: q.Path, Status: answer.Status})
+	r.steps = append(r.steps, Step{Method: q.Method, Path: q.Path, Status: answer.Status, Message: client.Redact(plan.Refusal(answer))})
 	return answer, nil
 }
 

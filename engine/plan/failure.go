@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -26,6 +27,14 @@ func transient(r Response, message string) *failure {
 
 func rejected(r Response, message string) *failure {
 	return &failure{class: Rejected, status: r.Status, message: message}
+}
+
+// Refusal returns why a response is not a success, with what the target says about it; empty for a success.
+func Refusal(r Response) string {
+	if r = honest(r); ok(r) {
+		return ""
+	}
+	return fail(r).message
 }
 
 // fail classifies an answer that a sequence has no use for.
@@ -125,7 +134,7 @@ func haltedLink(halted func() (string, error), out *Outcome) *failure {
 	why, err := halted()
 	switch {
 	case err != nil:
-		return transient(Response{}, "whether links are halted cannot be told: "+err.Error())
+		return transient(Response{}, "whether links are halted cannot be told: "+errtext.Plain(err))
 	case why == "":
 		return nil
 	}

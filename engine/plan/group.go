@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -129,7 +130,7 @@ func (g *group) members() ([]Member, *failure) {
 	}
 	all, err := g.in.Members()
 	if err != nil {
-		return nil, transient(Response{}, "the members cannot be told: "+err.Error())
+		return nil, transient(Response{}, "the members cannot be told: "+errtext.Plain(err))
 	}
 	return all, nil
 }

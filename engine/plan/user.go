@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -552,7 +553,7 @@ func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 }
 
 func (u *user) ownerUnknown(err error) Step {
-	return u.fail(transient(Response{}, fmt.Sprintf("whose account it is cannot be told: %v", err)))
+	return u.fail(transient(Response{}, "whose account it is cannot be told: "+errtext.Plain(err)))
 }
 
 // deactivate leaves an account alone that another user has taken over, e.g. one who was given the same userName.

@@ -26,6 +26,7 @@ var Rules = []Rule{
 	{Package: "fixtures", Why: "fixtures are data; a leaf that anyone may read"},
 	{Package: "internal/expression", Why: "mappings, rules, templates and claims share one language, which knows none of them"},
 	{Package: "internal/egress", Why: "which addresses may be connected to is the same for everyone who connects"},
+	{Package: "internal/errtext", Why: "how an error is worded for administrators does not depend on whose it is"},
 	{Package: "internal/wirelog", Why: "captures are taken on both sides of the wire, so the log knows neither"},
 	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/..."}, Why: "throw-away databases know only the database layer"},
 	{Package: "internal/sqldb/...", May: []string{"internal/sqldb"}, Tests: []string{"internal/sqldb/..."}, Why: "the database layer knows nothing of what is stored"},
@@ -40,7 +41,7 @@ var Rules = []Rule{
 		Why: "what is rehearsed cannot reach a target, a store or a lane by any other way than the reads that it is given"},
 	{Package: "engine/metrics", May: []string{"engine", "engine/lane", "engine/plan"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
-	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog", "internal/expression", "internal/egress"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
+	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/wirelog", "internal/expression", "internal/egress", "internal/errtext"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
 
 	{Package: "scimserver/sqlstore", May: []string{"scimserver", "scim/...", "internal/docstore/..."}, Tests: append([]string{"scimserver/...", "internal/sqldb/sqlopen"}, testDatabases...),
@@ -51,7 +52,7 @@ var Rules = []Rule{
 	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "internal/wirelog"},
 		Why: "what a check expects is written out or computed by the suite itself; sharing filter or patch code with a server would hide a bug on both sides"},
 
-	{Package: "mgmtapi/...", May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
+	{Package: "mgmtapi/...", May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress", "internal/wirelog"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
 	{Package: "internal/console", May: []string{"conformance/report", "internal/wirelog"}, Why: "the console shows what interfaces of its own give it"},
@@ -61,7 +62,7 @@ var Rules = []Rule{
 	{Package: "internal/sandbox/...", May: []string{"..."}, Why: "the composition root: the one place that knows everyone"},
 	{Package: "internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
 	{Package: "internal/cli/conform", May: []string{"conformance/...", "internal/wirelog", "internal/cli/frame", "internal/mockserver", "scimserver/quirks"}, Why: "the conformance commands alone are a small static binary, without a database"},
-	{Package: "internal/cli/...", May: []string{"internal/cli/...", "internal/sandbox/...", "scim/lenient", "scimserver/...", "mgmtapi", "mgmtapi/sandboxapi", "internal/docstore", "internal/sqldb/..."}, Why: "command groups start things; they hold no logic of their own"},
+	{Package: "internal/cli/...", May: []string{"internal/cli/...", "internal/errtext", "internal/sandbox/...", "scim/lenient", "scimserver/...", "mgmtapi", "mgmtapi/sandboxapi", "internal/docstore", "internal/sqldb/..."}, Why: "command groups start things; they hold no logic of their own"},
 	{Package: "cmd/scim-conformance", May: []string{"internal/cli/conform"}, Why: "static, without cgo"},
 	{Package: "cmd/scimwright", May: []string{"internal/cli/...", "internal/sandbox"}, Why: "a main reads its arguments and exits"},
 }

@@ -197,12 +197,31 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.run(0, "tasks", "crm")
 	x.run(0, "explain", crm, "ann@northwind.example")
 	x.run(0, "verify", "CRM", "ann@northwind.example")
-	x.run(0, "trace", "CRM", "cy@northwind.example")
+	x.run(1, "verify", "CRM", "cy@northwind.example")
+	x.run(1, "trace", "CRM", "cy@northwind.example")
+	x.run(1, "explain", "CRM", "cy@northwind.example")
+	for _, command := range []string{"verify", "trace", "explain"} {
+		x.run(1, command, "CRM", "nobody@northwind.example")
+		x.run(1, command, "CRM", "--group", "Nobodies")
+	}
+
+	var all struct {
+		ID    string
+		Items int
+	}
+	x.json(&all, "plan", "CRM", "--all")
+	require.Zero(t, all.Items, "nothing is planned for a settled app")
+	_, _, stderr := run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "discard", "CRM", all.ID)
+	require.Empty(t, stderr)
 
 	x.refuse.Store(true)
 	x.assign(crm, cy)
 	x.run(1, "wait", "CRM", "cy@northwind.example")
 	x.run(1, "trace", "CRM", "cy@northwind.example", "--apply")
+	code, stdout, stderr := run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "explain", "CRM", "cy@northwind.example")
+	require.Equal(t, cli.ExitFailure, code)
+	require.Contains(t, stdout, "no licence is left")
+	require.Contains(t, stderr, "cy@northwind.example has not converged")
 	x.run(1, "tasks", "CRM")
 	x.run(0, "dismiss", "CRM", "cy@northwind.example")
 	x.run(1, "dismiss", "CRM", "ann@northwind.example")
@@ -217,7 +236,7 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 
 	x.alter(crm, ann, "Anna")
 	x.run(1, "verify", "CRM", "ann@northwind.example")
-	x.run(0, "trace", "CRM", "ann@northwind.example")
+	x.run(1, "trace", "CRM", "ann@northwind.example")
 	x.run(1, "drift", "CRM")
 	x.run(0, "trace", "CRM", "ann@northwind.example", "--apply")
 	x.alter(crm, ann, "Anna")

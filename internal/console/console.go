@@ -148,7 +148,7 @@ func tone(word string) string {
 		return "good"
 	case "failed", "error", "quarantined":
 		return "bad"
-	case "waiting", "dirty", "paused", "held", "out of sync":
+	case "waiting", "retrying", "skipped", "dirty", "paused", "held", "out of sync":
 		return "wait"
 	default:
 		return "quiet"

@@ -30,13 +30,22 @@ type Endpoint struct{ Name, URL string }
 // App is an application and how far its provisioning has come.
 type App struct {
 	ID, Label, Name, Style string
-	Status                 string    // ACTIVE or INACTIVE
-	Target                 string    // SCIM base URL, empty when not connected
-	Lane                   string    // running, paused, quarantined or idle
-	Reason                 string    // why the lane is not running
-	InSync, Waiting, Wrong int       // principals by state
-	WaitingSince           time.Time // the first change that has not arrived, zero for none
-	Halts                  []string  // operations that are switched off, and why
+	Status                 string // ACTIVE or INACTIVE
+	Target                 string // SCIM base URL, empty when not connected
+	Lane                   string // running, paused, quarantined or idle
+	Reason                 string // why the lane is not running
+	// The numbers of principals by state. Skipped are those for which the options of the app, or the status of the user, allow no request.
+	InSync, Waiting, Retrying, Wrong, Skipped int
+
+	WaitingSince  time.Time // the first change that has not arrived, zero for none
+	Halts         []string  // operations that are switched off, and why
+	Unprovisioned []Unprovisioned
+}
+
+// Unprovisioned is a number of assigned users that have no account and get none.
+type Unprovisioned struct {
+	Users  int
+	Reason string
 }
 
 // AppPage is an application with its principals and the latest exchanges of all of them.

@@ -113,7 +113,7 @@ var operations = map[plan.Operation]desired.Operation{
 func steps(sent []engine.Step) []desired.Step {
 	out := make([]desired.Step, len(sent))
 	for i, s := range sent {
-		out[i] = desired.Step{Method: s.Method, Path: s.Path, Status: s.Status}
+		out[i] = desired.Step{Method: s.Method, Path: s.Path, Status: s.Status, Message: s.Message}
 	}
 	return out
 }

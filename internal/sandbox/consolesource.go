@@ -71,7 +71,7 @@ func (c *consoleSource) App(ctx context.Context, id string) (console.AppPage, er
 		return page, err
 	}
 	page.More = more
-	names, err := c.names(ctx, states)
+	names, err := c.names(ctx, id, states)
 	if err != nil {
 		return page, err
 	}
@@ -109,7 +109,7 @@ func (c *consoleSource) principals(ctx context.Context, app string) (states []en
 
 // urgency orders principals: first what somebody has to look at.
 func urgency(status string) int {
-	return slices.Index([]string{failed, waiting, dismissed, inSync}, status)
+	return slices.Index([]string{failed, retrying, waiting, skipped, dismissed, inSync}, status)
 }
 
 // latest returns the latest exchanges of an app with whom they were about.
@@ -122,7 +122,7 @@ func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchan
 	for _, a := range attempts {
 		about = append(about, engine.State{Kind: a.Kind, ID: a.Principal})
 	}
-	names, err := c.names(ctx, about)
+	names, err := c.names(ctx, id, about)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
-	names, err := c.names(ctx, []engine.State{state})
+	names, err := c.names(ctx, id, []engine.State{state})
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
@@ -210,6 +210,10 @@ func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App
 			app.InSync += n
 		case failed:
 			app.Wrong += n
+		case retrying:
+			app.Retrying += n
+		case skipped:
+			app.Skipped += n
 		case dismissed:
 		default:
 			app.Waiting += n
@@ -225,6 +229,13 @@ func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App
 		return app, err
 	}
 	app.WaitingSince = lag.Oldest
+	lacking, err := c.bridge.desired.Unprovisioned(ctx, doc.ID)
+	if err != nil {
+		return app, err
+	}
+	for _, u := range lacking {
+		app.Unprovisioned = append(app.Unprovisioned, console.Unprovisioned{Users: u.Users, Reason: u.Reason})
+	}
 	halts, err := c.engine.Halted(ctx, doc.ID)
 	for _, h := range halts {
 		app.Halts = append(app.Halts, h.String())
@@ -250,13 +261,13 @@ func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, rea
 	}
 }
 
-// names finds what to call the principals, by id.
-func (c *consoleSource) names(ctx context.Context, states []engine.State) (map[string]string, error) {
+// names returns the names of principals of an app, by id.
+func (c *consoleSource) names(ctx context.Context, app string, states []engine.State) (map[string]string, error) {
 	about := make([]engine.Principal, 0, len(states))
 	for _, s := range states {
 		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	found, err := namesOf(ctx, c.model, c.store.Reader(), about)
+	found, err := namesOf(ctx, c.model, c.store.Reader(), c.engine, app, about)
 	names := make(map[string]string, len(found))
 	for p, name := range found {
 		names[p.ID] = name
@@ -273,17 +284,24 @@ func principal(s engine.State, name string) console.Principal {
 
 // The words of the console for the engine's statuses.
 const (
-	inSync  = "in sync"
-	waiting = "waiting"
-	failed  = "failed"
+	inSync   = "in sync"
+	waiting  = "waiting"
+	retrying = "retrying"
+	failed   = "failed"
+	// skipped is what the options of the app, or the status of the user, allow no request for.
+	skipped = "skipped"
 	// dismissed is what somebody has marked as done: what the target has is not known.
 	dismissed = "dismissed"
 )
 
 func word(s engine.Status) string {
 	switch s {
-	case engine.StatusClean, engine.StatusSkipped:
+	case engine.StatusClean:
 		return inSync
+	case engine.StatusSkipped:
+		return skipped
+	case engine.StatusRetrying:
+		return retrying
 	case engine.StatusDismissed:
 		return dismissed
 	case engine.StatusFailed, engine.StatusHeld:

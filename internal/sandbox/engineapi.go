@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -75,7 +76,7 @@ func refused(err error, kind, id string) error {
 	}
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {
-			return &rest.Error{Code: r.code, Summary: err.Error(), Err: err}
+			return &rest.Error{Code: r.code, Summary: errtext.Plain(err), Err: err}
 		}
 	}
 	return err
@@ -99,7 +100,7 @@ func unread(err error, app string) error {
 	if e, ok := errors.AsType[*rest.Error](refusal); ok {
 		return e
 	}
-	return &rest.Error{Code: rest.CodeConnection, Summary: err.Error(), Err: err}
+	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
 }
 
 // update runs fn in a transaction of the sandbox's database, and wakes the engine for the app after the commit. Like the relay, it
@@ -125,6 +126,6 @@ func (e *engineAPI) relayed(ctx context.Context) error {
 	})
 }
 
-func (e *engineAPI) names(ctx context.Context, principals []engine.Principal) (map[engine.Principal]string, error) {
-	return namesOf(ctx, e.model, e.store.Reader(), principals)
+func (e *engineAPI) names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
+	return namesOf(ctx, e.model, e.store.Reader(), e.engine, app, principals)
 }

@@ -121,6 +121,27 @@ func (d *driven) settle() {
 	d.post("/wait?timeoutSeconds=60", "", nil)
 }
 
+func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
+	d := drive(t, sandbox.Options{})
+	ann := d.assign("ann@northwind.example")
+	d.settle()
+	var plan sandboxapi.Plan
+	d.post("/plans", `{"userIds":["`+ann+`"]}`, &plan)
+	d.post("/plans/"+plan.ID+"/apply", "{}", nil)
+	d.target.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	requests := map[string]string{"/plans/" + plan.ID + "/apply": "{}", "/drift": "{}"}
+	check := func() {
+		for path, body := range requests {
+			err := d.api.Do(t.Context(), http.MethodPost, d.of(path), json.RawMessage(body), nil)
+			require.Error(t, err, path)
+			require.NotRegexp(t, `\b(engine|sqlstore|desired|connect): `, err.Error(), path)
+		}
+	}
+	check()
+	do(t, d.api, http.MethodPost, "/api/v1/apps/"+d.app+"/lifecycle/deactivate", "", nil)
+	check()
+}
+
 func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 	d := drive(t, sandbox.Options{Metrics: sandbox.MetricsOptions{Token: metricsToken}})
 	ann := d.assign("ann@northwind.example")

@@ -63,6 +63,13 @@ func (e *engineAPI) describe(ctx context.Context, doc docstore.Doc[model.App]) (
 	if app.Halts, err = e.halted(ctx, doc.ID); err != nil {
 		return app, err
 	}
+	lacking, err := e.bridge.desired.Unprovisioned(ctx, doc.ID)
+	if err != nil {
+		return app, err
+	}
+	for _, u := range lacking {
+		app.Unprovisioned = append(app.Unprovisioned, sandboxapi.Unprovisioned(u))
+	}
 	target, err := e.bridge.desired.Target(ctx, doc.ID)
 	switch {
 	case errors.Is(err, desired.ErrUnknownApp):
@@ -188,7 +195,7 @@ func (e *engineAPI) Events(ctx context.Context, app, kind, id string, after int6
 	for _, v := range found {
 		about = append(about, engine.Principal{Kind: v.Kind, ID: v.Principal})
 	}
-	names, err := e.names(ctx, about)
+	names, err := e.names(ctx, app, about)
 	if err != nil {
 		return nil, err
 	}

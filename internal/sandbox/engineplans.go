@@ -64,7 +64,7 @@ func (e *engineAPI) PlanItems(ctx context.Context, app, id string, q sandboxapi.
 	for _, item := range items {
 		about = append(about, engine.Principal{Kind: item.Kind, ID: item.ID})
 	}
-	names, err := e.names(ctx, about)
+	names, err := e.names(ctx, app, about)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
@@ -23,7 +24,7 @@ func (e *engineAPI) Principals(ctx context.Context, q sandboxapi.PrincipalQuery)
 	if err != nil {
 		return nil, err
 	}
-	return e.principals(ctx, states)
+	return e.principals(ctx, q.App, states)
 }
 
 // Principal implements sandboxapi.Principals.
@@ -32,19 +33,19 @@ func (e *engineAPI) Principal(ctx context.Context, app, kind, id string) (sandbo
 	if err != nil {
 		return sandboxapi.Principal{}, refused(err, notThere[kind], id)
 	}
-	all, err := e.principals(ctx, []engine.State{s})
+	all, err := e.principals(ctx, app, []engine.State{s})
 	if err != nil {
 		return sandboxapi.Principal{}, err
 	}
 	return all[0], nil
 }
 
-func (e *engineAPI) principals(ctx context.Context, states []engine.State) ([]sandboxapi.Principal, error) {
+func (e *engineAPI) principals(ctx context.Context, app string, states []engine.State) ([]sandboxapi.Principal, error) {
 	about := make([]engine.Principal, 0, len(states))
 	for _, s := range states {
 		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	names, err := e.names(ctx, about)
+	names, err := e.names(ctx, app, about)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +73,41 @@ func known(s engine.State) sandboxapi.Known {
 	return k
 }
 
+// assigned reports whether a principal is assigned or pushed to an app. The error is NotFound for one that neither the directory nor the
+// engine knows.
+func (e *engineAPI) assigned(ctx context.Context, app, kind, id string) (assigned bool, err error) {
+	if kind == sandboxapi.KindGroup {
+		assigned, err = e.bridge.desired.Pushed(ctx, app, id)
+	} else {
+		assigned, err = e.bridge.desired.Assigned(ctx, app, id)
+	}
+	if err != nil || assigned {
+		return assigned, err
+	}
+	if kind == sandboxapi.KindGroup {
+		_, err = e.model.Groups.Get(ctx, e.store.Reader(), id)
+	} else {
+		_, err = e.model.Users.Get(ctx, e.store.Reader(), id)
+	}
+	if errors.Is(err, docstore.ErrNotFound) {
+		_, err = e.engine.State(ctx, app, engine.Kind(kind), id)
+	}
+	return false, refused(err, notThere[kind], id)
+}
+
 // Rehearse implements sandboxapi.Principals.
 func (e *engineAPI) Rehearse(ctx context.Context, app, kind, id string) (sandboxapi.Trace, error) {
+	assigned, err := e.assigned(ctx, app, kind, id)
+	if err != nil {
+		return sandboxapi.Trace{}, err
+	}
 	t, err := e.engine.Rehearse(ctx, app, engine.Kind(kind), id)
 	if err != nil {
 		return sandboxapi.Trace{}, refused(err, notThere[kind], id)
 	}
-	return shown[sandboxapi.Trace](t)
+	out, err := shown[sandboxapi.Trace](t)
+	out.Assigned, out.Idle = assigned, t.Idle()
+	return out, err
 }
 
 // Provision implements sandboxapi.Principals.
@@ -86,31 +115,47 @@ func (e *engineAPI) Provision(ctx context.Context, app, kind, id string, forceSy
 	if err := e.relayed(ctx); err != nil {
 		return sandboxapi.Trace{}, refused(err, notThere[kind], id)
 	}
+	assigned, err := e.assigned(ctx, app, kind, id)
+	if err != nil {
+		return sandboxapi.Trace{}, err
+	}
 	t, err := e.engine.Provision(ctx, app, engine.Kind(kind), id, engine.ProvisionOptions{ForceSync: forceSync, AllMembers: allMembers})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return sandboxapi.Trace{}, refused(err, notThere[kind], id)
 	}
-	return shown[sandboxapi.Trace](t) // when time is up: what was done so far, and what keeps the rest
+	out, err := shown[sandboxapi.Trace](t) // when time is up: what was done so far, and what keeps the rest
+	out.Assigned = assigned
+	return out, err
 }
 
 // Verify implements sandboxapi.Principals.
 func (e *engineAPI) Verify(ctx context.Context, app, kind, id string) (sandboxapi.Proof, error) {
+	assigned, err := e.assigned(ctx, app, kind, id)
+	if err != nil {
+		return sandboxapi.Proof{}, err
+	}
 	p, err := e.engine.Verify(ctx, app, engine.Kind(kind), id)
 	if err != nil {
 		return sandboxapi.Proof{}, refused(err, notThere[kind], id)
 	}
 	out, err := shown[sandboxapi.Proof](p)
-	out.Converged, out.Summary = p.Converged(), p.String()
+	out.Assigned, out.Converged, out.Summary = assigned, p.Converged(), p.String()
 	return out, err
 }
 
 // Explain implements sandboxapi.Principals.
 func (e *engineAPI) Explain(ctx context.Context, app, kind, id string) (sandboxapi.Explanation, error) {
+	assigned, err := e.assigned(ctx, app, kind, id)
+	if err != nil {
+		return sandboxapi.Explanation{}, err
+	}
 	x, err := e.engine.Explain(ctx, app, engine.Kind(kind), id)
 	if err != nil {
 		return sandboxapi.Explanation{}, refused(err, notThere[kind], id)
 	}
-	return shown[sandboxapi.Explanation](x)
+	out, err := shown[sandboxapi.Explanation](x)
+	out.Assigned = assigned
+	return out, err
 }
 
 // WaitFor implements sandboxapi.Principals.

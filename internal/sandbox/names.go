@@ -2,15 +2,18 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// namesOf finds what to call principals, by kind and id: the login of a user, the name of a group. One that is not there any more
-// has no name.
-func namesOf(ctx context.Context, m *model.Model, q docstore.Reader, principals []engine.Principal) (map[engine.Principal]string, error) {
+// namesOf returns the names of principals of an app, by kind and id: the login of a user, the name of a group. One that was deleted has the
+// name that it had at the target, if the engine knows one.
+func namesOf(
+	ctx context.Context, m *model.Model, q docstore.Reader, e *engine.Engine, app string, principals []engine.Principal,
+) (map[engine.Principal]string, error) {
 	var users, groups []string
 	for _, p := range principals {
 		if p.Kind == engine.User {
@@ -33,6 +36,16 @@ func namesOf(ctx context.Context, m *model.Model, q docstore.Reader, principals 
 	}
 	for _, g := range teams {
 		names[engine.Principal{Kind: engine.Group, ID: g.ID}] = g.Value.Name()
+	}
+	for _, p := range principals {
+		if _, known := names[p]; known || p.ID == "" {
+			continue
+		}
+		s, err := e.State(ctx, app, p.Kind, p.ID)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return nil, err
+		}
+		names[p] = s.RemoteName
 	}
 	return names, nil
 }

@@ -95,10 +95,16 @@ func (tg *target) set(h http.Handler) { tg.handler.Store(boxed{h}) }
 // newApp creates a catalogue style app that is connected to the target with all options on.
 func newApp(t testing.TB, api *sandbox.APIClient, baseURL, token string) string {
 	t.Helper()
+	return connectedApp(t, api, `{"name":"scim2_test_app","label":"Test app","settings":{"app":{}}}`, baseURL, token)
+}
+
+// connectedApp creates an app that is connected to the target with all options on.
+func connectedApp(t testing.TB, api *sandbox.APIClient, body, baseURL, token string) string {
+	t.Helper()
 	var app struct {
 		ID string `json:"id"`
 	}
-	do(t, api, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"Test app","settings":{"app":{}}}`, &app)
+	do(t, api, http.MethodPost, "/api/v1/apps", body, &app)
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true",
 		fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"TOKEN","token":%q}}`, baseURL, token), nil)
 	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING",

@@ -61,15 +61,8 @@ func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *wa
 		handler.ServeHTTP(seen, r)
 		w.record(r, body, seen)
 	}))
-	app := `{"name":"scim2_test_app","label":"Walk","settings":{"app":{}}}`
-	if wizard {
-		app = `{"label":"Walk","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://walk.example/acs","audience":"https://walk.example",
-			"recipient":"https://walk.example/acs","destination":"https://walk.example/acs","subjectNameIdTemplate":"${user.userName}",
-			"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
-			"authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}}`
-	}
 	var made struct{ ID string }
-	do(t, w.api, http.MethodPost, "/api/v1/apps", app, &made)
+	do(t, w.api, http.MethodPost, "/api/v1/apps", appBody(wizard), &made)
 	w.app, w.base = made.ID, tg.URL
 	do(t, w.api, http.MethodPost, w.path("/connections/default?activate=true"), fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, tg.URL, scimToken), nil)
 	if options != "" {
@@ -79,6 +72,17 @@ func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *wa
 	w.sent = nil // the verification of the connection
 	w.mu.Unlock()
 	return w
+}
+
+// appBody is an app of the style.
+func appBody(wizard bool) string {
+	if !wizard {
+		return `{"name":"scim2_test_app","label":"Walk","settings":{"app":{}}}`
+	}
+	return `{"label":"Walk","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://walk.example/acs","audience":"https://walk.example",
+		"recipient":"https://walk.example/acs","destination":"https://walk.example/acs","subjectNameIdTemplate":"${user.userName}",
+		"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
+		"authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}}`
 }
 
 func (w *walk) path(rest string) string { return "/api/v1/apps/" + w.app + rest }
@@ -271,7 +275,10 @@ func TestWalkUpdateAttributes(t *testing.T) {
 		w.step("A user is assigned", w.assign("ann"))
 		w.step("The profile changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
 		w.step("What is not mapped changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"nickName":"A"}}`))
-		w.step("The login changes, which a built-in template of user names does not follow", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"anna@walk.example"}}`))
+		w.step("The login changes, and the user name with it", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"anna@walk.example"}}`))
+		w.step("The login and the email address change", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"annie@walk.example","email":"annie@walk.example"}}`))
+		w.step("An administrator gives the assignment a user name", w.do(http.MethodPost, w.path("/users/"+u), `{"credentials":{"userName":"ann.w"}}`))
+		w.step("The login changes, which a given user name does not follow", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"ann@walk.example"}}`))
 		w.end()
 	})
 }

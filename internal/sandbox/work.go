@@ -94,7 +94,7 @@ func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error)
 	for _, f := range found {
 		about = append(about, engine.Principal{Kind: f.Kind, ID: f.ID})
 	}
-	names, err := namesOf(ctx, w.model, w.store.Reader(), about)
+	names, err := namesOf(ctx, w.model, w.store.Reader(), w.engine, app, about)
 	if err != nil {
 		return nil, err
 	}

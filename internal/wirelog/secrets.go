@@ -6,43 +6,65 @@ import (
 	"encoding/json"
 	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// minSecret is the shortest value that a Redactor replaces.
+// minSecret is the shortest value that a Redactor replaces wherever it is.
 const minSecret = 6
+
+// introduced matches what precedes a credential: a scheme of an Authorization header, or the name of a member, parameter or header.
+const introduced = `(?i:bearer|basic|digest|ssws|authorization|token|password|passwd|pwd|secret|key|credentials?)["']?\s*[:=]?\s*["']?`
 
 // Redactor replaces known secrets in what somebody else wrote: targets quote tokens and passwords in the details of their
 // errors, in pages and in redirects. The zero value replaces nothing. It may be used by several goroutines.
 type Redactor struct {
 	forms    []string // the spellings of the secrets, the longest first
 	replacer *strings.Replacer
+	short    *regexp.Regexp // short secrets behind what introduces them; nil for none
 }
 
 // NewRedactor returns a Redactor for the secrets, in plain text and in Base64, each as it is spelled in text, JSON, URLs and
-// HTML. Values shorter than 6 bytes are ignored: replacing them would shred the text without protecting anything.
+// HTML. Values shorter than 6 bytes are replaced only behind what introduces a credential, such as "Bearer" or "password=": elsewhere
+// they are parts of other words.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
+	var short []string
 	for _, s := range secrets {
-		if len(s) < minSecret {
+		if s == "" {
 			continue
 		}
 		for _, value := range []string{
 			s, base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)),
 			base64.RawURLEncoding.EncodeToString([]byte(s)),
 		} {
-			r.forms = append(r.forms, spellings(value)...)
+			if len(value) < minSecret {
+				short = append(short, spellings(value)...)
+			} else {
+				r.forms = append(r.forms, spellings(value)...)
+			}
 		}
 	}
-	slices.SortFunc(r.forms, func(a, b string) int { return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	r.forms = slices.Compact(r.forms)
+	r.forms, short = longestFirst(r.forms), longestFirst(short)
+	if len(short) > 0 {
+		for i := range short {
+			short[i] = regexp.QuoteMeta(short[i])
+		}
+		r.short = regexp.MustCompile(`(` + introduced + `)(?:` + strings.Join(short, "|") + `)([^\pL\pN_]|$)`)
+	}
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, form := range r.forms {
 		pairs = append(pairs, form, Redacted)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
 	return r
+}
+
+// longestFirst sorts forms so that none is replaced within another one.
+func longestFirst(forms []string) []string {
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return slices.Compact(forms)
 }
 
 // spellings are the ways in which a value is written into text, JSON, URLs and HTML.
@@ -69,7 +91,11 @@ func (r *Redactor) Text(s string) string {
 	if r.replacer == nil {
 		return s
 	}
-	return r.replacer.Replace(s)
+	s = r.replacer.Replace(s)
+	if r.short != nil {
+		s = r.short.ReplaceAllString(s, "${1}"+Redacted+"${2}")
+	}
+	return s
 }
 
 // whole is Text for what may have been cut off anywhere: the beginning of a secret at the end is replaced too.

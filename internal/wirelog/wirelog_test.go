@@ -133,6 +133,30 @@ func TestAnEchoedTokenIsRedactedInEveryForm(t *testing.T) {
 	require.Equal(t, "anything", new(wirelog.Redactor).Text("anything"))
 }
 
+func TestRedactor_ShortSecrets(t *testing.T) {
+	for name, c := range map[string]struct {
+		secrets    []string
+		text, want string
+	}{
+		"one letter":          {[]string{"e"}, "the e-mail address e is invalid", "the e-mail address e is invalid"},
+		"behind a scheme":     {[]string{"e"}, "invalid Bearer e, retry", "invalid Bearer [redacted], retry"},
+		"a header":            {[]string{"e"}, "Authorization: e", "Authorization: [redacted]"},
+		"a parameter":         {[]string{"e"}, "?access_token=e&count=1", "?access_token=[redacted]&count=1"},
+		"a member":            {[]string{"hunt5"}, `{"password": "hunt5"}`, `{"password": "[redacted]"}`},
+		"a quoted word":       {[]string{"hunt5"}, "the token 'hunt5' has expired", "the token '[redacted]' has expired"},
+		"a longer word":       {[]string{"e"}, "token expired, Bearer error", "token expired, Bearer error"},
+		"another script":      {[]string{"e"}, "token eé", "token eé"},
+		"Base64":              {[]string{"a:b", "b"}, "Basic YTpi is unknown", "Basic [redacted] is unknown"},
+		"Base64, long enough": {[]string{"abcd"}, "got YWJjZA==, abcd", "got [redacted], abcd"},
+		"syntax":              {[]string{"."}, "Bearer x. Bearer .", "Bearer x. Bearer [redacted]"},
+		"no secret":           {[]string{""}, "Bearer x", "Bearer x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, wirelog.NewRedactor(c.secrets...).Text(c.text))
+		})
+	}
+}
+
 func TestTheLongerOfTwoSecretsIsRedactedWhole(t *testing.T) {
 	r := wirelog.NewRedactor("password", "user:password", "password-of-user")
 	require.Equal(t, "[redacted], [redacted], [redacted]", r.Text("user:password, password-of-user, password"))

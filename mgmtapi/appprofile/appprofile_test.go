@@ -112,7 +112,7 @@ func TestTheMappingTellsTheTemplateAsAnExpression(t *testing.T) {
 		require.Equal(t, programs.UserName(model.UserNameTemplate{Template: template}, ada()), programs.Text(want, ada()))
 	}
 	app := &model.App{Credentials: model.AppCredentials{UserNameTemplate: model.UserNameTemplate{Type: model.TemplateBuiltIn, Template: "${source.login}", Suffix: "@x"}}}
-	require.Equal(t, model.MappingRule{Expression: `source.login + "@x"`, PushStatus: model.DontPush}, appprofile.Rules(app, &model.Connection{}, nil)["userName"])
+	require.Equal(t, model.MappingRule{Expression: `source.login + "@x"`, PushStatus: model.Push}, appprofile.Rules(app, &model.Connection{}, nil)["userName"])
 	require.Len(t, appprofile.Rules(app, &model.Connection{}, nil), 10)
 	require.Equal(t, model.MappingRule{Expression: "appuser.familyName", PushStatus: model.Push}, appprofile.Rules(app, &model.Connection{}, &model.Mapping{Direction: model.ToUser})["lastName"])
 }

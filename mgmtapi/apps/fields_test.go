@@ -59,6 +59,40 @@ func certificate(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(k.Certificate)
 }
 
+func TestSignOn_EchoesNull(t *testing.T) {
+	w := apptest.New(t)
+	members := []string{"configuredAttributeStatements", "attributeStatements", "destinationOverride", "inlineHooks", "slo", "spCertificate"}
+	for name, body := range map[string]string{
+		"catalog":     `{"name":"zendesk","label":"Z","signOnMode":"SAML_2_0","settings":{"signOn":{}}}`,
+		"svc_org2org": `{"name":"svc_org2org","label":"O","signOnMode":"SAML_2_0","settings":{"app":{},"signOn":{}}}`,
+		"custom":      customSAML,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, member := range members {
+				body = set(t, body, "settings.signOn."+member, json.RawMessage("null"))
+			}
+			created := w.Post("/apps", body).OK()
+			path := "/apps/" + created.Text("id")
+			for what, answer := range map[string]*apptest.Answer{
+				"create": created, "read": w.Get(path).OK(), "written back": w.Put(path, string(created.Body)).OK(),
+			} {
+				var app struct {
+					Settings struct{ SignOn map[string]any }
+				}
+				answer.Into(&app)
+				for _, member := range members {
+					value, there := app.Settings.SignOn[member]
+					require.True(t, there, "%s: %s", what, member)
+					require.Nil(t, value, "%s: %s", what, member)
+				}
+			}
+		})
+	}
+	answer := w.Post("/apps", set(t, customSAML, "settings.signOn.honorForceAuthn", json.RawMessage("null"))).OK()
+	require.Equal(t, false, answer.Value("settings", "signOn", "honorForceAuthn"))
+	w.Post("/apps", set(t, customSAML, "settings.signOn.audience", nil)).Fails(400, "E0000001", "audience: The field cannot be left blank")
+}
+
 func TestMembersOfSAMLSettings(t *testing.T) {
 	w, cert := apptest.New(t), certificate(t)
 	cases := map[string]struct {

@@ -25,7 +25,8 @@ func appSettings(entry *catalog.Entry, given map[string]any, causes *rest.Causes
 }
 
 // signOnSettings picks the members of settings.signOn that the entry lists for
-// the mode. It returns nil for modes without any. For custom applications,
+// the mode. It returns nil for modes without any. An optional member that is
+// given as null stays null. For custom applications,
 // which are described by nothing else, missing booleans are false.
 func signOnSettings(
 	ctx context.Context, entry *catalog.Entry, mode catalog.Mode, given map[string]any, known *references, causes *rest.Causes,
@@ -36,16 +37,21 @@ func signOnSettings(
 	}
 	const path = "settings.signOn."
 	out := pick(settings, given, path, causes)
+	for _, s := range settings {
+		if value, ok := given[s.Name]; ok && value == nil && !s.Required {
+			out[s.Name] = nil // clients compare what they have sent with what they read
+		}
+	}
 	if entry.Custom() {
 		for _, s := range settings {
-			if _, ok := out[s.Name]; !ok && s.Kind == catalog.Bool {
+			if out[s.Name] == nil && s.Kind == catalog.Bool {
 				out[s.Name] = false
 			}
 		}
 	}
 	for _, member := range samlMembers {
-		value, ok := out[member.name]
-		if !ok {
+		value := out[member.name]
+		if value == nil {
 			continue
 		}
 		// What is wrong with it has been said; the value is not stored then.

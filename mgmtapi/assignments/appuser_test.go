@@ -181,16 +181,62 @@ func TestUserNamesComeFromTheTemplate(t *testing.T) {
 		w.Delete("/apps/" + id + "/users/" + user).OK()
 		w.Post("/apps/"+id+"/users", `{"id":"`+other+`","credentials":{"userName":"ADA@example.com"}}`).OK()
 	})
-	t.Run("a pushed custom template follows the user", func(t *testing.T) {
-		pushed := app(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"PUSH"}`)
-		kept := app(`{"type":"CUSTOM","template":"${source.firstName}"}`)
-		carl := w.User("carl")
-		w.Assign(pushed, carl)
-		w.Assign(kept, carl)
-		w.Post("/users/"+carl, `{"profile":{"firstName":"Karl"}}`).OK()
-		require.Equal(t, "Karl", w.Get("/apps/"+pushed+"/users/"+carl).OK().Text("credentials", "userName"))
-		require.Equal(t, "carl", w.Get("/apps/"+kept+"/users/"+carl).OK().Text("credentials", "userName"))
-	})
+}
+
+func TestUserName_FollowsRename(t *testing.T) {
+	w := apptest.New(t)
+	carl := w.User("carl")
+	const (
+		scim = `{"name":"scim2_test_app","label":"%s"`
+		swa  = `{"name":"template_swa","label":"%s","signOnMode":"BROWSER_PLUGIN","settings":{"app":{"buttonField":"b","passwordField":"p","usernameField":"u",
+			"url":"https://example.com"}}`
+		sps  = `{"name":"template_sps","label":"%s","signOnMode":"SECURE_PASSWORD_STORE","settings":{"app":{"url":"https://example.com","passwordField":"p","usernameField":"u"}}`
+		saml = `{"label":"%s","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://example.com/acs","audience":"https://example.com",
+			"recipient":"https://example.com/acs","destination":"https://example.com/acs","subjectNameIdTemplate":"${user.userName}",
+			"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
+			"authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}`
+		bookmark = `{"name":"bookmark","label":"%s","signOnMode":"BOOKMARK","settings":{"app":{"url":"https://example.com"}}`
+		basic    = `{"name":"template_basic_auth","label":"%s","signOnMode":"BASIC_AUTH","settings":{"app":{"url":"https://example.com","authURL":"https://example.com/a"}}`
+		built    = `,"credentials":{"userNameTemplate":{"type":"BUILT_IN","template":"${source.login}"}}`
+	)
+	template := func(of string) string { return `,"credentials":{"userNameTemplate":` + of + `}` }
+	cases := map[string]struct{ app, credentials, given, want string }{
+		"a SCIM app":                        {app: scim, want: "karl@example.com"},
+		"a SCIM app, named template":        {app: scim, credentials: built, want: "karl@example.com"},
+		"a custom SAML app":                 {app: saml, want: "karl@example.com"},
+		"a browser plugin app":              {app: swa, want: "karl@example.com"},
+		"a password store app":              {app: sps, want: "karl@example.com"},
+		"a bookmark":                        {app: bookmark, want: "karl@example.com"},
+		"basic authentication":              {app: basic, want: "karl@example.com"},
+		"the email address":                 {app: scim, credentials: template(`{"type":"BUILT_IN","template":"${source.email}"}`), want: "karl.new@example.com"},
+		"a custom template":                 {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}"}`), want: "Karl"},
+		"a custom template, pushed":         {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"PUSH"}`), want: "Karl"},
+		"a template, not pushed":            {app: scim, credentials: template(`{"type":"BUILT_IN","template":"${source.login}","pushStatus":"DONT_PUSH"}`), want: "carl@example.com"},
+		"a custom template, not pushed":     {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"DONT_PUSH"}`), want: "carl"},
+		"a given name":                      {app: scim, given: "boss", want: "boss"},
+		"a given name of a custom SAML app": {app: saml, given: "boss", want: "boss"},
+		"no template":                       {app: scim, credentials: template(`{"type":"NONE"}`), given: "boss", want: "boss"},
+	}
+	path := map[string]string{}
+	for name, c := range cases {
+		app := w.Post("/apps", fmt.Sprintf(c.app, name)+c.credentials+"}").OK().Text("id")
+		path[name] = "/apps/" + app + "/users/" + carl
+		w.Post("/apps/"+app+"/users", `{"id":"`+carl+`","credentials":{"userName":"`+c.given+`"}}`).OK()
+	}
+	w.Post("/users/"+carl, `{"profile":{"login":"karl@example.com","email":"karl.new@example.com","firstName":"Karl"}}`).OK()
+	for name, c := range cases {
+		require.Equal(t, c.want, w.Get(path[name]).OK().Text("credentials", "userName"), name)
+	}
+}
+
+func TestUserName_RemovedRuleKeepsName(t *testing.T) {
+	w := apptest.New(t)
+	app, carl := w.SCIMApp("HR"), w.User("carl")
+	w.Assign(app, carl)
+	mapping := w.Get("/mappings?targetId=" + app).OK().IDs()[0]
+	w.Post("/mappings/"+mapping, `{"properties":{"userName":null}}`).OK()
+	w.Post("/users/"+carl, `{"profile":{"login":"karl@example.com"}}`).OK()
+	require.Equal(t, "carl@example.com", w.Get("/apps/"+app+"/users/"+carl).OK().Text("credentials", "userName"))
 }
 
 // Proves C-assignments-13, C-assignments-19, C-assignments-23.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -15,13 +16,13 @@ import (
 type Account struct {
 	ID       string // at the target
 	UserName string
-	// Profile holds what the account shows, by the names of app attributes, and Shown what it showed before anybody has changed that.
+	// Profile holds what the account is to have, by the names of app attributes, and Shown what it shows.
 	Profile, Shown map[string]any
 }
 
-// TakeOver says that an account is that of a user, who is assigned when there was no assignment. What the account has takes the place of
-// what the mapping gives where the mapping does not rule. Nothing is sent to the target for it. An error for callers says why the user
-// cannot have the account.
+// TakeOver gives a user the account, and an assignment if there is none. The values of the account replace those of the mapping for
+// attributes that the mapping does not rule over. TakeOver sends nothing to the target, and a push that is pending or has failed stays so.
+// An error for callers returns why the user cannot have the account.
 func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID string, a Account) error {
 	t, err := s.target(ctx, tx, app)
 	if err != nil {
@@ -44,12 +45,17 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	if !c.value.Listed() {
 		s.begin(t, user, &c)
 	}
-	linked := c.value.ExternalID != a.ID || !c.value.InTarget()
-	c.value.ExternalID, c.value.Account, c.value.LastSync = a.ID, a.Shown, s.Now()
+	linked, pending := c.value.ExternalID != a.ID || !c.value.InTarget(), c.value.Unsent()
+	c.value.ExternalID, c.value.Account, c.value.Ahead = a.ID, a.Shown, nil
 	if linked {
 		c.value.Imported = true
 		c.value.Enter(model.AppUserActive, s.Now())
-		c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
+	}
+	if !pending {
+		c.value.LastSync = s.Now()
+		if linked {
+			c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
+		}
 	}
 	p, err := s.person(ctx, tx, t, user)
 	if err != nil {
@@ -64,7 +70,7 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 			c.value.Scope = model.ScopeUser
 		}
 	}
-	if a.UserName != "" && t.app.Credentials.Scheme.AcceptsUserName() {
+	if a.UserName != "" && a.UserName != c.value.UserName && t.app.Credentials.Scheme.AcceptsUserName() {
 		c.value.UserName, c.value.UserNameGiven = a.UserName, a.UserName != t.userName(p)
 	}
 	c.value.Overrides = t.taken(p, group, &c.value, a.Profile)
@@ -84,6 +90,27 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 		return err
 	}
 	return s.keep(ctx, tx, t, user, c)
+}
+
+// advance records the attributes that get another value and are sent, so that the next import does not take the value that the account
+// shows of them for a change at the account.
+func (t *target) advance(before, u *model.AppUser) {
+	if u.Account == nil || !u.InTarget() || !t.conn.OwesUpdates() {
+		return
+	}
+	ahead := slices.Clone(u.Ahead)
+	if u.UserName != before.UserName {
+		ahead = append(ahead, model.AppUserName)
+	}
+	for _, profile := range []map[string]any{before.Profile, u.Profile} {
+		for name := range profile {
+			if !reflect.DeepEqual(before.Profile[name], u.Profile[name]) {
+				ahead = append(ahead, name)
+			}
+		}
+	}
+	slices.Sort(ahead)
+	u.Ahead = slices.Compact(ahead)
 }
 
 // same says whether an import has found nothing new.

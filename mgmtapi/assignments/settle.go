@@ -297,11 +297,13 @@ func cleared(so []string, before, after map[string]any) []string {
 	return names
 }
 
-// renames says whether user names of users of a type follow later changes of
+// renames reports whether user names of users of a type follow later changes of
 // the user.
 func (t *target) renames(userType string) bool {
-	if m := t.stored[userType]; m != nil && m.Rules[model.AppUserName] != nil {
-		return m.Rules[model.AppUserName].PushStatus == model.Push
+	if m := t.stored[userType]; m != nil {
+		if rule, changed := m.Rules[model.AppUserName]; changed {
+			return rule != nil && rule.PushStatus == model.Push
+		}
 	}
 	return t.app.RenamesUsers()
 }
@@ -360,6 +362,7 @@ func (s *Slice) store(
 	}
 	concerned := c.value.Provisioned()
 	if c.doc != nil {
+		t.advance(&c.doc.Value, &c.value)
 		concerned = concerned || c.doc.Value.Provisioned() || !c.doc.Value.Listed()
 	}
 	if doc, err = s.put(ctx, tx, c); err != nil {

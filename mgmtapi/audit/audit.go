@@ -74,10 +74,7 @@ func Refused(ctx context.Context, d model.Deps, e Entry, err error) error {
 	default:
 		return err
 	}
-	e.Failure = refused.Error()
-	if len(refused.Causes) > 0 {
-		e.Failure = strings.Join(refused.Causes, "; ")
-	}
+	e.Failure = refused.Text()
 	WriteAlone(ctx, d, slog.New(slog.DiscardHandler), e)
 	return err
 }

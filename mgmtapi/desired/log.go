@@ -165,6 +165,7 @@ func groupEvent(step Step, _ Result) audit.Type {
 // sent is what the log tells of the requests of an attempt, each with its answer.
 func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.Type) []audit.Entry {
 	var entries []audit.Entry
+	culprit := r.culprit()
 	for i, step := range r.Steps {
 		event := eventOf(step, r)
 		if event == "" {
@@ -174,11 +175,14 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 			"scimMethod": step.Method, "scimPath": step.Path, "scimStatus": strconv.Itoa(step.Status),
 		}}
 		switch {
-		case r.Outcome == Failed && i == len(r.Steps)-1:
+		case i == culprit:
 			e.Failure = r.reason() // also of an answer that looked like a success
+		case accepted(step):
+		case step.Message != "":
+			e.Failure = model.Shortened(step.Message, maxErrorSummary)
 		case step.Status == 0:
 			e.Failure = "The target did not answer"
-		case !accepted(step):
+		default:
 			e.Failure = "The target answered with the status " + strconv.Itoa(step.Status)
 		}
 		entries = append(entries, e)
@@ -186,7 +190,29 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 	return entries
 }
 
-// accepted says whether a target did what it was asked. It may say that a user is not there by 404.
+// culprit is the index of the request for which the attempt has failed, -1 for none. That is the last one, unless that one was only to
+// find out what is there after another one was rejected, or to read what another one has written.
+func (r Result) culprit() int {
+	last := len(r.Steps) - 1
+	if r.Outcome != Failed {
+		return -1
+	}
+	if last < 0 || r.Steps[last].Method != http.MethodGet || !accepted(r.Steps[last]) {
+		return last
+	}
+	for i, step := range slices.Backward(r.Steps) {
+		switch {
+		case step.Method == http.MethodGet:
+		case accepted(step), step.Message == "", strings.Contains(r.Error, step.Message):
+			return i
+		default:
+			return last // the read failed the attempt, not the request before
+		}
+	}
+	return last
+}
+
+// accepted reports whether a target did what it was asked. A 404 is its way to say that a user is not there.
 func accepted(step Step) bool {
-	return step.Status >= 200 && step.Status < 300 || step.Method == http.MethodGet && step.Status == http.StatusNotFound
+	return step.Status >= 200 && step.Status < 300 && step.Message == "" || step.Method == http.MethodGet && step.Status == http.StatusNotFound
 }

@@ -68,6 +68,48 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 			}},
 			want: []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 404"}, {prefix + "user.push", failed, "409: taken", "POST /Users 409"}},
 		},
+		"a create is rejected, and a lookup finds nothing": {
+			result: desired.Result{Outcome: desired.Failed, Error: "create: exists (409 uniqueness: seat taken), but not found", Operation: desired.Created, Steps: []desired.Step{
+				get, {Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409 uniqueness: seat taken"}, get,
+			}},
+			want: []entry{
+				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
+				{prefix + "user.push", failed, "create: exists (409 uniqueness: seat taken), but not found", "POST /Users 409"},
+				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
+			},
+		},
+		"a create is rejected, and a lookup finds too many": {
+			result: desired.Result{Outcome: desired.Failed, Error: "2 accounts match", Operation: desired.Created, Steps: []desired.Step{
+				get, {Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409: seat taken"}, get,
+			}},
+			want: []entry{
+				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"}, {prefix + "user.push", failed, "409: seat taken", "POST /Users 409"},
+				{prefix + "user.verify_exists", failed, "2 accounts match", "GET " + lookup + " 200"},
+			},
+		},
+		"a create is rejected, and the account that is found takes no update": {
+			result: desired.Result{Outcome: desired.Failed, Error: "update: 400: no", Operation: desired.Linked, Steps: []desired.Step{
+				{Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409: seat taken"}, get,
+				{Method: http.MethodGet, Path: "/Users/r1", Status: 200}, {Method: http.MethodPut, Path: "/Users/r1", Status: 400, Message: "400: no"},
+			}},
+			want: []entry{
+				{prefix + "user.push", failed, "409: seat taken", "POST /Users 409"}, {prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
+				{prefix + "user.push_profile", failed, "update: 400: no", "PUT /Users/r1 400"},
+			},
+		},
+		"a lookup that is answered with a page": {
+			result: desired.Result{Outcome: desired.Failed, Error: "lookup: the answer is text/html", Steps: []desired.Step{
+				{Method: http.MethodGet, Path: lookup, Status: 200, Message: "the answer is text/html"},
+			}},
+			want: []entry{{prefix + "user.verify_exists", failed, "lookup: the answer is text/html", "GET " + lookup + " 200"}},
+		},
+		"a deactivation without effect": {
+			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
+			result: desired.Result{Outcome: desired.Failed, Error: "still active", Operation: desired.Deactivated, Steps: []desired.Step{
+				{Method: http.MethodPatch, Path: "/Users/r1", Status: 204}, {Method: http.MethodGet, Path: "/Users/r1", Status: 200},
+			}},
+			want: []entry{{prefix + "user.deactivate", failed, "still active", "PATCH /Users/r1 204"}},
+		},
 		"a success that shows no account is none": {
 			result: desired.Result{Outcome: desired.Failed, Error: "the answer has no id", Operation: desired.Created, Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
 			want:   []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"}, {prefix + "user.push", failed, "the answer has no id", "POST /Users 201"}},

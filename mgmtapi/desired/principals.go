@@ -46,6 +46,18 @@ func (s *State) PushedGroups(ctx context.Context, app, after string, limit int) 
 	return groups[:min(limit, len(groups))], err
 }
 
+// Assigned reports whether a user is assigned to an application.
+func (s *State) Assigned(ctx context.Context, app, user string) (bool, error) {
+	u, err := model.Optional(ctx, s.Store.Reader(), s.AppUsers, model.AppUserID(app, user))
+	return u != nil && u.Value.Listed(), err
+}
+
+// Pushed reports whether a group has a push mapping to an application.
+func (s *State) Pushed(ctx context.Context, app, group string) (bool, error) {
+	m, err := s.mapping(ctx, s.Store.Reader(), app, group)
+	return m != nil && !m.Value.Deleted, err
+}
+
 // Owner is somebody to whom an account may belong.
 type Owner struct {
 	ID         string

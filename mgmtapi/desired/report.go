@@ -60,6 +60,8 @@ type Step struct {
 	Method string
 	Path   string // relative to the base URL, with the query
 	Status int    // 0 when no answer came
+	// Message is why the request has failed, in the words of the target if it gave any; empty for a success.
+	Message string
 }
 
 // maxErrorSummary is the length of the longest error that is kept, in bytes.

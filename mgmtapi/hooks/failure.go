@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/wirelog"
 )
 
 // Failure says that a hook gave no answer that can be used, after all attempts.
@@ -69,29 +69,13 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("answered with %d %s", status, http.StatusText(status)))
 }
 
-// redacted stands for a secret that an endpoint has echoed.
-const redacted = "[redacted]"
-
 // excerpt is the beginning of what an endpoint has sent, without the secrets that it was sent.
 func excerpt(body []byte, secrets []string) string {
 	text := harmless(string(body[:min(len(body), 4*maxExcerpt)]), secrets)
 	return strings.ToValidUTF8(text[:min(len(text), maxExcerpt)], "")
 }
 
-// harmless takes secrets out of a text, as they are and as JSON texts, forms and URLs have them.
+// harmless takes secrets out of a text.
 func harmless(text string, secrets []string) string {
-	for _, secret := range secrets {
-		if secret == "" {
-			continue
-		}
-		quoted, _ := json.Marshal(secret) // a text always is JSON
-		escaped := string(quoted[1 : len(quoted)-1])
-		for _, form := range []string{secret, escaped, markup.Replace(escaped), url.QueryEscape(secret), url.PathEscape(secret)} {
-			text = strings.ReplaceAll(text, form, redacted)
-		}
-	}
-	return text
+	return wirelog.NewRedactor(secrets...).Text(text)
 }
-
-// markup takes back what encoding/json escapes and others do not.
-var markup = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")

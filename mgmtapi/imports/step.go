@@ -176,6 +176,14 @@ func (s *Service) derive(ctx context.Context, a *about, st *step) error {
 			return nil
 		}
 	}
+	is, fresh := st.shown, before == nil
+	if assignment != nil && assignment.Value.Listed() {
+		u := &assignment.Value
+		unseen := u.Unseen()
+		fresh = fresh && len(unseen) == 0
+		st.app = replaced(st.shown, u, slices.Concat(unseen, unchanged(u, before, st.shown)))
+		before, is = replaced(before, u, unseen), replaced(st.shown, u, unseen)
+	}
 	user, err := model.Optional(ctx, q, s.Users, st.user)
 	if err != nil {
 		return err
@@ -188,19 +196,49 @@ func (s *Service) derive(ctx context.Context, a *about, st *step) error {
 	if err != nil {
 		return err
 	}
-	was, is := a.made(t.updates, before), a.made(t.updates, st.shown)
+	old, made := a.made(t.updates, before), a.made(t.updates, is)
 	st.profile = map[string]any{}
-	for name := range was {
-		if _, still := is[name]; !still && before != nil {
+	for name := range old {
+		if _, still := made[name]; !still && !fresh {
 			st.profile[name] = nil
 		}
 	}
-	for name, value := range is {
-		if !reflect.DeepEqual(was[name], value) || before == nil {
+	for name, value := range made {
+		if !reflect.DeepEqual(old[name], value) || fresh {
 			st.profile[name] = value
 		}
 	}
 	return nil
+}
+
+// replaced returns the values of an account with those of the assignment for the attributes.
+func replaced(shown map[string]any, u *model.AppUser, attributes []string) map[string]any {
+	out := maps.Clone(shown)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for _, name := range attributes {
+		value := u.Profile[name]
+		if name == model.AppUserName {
+			value = u.UserName
+		}
+		if out[name] = value; model.NoValue(value) {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// unchanged lists the attributes of the assignment and of the account that the account shows as it did before.
+func unchanged(u *model.AppUser, before, shown map[string]any) (names []string) {
+	for _, profile := range []map[string]any{before, shown, u.Profile} {
+		for name := range profile {
+			if reflect.DeepEqual(before[name], shown[name]) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // ask has the inline hook decide.

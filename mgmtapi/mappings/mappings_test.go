@@ -22,7 +22,7 @@ func TestEveryApplicationHasTwoMappingsForEveryUserType(t *testing.T) {
 			"1.source.id": "{{app}}", "1.target.id": "{{type}}",
 		}, Has: []string{"0._links.self.href", "0.source._links.self.href", "0.source._links.schema.href", "0.target._links.schema.href"}},
 		apitest.Step{Do: "GET /api/v1/mappings/{{to}}", Equal: map[string]any{
-			"properties.userName.expression": "source.login", "properties.userName.pushStatus": "DONT_PUSH", "properties.familyName.expression": "user.lastName", "properties.familyName.pushStatus": "PUSH",
+			"properties.userName.expression": "source.login", "properties.userName.pushStatus": "PUSH", "properties.familyName.expression": "user.lastName", "properties.familyName.pushStatus": "PUSH",
 			"properties.userType.expression": "user.userType",
 		}, Then: func(t *testing.T, a *apitest.Answer) {
 			require.Len(t, a.JSON.(map[string]any)["properties"], 10)

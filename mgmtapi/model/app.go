@@ -44,10 +44,10 @@ func (a *App) Provisions(conn *Connection) bool {
 	return ok && entry.SCIM
 }
 
-// RenamesUsers says whether user names follow later changes of the user.
+// RenamesUsers reports whether user names that follow the template change with the user.
 func (a *App) RenamesUsers() bool {
 	names := a.Credentials.UserNameTemplate
-	return names.Type == TemplateCustom && names.PushStatus == Push
+	return names.Type != TemplateNone && names.PushStatus != DontPush
 }
 
 // The members of an application below are stored in the shape they have on
@@ -149,8 +149,8 @@ type UserNameTemplate struct {
 	Template string               `json:"template,omitempty" max:"1024" doc:"Text with expressions in ${...}. Defaults to ${source.login}."`
 	Type     UserNameTemplateType `json:"type" enum:"BUILT_IN,CUSTOM,NONE" default:"BUILT_IN" doc:"With NONE, every assignment supplies a user name."`
 	Suffix   string               `json:"suffix,omitempty" max:"100" doc:"Text put behind the result of the template."`
-	// PushStatus is empty for DONT_PUSH by default.
-	PushStatus PushStatus `json:"pushStatus,omitempty" enum:"PUSH,DONT_PUSH" empty:"absent" doc:"Whether user names of a CUSTOM template follow later changes of the user. Defaults to DONT_PUSH."`
+	// PushStatus is Push if empty.
+	PushStatus PushStatus `json:"pushStatus,omitempty" enum:"PUSH,DONT_PUSH" empty:"absent" doc:"Whether user names follow later changes of the user. Defaults to PUSH."`
 }
 
 // AppSettings are the settings of an application.

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -84,6 +86,9 @@ type AppUser struct {
 	// Imported says that an import has found the account, and Account what it showed, by the names of app attributes.
 	Imported bool           `json:"imported,omitempty"`
 	Account  map[string]any `json:"account,omitempty"`
+	// Ahead are the attributes whose values here have changed since the import of Account, and are sent to the target: what the account
+	// shows of them may be a value that was sent earlier.
+	Ahead []string `json:"ahead,omitempty"`
 
 	// Profile is the effective profile: what the mapping gives, overlaid by
 	// the profile of Group, overlaid by Overrides.
@@ -116,6 +121,23 @@ func (u *AppUser) Provisioned() bool { return u.Status == AppUserStaged || u.InT
 // InTarget says that the account in the target is known: the engine has made or found it, or an import has.
 func (u *AppUser) InTarget() bool {
 	return u.Status == AppUserProvisioned || u.Status == AppUserActive && u.Imported
+}
+
+// Unseen lists the app attributes that have been sent, or are to be sent, since an import has read the account: all of them if none
+// has. An import cannot tell a change at the account from a value that the target has not accepted yet.
+func (u *AppUser) Unseen() []string {
+	switch {
+	case !u.Listed() || !u.Provisioned():
+		return nil
+	case u.Account != nil:
+		return u.Ahead
+	}
+	return slices.Concat([]string{AppUserName}, slices.Sorted(maps.Keys(u.Profile)), u.Cleared)
+}
+
+// Unsent reports whether a push of the assignment is pending or has failed.
+func (u *AppUser) Unsent() bool {
+	return u.Listed() && !u.Blocked && (u.SyncState == SyncOutOfSync || u.SyncState == SyncSyncing || u.SyncState == SyncError)
 }
 
 // Pending says that the account behind a tombstone is yet to be deactivated.
@@ -167,6 +189,8 @@ const (
 	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and e-mail address
 	AppUserByGroup      = "group"       // JoinID(application, group) of scope GROUP
 	AppUserByPending    = "pending"     // the application, where Pending
+	// AppUserByUnprovisioned is the application, where it is listed and no account is known.
+	AppUserByUnprovisioned = "unprovisioned"
 )
 
 // AppUserNameKey is the value of the index AppUserByUserName.
@@ -199,6 +223,12 @@ func appUserCollection() docstore.Collection[AppUser] {
 				return nil
 			}
 			return []any{docstore.JoinID(u.AppID, u.Group)}
+		})},
+		docstore.Index[AppUser]{Name: AppUserByUnprovisioned, Values: listed(func(u *AppUser) []any {
+			if u.ExternalID != "" {
+				return nil
+			}
+			return []any{u.AppID}
 		})},
 		docstore.Index[AppUser]{Name: AppUserByPending, Values: func(u *AppUser) []any {
 			if !u.Pending() {

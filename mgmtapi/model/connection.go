@@ -116,6 +116,9 @@ const ConnectionOff = "Provisioning is not enabled for the application; activate
 // is deactivated in the target when it is again. It is false for nil.
 func (c *Connection) OwesDeactivations() bool { return c != nil && c.UserProvisioning.Deactivate }
 
+// OwesUpdates reports whether Update User Attributes is on, including while the connection is not enabled. It is false for nil.
+func (c *Connection) OwesUpdates() bool { return c != nil && c.UserProvisioning.Update }
+
 // SyncsPasswords says whether Sync Password is on and can work. It is false for nil.
 func (c *Connection) SyncsPasswords() bool {
 	return c != nil && c.Enabled && c.UserProvisioning.Password

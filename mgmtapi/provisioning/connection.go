@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -292,7 +293,7 @@ func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model
 	}
 	tested := audit.Entry{Type: audit.ConnectionTest, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}}
 	if err := s.Tester.TestConnection(ctx, Endpoint{BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token, OAuth: c.OAuth}); err != nil {
-		tested.Failure = strings.ReplaceAll(err.Error(), token, "[redacted]")
+		tested.Failure = wirelog.NewRedactor(token).Text(err.Error())
 	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, tested) })
 	if err == nil && tested.Failure != "" {

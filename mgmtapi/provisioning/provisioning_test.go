@@ -133,6 +133,14 @@ func TestTheTokenIsNeverShownAndOnlyStoredSealed(t *testing.T) {
 	})
 }
 
+func TestConnection_ShortTokenKeepsErrorText(t *testing.T) {
+	w := apptest.New(t)
+	app := w.SCIMApp("HR")
+	w.Tester.Fail(errors.New("the server rejects the request: Bearer e is unknown"))
+	w.Post("/apps/"+app+"/connections/default?activate=true", `{"baseUrl":"https://scim.example.com","profile":{"token":"e"}}`).
+		Fails(400, "E0000059", "the server rejects the request: Bearer [redacted] is unknown")
+}
+
 func TestConnectionsThatAreRefused(t *testing.T) {
 	w := apptest.New(t)
 	path := "/apps/" + w.SCIMApp("HR") + "/connections/default"

@@ -37,8 +37,17 @@ type EngineApp struct {
 	Lane    LaneState      `json:"lane" readOnly:"true"`
 	Counts  map[string]int `json:"counts" readOnly:"true" doc:"principals by status"`
 	Lag     Lag            `json:"lag" readOnly:"true"`
-	Learned Learned        `json:"learned" readOnly:"true"`
-	Halts   []Halt         `json:"halts" readOnly:"true" doc:"operations that are switched off for it, or for all apps"`
+	// Unprovisioned is absent if every assigned user has an account or is to get one.
+	Unprovisioned []Unprovisioned `json:"unprovisioned,omitempty" readOnly:"true" doc:"assigned users that have no account and get none, by the reason"`
+
+	Learned Learned `json:"learned" readOnly:"true"`
+	Halts   []Halt  `json:"halts" readOnly:"true" doc:"operations that are switched off for it, or for all apps"`
+}
+
+// Unprovisioned is a number of assigned users that get no account.
+type Unprovisioned struct {
+	Reason string `json:"reason" readOnly:"true"`
+	Users  int    `json:"users" readOnly:"true"`
 }
 
 // LaneState says whether an app's changes are sent.

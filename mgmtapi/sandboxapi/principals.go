@@ -47,6 +47,8 @@ type Trace struct {
 	App       string       `json:"app" readOnly:"true"`
 	Kind      string       `json:"kind" readOnly:"true" enum:"user,group"`
 	ID        string       `json:"id" readOnly:"true"`
+	Assigned  bool         `json:"assigned" readOnly:"true" doc:"the user is assigned to the app, or the group is pushed to it"`
+	Idle      bool         `json:"idle" readOnly:"true" doc:"of a dry run: it succeeds and changes nothing at the target"`
 	Rehearsed bool         `json:"rehearsed" readOnly:"true" doc:"writes were pretended"`
 	At        time.Time    `json:"at" readOnly:"true"`
 	Want      string       `json:"want" readOnly:"true"`
@@ -68,6 +70,7 @@ type Proof struct {
 	App       string       `json:"app" readOnly:"true"`
 	Kind      string       `json:"kind" readOnly:"true" enum:"user,group"`
 	ID        string       `json:"id" readOnly:"true"`
+	Assigned  bool         `json:"assigned" readOnly:"true" doc:"the user is assigned to the app, or the group is pushed to it"`
 	Desired   int64        `json:"desired" readOnly:"true"`
 	Confirmed int64        `json:"confirmed" readOnly:"true"`
 	ReadAt    time.Time    `json:"readAt,omitzero" readOnly:"true" doc:"absent when the target could not be read"`
@@ -87,6 +90,7 @@ type Explanation struct {
 	App       string   `json:"app" readOnly:"true"`
 	Kind      string   `json:"kind" readOnly:"true" enum:"user,group"`
 	ID        string   `json:"id" readOnly:"true"`
+	Assigned  bool     `json:"assigned" readOnly:"true" doc:"the user is assigned to the app, or the group is pushed to it"`
 	Reasons   []string `json:"reasons" readOnly:"true" doc:"from the cause to the effect"`
 	Values    []Value  `json:"values" readOnly:"true"`
 	State     Known    `json:"state" readOnly:"true"`

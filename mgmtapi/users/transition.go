@@ -88,7 +88,7 @@ func (s *Slice) giveUp(ctx context.Context, tx *docstore.Tx, id string, refusal 
 	if err != nil {
 		return err
 	}
-	entry := audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(doc)}, Actor: &waiting.By, Failure: refusal.Error()}
+	entry := audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(doc)}, Actor: &waiting.By, Failure: refusal.Text()}
 	if waiting.Delete {
 		entry.Type = audit.UserDeleteCompleted
 	}

@@ -32,9 +32,19 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	return s.show(raw, func(p *page) {
-		p.row("APP", "ID", "LANE", "DUE", "RETRYING", "FAILED", "HELD", "LAST SUCCESS")
+		p.row("APP", "ID", "LANE", "WAITING", "RETRYING", "FAILED", "HELD", "NOT PROVISIONED", "LAST SUCCESS")
 		for _, a := range all {
-			p.row(a.Label, a.ID, a.Lane.State, strconv.Itoa(a.Lag.Due), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), when(a.Lag.LastSuccess))
+			lacking := 0
+			for _, u := range a.Unprovisioned {
+				lacking += u.Users
+			}
+			p.row(a.Label, a.ID, a.Lane.State, strconv.Itoa(a.Lag.Due-a.Lag.Retrying), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed),
+				strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
+		}
+		for _, a := range all {
+			for _, u := range a.Unprovisioned {
+				p.line("%s: %s: %s", a.Label, notProvisioned(u), u.Reason)
+			}
 		}
 	})
 }
@@ -54,13 +64,22 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 		p.row("target", nameOr(a.BaseURL, "none"))
 		p.row("lane", laneText(a.Lane))
 		p.row("principals", counts(a.Counts))
-		p.row("due", fmt.Sprintf("%d, %d of them in a back-off, the first since %s", a.Lag.Due, a.Lag.Retrying, when(a.Lag.Oldest)))
+		for _, u := range a.Unprovisioned {
+			p.row("not provisioned", fmt.Sprintf("%s: %s", many(u.Users, "assigned user", "assigned users"), u.Reason))
+		}
+		p.row("waiting", strconv.Itoa(a.Lag.Due-a.Lag.Retrying))
+		p.row("retrying", strconv.Itoa(a.Lag.Retrying))
+		p.row("oldest change", when(a.Lag.Oldest))
 		p.row("last success", when(a.Lag.LastSuccess))
 		p.row("learned", learned(a.Learned))
 		for _, h := range a.Halts {
 			p.row("halted", haltText(h))
 		}
 	})
+}
+
+func notProvisioned(u sandboxapi.Unprovisioned) string {
+	return many(u.Users, "assigned user is", "assigned users are") + " not provisioned"
 }
 
 func laneText(l sandboxapi.LaneState) string {
@@ -331,7 +350,7 @@ func (c *dismissCommand) Run(in *Invocation, g *Commands) error {
 }
 
 func (s *session) task(a app, name string, group bool, verb, done string) error {
-	who, err := s.find(name, group)
+	who, err := s.find(a, name, group)
 	if err != nil {
 		return err
 	}

@@ -245,6 +245,14 @@ type principal struct {
 	Group bool   `help:"It is a group." short:"g"`
 }
 
+// unassigned is the error about a user or group that an app does not have.
+func (p principal) unassigned(a app) error {
+	if p.Group {
+		return fmt.Errorf("the group %s is not pushed to %s", p.Who, a.label)
+	}
+	return fmt.Errorf("%s is not assigned to %s", p.Who, a.label)
+}
+
 // someone is a user or group by its id.
 type someone struct{ kind, id string }
 
@@ -256,21 +264,34 @@ func (p principal) open(in *Invocation, g *Commands) (*session, app, someone, er
 	if err != nil {
 		return nil, a, someone{}, err
 	}
-	who, err := s.find(p.Who, p.Group)
+	who, err := s.find(a, p.Who, p.Group)
 	return s, a, who, err
 }
 
-// find finds a user or group. A name that the directory does not have is taken for an id: the engine may know it still.
-func (s *session) find(name string, group bool) (someone, error) {
+// find finds a user or group of an app. A name that the directory does not have is taken for an id that the engine may still know.
+func (s *session) find(a app, name string, group bool) (someone, error) {
+	find := s.findUser
 	if group {
-		return s.findGroup(name)
+		find = s.findGroup
 	}
+	who, err := find(name)
+	if err != nil || who.id != "" {
+		return who, err
+	}
+	who.id = name
+	if _, err = s.call(http.MethodGet, a.at(who.path()), nil, nil); notThere(err) {
+		err = fmt.Errorf("%s not found: %s", who.kind, name)
+	}
+	return who, err
+}
+
+func (s *session) findUser(name string) (someone, error) {
 	var user struct {
 		ID string `json:"id"`
 	}
 	_, err := s.call(http.MethodGet, "/api/v1/users/"+url.PathEscape(name), nil, &user)
 	if notThere(err) {
-		return someone{sandboxapi.KindUser, name}, nil
+		return someone{kind: sandboxapi.KindUser}, nil
 	}
 	return someone{sandboxapi.KindUser, user.ID}, err
 }
@@ -291,7 +312,13 @@ func (s *session) findGroup(name string) (someone, error) {
 			return someone{sandboxapi.KindGroup, g.ID}, nil
 		}
 	}
-	return someone{sandboxapi.KindGroup, name}, nil
+	_, err := s.call(http.MethodGet, "/api/v1/groups/"+url.PathEscape(name), nil, nil)
+	switch {
+	case notThere(err):
+		return someone{kind: sandboxapi.KindGroup}, nil
+	default:
+		return someone{sandboxapi.KindGroup, name}, err
+	}
 }
 
 func notThere(err error) bool {

@@ -30,7 +30,7 @@ func (c *eventsCommand) Run(in *Invocation, g *Commands) error {
 	}
 	path := a.at("/events")
 	if c.Who != "" {
-		who, err := s.find(c.Who, c.Group)
+		who, err := s.find(a, c.Who, c.Group)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (c *planCommand) Run(in *Invocation, g *Commands) error {
 	for member, names := range map[string][]string{"userIds": c.Users, "groupIds": c.Group} {
 		ids := []string{}
 		for _, name := range names {
-			who, err := s.find(name, member == "groupIds")
+			who, err := s.find(a, name, member == "groupIds")
 			if err != nil {
 				return err
 			}

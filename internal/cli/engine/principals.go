@@ -32,7 +32,7 @@ type traceCommand struct {
 	patience
 }
 
-// Run shows a sequence. One that does not succeed is a failure.
+// Run shows a sequence. One that does not succeed is a failure, and so is a dry run with something left to send.
 func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -49,11 +49,20 @@ func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) { p.trace(t) })
-	if err == nil && t.Outcome != "done" && t.Outcome != "skipped" {
-		return fmt.Errorf("the sequence ends with %q", nameOr(t.Outcome, t.State.Status))
+	if err := s.show(raw, func(p *page) { p.trace(t) }); err != nil {
+		return err
 	}
-	return err
+	switch {
+	case !t.Assigned:
+		return c.unassigned(a)
+	case t.Outcome != "done":
+		return fmt.Errorf("%s has not converged: the sequence ends with %q", c.Who, nameOr(t.Outcome, t.State.Status))
+	case len(t.Waiting) > 0:
+		return fmt.Errorf("%s has not converged: it waits for %s", c.Who, many(len(t.Waiting), "user", "users"))
+	case t.Rehearsed && !t.Idle:
+		return fmt.Errorf("%s has not converged: %s is to be done", c.Who, t.Operation)
+	}
+	return nil
 }
 
 func (p *page) trace(t sandboxapi.Trace) {
@@ -113,7 +122,7 @@ func (p *page) members(m *sandboxapi.MemberDiff) {
 
 type explainCommand struct{ principal }
 
-// Run explains.
+// Run explains. A user or group that is not assigned, or has not converged, is a finding.
 func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -124,7 +133,7 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	err = s.show(raw, func(p *page) {
 		for _, reason := range x.Reasons {
 			p.line("%s", reason)
 		}
@@ -143,6 +152,15 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 		p.line("%s, the newest first", many(len(x.Exchanges), "exchange", "exchanges"))
 		p.sent(x.Exchanges)
 	})
+	switch k := x.State; {
+	case err != nil:
+		return err
+	case !x.Assigned:
+		return c.unassigned(a)
+	case k.Status != "clean" || k.Synced < k.Desired || len(x.Waiting) > 0:
+		return fmt.Errorf("%s has not converged: it is %s", c.Who, nameOr(k.Status, "not provisioned"))
+	}
+	return nil
 }
 
 func (p *page) known(k sandboxapi.Known) {
@@ -165,7 +183,7 @@ func (p *page) known(k sandboxapi.Known) {
 
 type verifyCommand struct{ principal }
 
-// Run compares. What has not converged is a finding.
+// Run compares. A user or group that is not assigned, or has not converged, is a finding.
 func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -186,10 +204,15 @@ func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 			p.line("  not kept by the target, and left alone: %s", path)
 		}
 	})
-	if err == nil && !proof.Converged {
+	switch {
+	case err != nil:
+		return err
+	case !proof.Assigned:
+		return c.unassigned(a)
+	case !proof.Converged:
 		return fmt.Errorf("%s has not converged", c.Who)
 	}
-	return err
+	return nil
 }
 
 type waitCommand struct {
@@ -208,7 +231,7 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	if c.Who == "" {
 		return s.waitApp(a, c.query())
 	}
-	who, err := s.find(c.Who, c.Group)
+	who, err := s.find(a, c.Who, c.Group)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,18 @@
+// Package errtext words errors of this module for administrators.
+package errtext
+
+import (
+	"regexp"
+	"strings"
+)
+
+// packages are the packages that put their names in front of their errors, for those who embed them and for the log of the program.
+var packages = []string{
+	"apps", "connect", "console", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi", "otp", "outbox", "plan", "probe", "rest",
+	"sandboxapi", "scimserver", "seal", "signkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
+}
+
+var prefix = regexp.MustCompile(`(^|: |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)
+
+// Plain returns the text of an error without the names of the packages that have made or wrapped it.
+func Plain(err error) string { return prefix.ReplaceAllString(err.Error(), "$1") }
