@@ -13,7 +13,7 @@ type Task struct {
 	App       string
 	Kind      Kind
 	ID        string
-	Status    Status // StatusRetrying, StatusFailed or StatusHeld
+	Status    Status // StatusRetrying, StatusPending, StatusFailed or StatusHeld
 	Operation plan.Operation
 	HTTP      int       // status that decided, 0 for none
 	Error     string    // the target's own message, or what is to be decided
@@ -21,6 +21,7 @@ type Task struct {
 	Attempts  int       // failures in a row
 	NextAt    time.Time // when it is tried again; zero when not before the next Mark or Retry
 	RemoteID  string    // id at the target, empty when not known
+	Pending   *Pending  // as in State
 }
 
 // TaskQuery selects tasks. Empty fields do not restrict.
@@ -32,7 +33,7 @@ type TaskQuery struct {
 
 // TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
 type TaskStore interface {
-	// Tasks lists principals whose status is StatusRetrying, StatusFailed or StatusHeld.
+	// Tasks lists principals whose status is StatusRetrying, StatusPending, StatusFailed or StatusHeld.
 	Tasks(ctx context.Context, q TaskQuery) ([]State, error)
 	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
 	Retry(ctx context.Context, now time.Time, app string, kind Kind, id string) error
@@ -57,6 +58,7 @@ func (e *Engine) Tasks(ctx context.Context, q TaskQuery) ([]Task, error) {
 		out[i] = Task{
 			App: s.App, Kind: s.Kind, ID: s.ID, Status: s.Status, Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError,
 			Since: s.DirtySince, Attempts: s.Attempts, NextAt: s.NextAt, RemoteID: s.RemoteID,
+			Pending: s.Pending,
 		}
 	}
 	return out, nil

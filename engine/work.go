@@ -35,6 +35,9 @@ const storeTimeout = 5 * time.Second
 func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&Learned{})
+	if err := w.recount(ctx); err != nil {
+		return t.Lease.Hold, w.rest(ctx, err)
+	}
 	gate := lane.NewGate(t.Lease.Hold, e.backoff, e.o.BreakerAfter)
 	w.gate, w.noted = gate, t.Lease.Hold.Kind
 	if idle, err := w.refresh(ctx); err != nil || idle {
@@ -50,7 +53,9 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind != lane.HoldNone {
+	if h := gate.Hold(); h.Kind == lane.HoldNone && w.accepted.full.Load() {
+		return h, e.o.Now().Add(acceptedRest)
+	} else if h.Kind != lane.HoldNone {
 		e.o.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
 	}
 	return gate.Hold(), time.Time{}
@@ -71,6 +76,8 @@ type work struct {
 	rests *Rest         // as stored, nil before that is known
 	gate  *lane.Gate    // asked between tasks only
 	noted lane.HoldKind // as stored
+
+	accepted accepted
 }
 
 // connection is a target and the client for it.
@@ -175,6 +182,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		w.idle = idle
 		return nil, err
 	}
+	w.accepted.full.Store(false)
 	rows, err := w.e.o.Store.Due(ctx, w.app(), w.e.o.Now(), limit)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -182,6 +190,13 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	wants := map[lane.Task]Want{}
 	var tasks []lane.Task
 	var intents []Intent
+	room, bounded := w.room(running)
+	if bounded && room == 0 && len(running) == 0 {
+		if err := w.recount(ctx); err != nil {
+			return nil, err
+		}
+		room, bounded = w.room(running)
+	}
 	for _, r := range rows {
 		t := lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
 		if running[t] {
@@ -190,6 +205,12 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		intent, err := w.intent(ctx, r)
 		want := intent.Want
 		t.Urgent = err == nil && r.Kind == User && (want == Inactive || want == Absent)
+		if bounded && !t.Urgent && r.Pending == nil {
+			if room--; room < 0 {
+				w.accepted.full.Store(true)
+				continue
+			}
+		}
 		tasks = append(tasks, t)
 		if err != nil {
 			continue // Do asks again, and records the failure
@@ -320,6 +341,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 		r.finish = r.finish.Taken()
 	}
 	r.finish.Status = status
+	r.w.accepted.count(r.row.Status, status)
 	if err := r.w.learn(store, r.target, r.outcome); err != nil {
 		return lane.Signal{}, err
 	}
@@ -337,7 +359,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.Unkept
-	o.PasswordVersion = r.row.PasswordVersion
+	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
 	return o
 }
 
@@ -461,10 +483,16 @@ func (r *run) conclude(interrupted bool) {
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
 	f.Halted, f.PasswordVersion, f.Unkept = o.Halted, o.PasswordVersion, o.Unkept
+	f.Pending, f.Confirmed = o.Pending, o.Confirmed
+	if f.Pending != nil {
+		r.accept(f.Pending, now)
+	}
 	// What a sequence that was cut off was about to send was noted before, member by member.
 	f.Unsure = o.Full || o.Unsure && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
+	case f.Pending != nil && (o.Class == plan.Accepted || o.Class == plan.Rejected || o.Class == plan.Transient || o.Class == plan.Throttled || o.Class == plan.Denied):
+		r.await(f, f.Pending, interrupted)
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now
 		f.Error = r.row.LastError
@@ -497,6 +525,11 @@ func (r *run) signal() lane.Signal {
 		return lane.Signal{Kind: lane.Neutral}
 	}
 	s := lane.Signal{Reason: r.outcome.Message}
+	switch {
+	case r.outcome.Lapsed:
+		s.Kind = lane.OK // it has answered
+		return s
+	}
 	switch r.outcome.Class {
 	case plan.Transient:
 		s.Kind = lane.Failing

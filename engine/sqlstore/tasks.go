@@ -12,7 +12,7 @@ import (
 )
 
 // tasks is the condition of the index on what is wrong.
-const tasks = `status IN ('retrying', 'failed', 'held')`
+const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
 
 // retriedAtOnce is how many principals one transaction marks, so that others come between.
 const retriedAtOnce = 500
