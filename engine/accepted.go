@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine/lane"
@@ -43,7 +43,7 @@ func (r *run) await(f *Finish, p *plan.Pending, interrupted bool) {
 		return
 	}
 	delay := r.w.e.o.CheckMax
-	if p.Reads < 32 {
+	if p.Reads < 16 {
 		delay = min(r.w.e.o.CheckInitial<<p.Reads, delay)
 	}
 	f.NextAt = f.At.Add(delay)
@@ -65,38 +65,72 @@ func (r *run) expired() bool {
 // acceptedRest is when a lane looks again that sends nothing because its target has accepted enough. A mark wakes it earlier.
 const acceptedRest = time.Second
 
-// accepted counts the principals of a lane whose change the target has accepted.
-type accepted struct {
-	n    atomic.Int64
-	full atomic.Bool // somebody waits for that
+// acceptedChanges counts the principals of a lane whose change the target has accepted.
+type acceptedChanges struct {
+	mu     sync.Mutex
+	have   int  // as stored
+	flying int  // sequences that may become another one
+	full   bool // somebody waits for that
 }
 
-// count notes how a sequence has changed the number.
-func (a *accepted) count(before, after Status) {
+// room is how many sequences may begin that may become another one. As long as the target has accepted nothing, there is no bound.
+func (w *work) room() (n int, bounded bool) {
+	w.accepted.mu.Lock()
+	defer w.accepted.mu.Unlock()
+	return w.accepted.room(w.connection.Load().target)
+}
+
+func (a *acceptedChanges) room(t Target) (n int, bounded bool) {
+	most := cmp.Or(max(t.MaxPending, 0), DefaultMaxPending)
+	return max(most-a.have-a.flying, 0), a.have > 0
+}
+
+// admit reports whether a sequence may begin. Deactivations may, and so may those that read what became of a change.
+func (w *work) admit(t lane.Task, row State) bool {
+	w.accepted.mu.Lock()
+	defer w.accepted.mu.Unlock()
+	n, bounded := w.accepted.room(w.connection.Load().target)
+	if bounded && n == 0 && !t.Urgent && row.Pending == nil {
+		w.accepted.full = true
+		return false
+	}
+	w.accepted.flying++
+	return true
+}
+
+// leave takes back what admit has counted, after the status of the principal was stored.
+func (w *work) leave(before, after Status) {
+	w.accepted.mu.Lock()
+	defer w.accepted.mu.Unlock()
+	w.accepted.flying--
 	if before != StatusPending && after == StatusPending {
-		a.n.Add(1)
+		w.accepted.have++
 	}
 	if before == StatusPending && after != StatusPending {
-		a.n.Add(-1)
+		w.accepted.have--
 	}
 }
 
-// room is how many principals may begin that may have a change accepted, and whether that is bounded. As long as the target has accepted
-// nothing, it is not.
-func (w *work) room(running map[lane.Task]bool) (n int, bounded bool) {
-	have := int(w.accepted.n.Load())
-	if have <= 0 {
-		return 0, false
-	}
-	most := cmp.Or(max(w.connection.Load().target.MaxPending, 0), DefaultMaxPending)
-	return max(most-have-len(running), 0), true
+func (w *work) overfull(full bool) {
+	w.accepted.mu.Lock()
+	defer w.accepted.mu.Unlock()
+	w.accepted.full = full
 }
 
-// recount asks the store again when there is no room: others may have dismissed something.
+// isFull reports whether somebody waits until the target has carried out more of what it has accepted.
+func (w *work) isFull() bool {
+	w.accepted.mu.Lock()
+	defer w.accepted.mu.Unlock()
+	return w.accepted.full
+}
+
+// recount asks the store, while no sequence is running.
 func (w *work) recount(ctx context.Context) error {
 	n, err := w.e.o.Store.Accepted(ctx, w.app())
 	if err == nil {
-		w.accepted.n.Store(int64(n))
+		w.accepted.mu.Lock()
+		defer w.accepted.mu.Unlock()
+		w.accepted.have = n
 	}
 	return err
 }

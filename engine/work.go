@@ -53,7 +53,7 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind == lane.HoldNone && w.accepted.full.Load() {
+	if h := gate.Hold(); h.Kind == lane.HoldNone && w.isFull() {
 		return h, e.o.Now().Add(acceptedRest)
 	} else if h.Kind != lane.HoldNone {
 		e.o.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
@@ -77,7 +77,7 @@ type work struct {
 	gate  *lane.Gate    // asked between tasks only
 	noted lane.HoldKind // as stored
 
-	accepted accepted
+	accepted acceptedChanges
 }
 
 // connection is a target and the client for it.
@@ -182,7 +182,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		w.idle = idle
 		return nil, err
 	}
-	w.accepted.full.Store(false)
+	w.overfull(false)
 	rows, err := w.e.o.Store.Due(ctx, w.app(), w.e.o.Now(), limit)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -190,12 +190,12 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	wants := map[lane.Task]Want{}
 	var tasks []lane.Task
 	var intents []Intent
-	room, bounded := w.room(running)
+	room, bounded := w.room()
 	if bounded && room == 0 && len(running) == 0 {
 		if err := w.recount(ctx); err != nil {
 			return nil, err
 		}
-		room, bounded = w.room(running)
+		room, bounded = w.room()
 	}
 	for _, r := range rows {
 		t := lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
@@ -207,7 +207,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		t.Urgent = err == nil && r.Kind == User && (want == Inactive || want == Absent)
 		if bounded && !t.Urgent && r.Pending == nil {
 			if room--; room < 0 {
-				w.accepted.full.Store(true)
+				w.overfull(true)
 				continue
 			}
 		}
@@ -281,8 +281,13 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	if row.NextAt.IsZero() {
 		return lane.Signal{Kind: lane.Neutral}, nil // dismissed or dropped since the task was queued
 	}
+	if !w.admit(t, row) {
+		return lane.Signal{Kind: lane.Neutral}, nil // it stays due
+	}
 	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
-	return r.do(ctx)
+	s, err := r.do(ctx)
+	w.leave(row.Status, cmp.Or(r.stored, row.Status))
+	return s, err
 }
 
 // Ended implements lane.Work. Whoever waits for a principal goes on now: a mark that comes next finds it among those that are not
@@ -308,6 +313,7 @@ type run struct {
 	dry     *dry         // nil unless nothing is to be sent or stored
 	late    bool         // the lease had ended when the answer to a change came
 	waiting waits        // users that are not provisioned yet
+	stored  Status       // what Finish has said
 	unled   bool         // the manager of a user is not the engine's to write any more
 }
 
@@ -341,7 +347,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 		r.finish = r.finish.Taken()
 	}
 	r.finish.Status = status
-	r.w.accepted.count(r.row.Status, status)
+	r.stored = status
 	if err := r.w.learn(store, r.target, r.outcome); err != nil {
 		return lane.Signal{}, err
 	}
