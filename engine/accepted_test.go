@@ -130,8 +130,12 @@ func acceptances() map[string]acceptance {
 			event: engine.UserReactivated, done: active(true),
 		},
 		"a password": {
-			given:  func(w *world) { ann(w) },
-			change: func(w *world) { u := withTitle("u-1", "ann", "clerk"); u.Password, u.PasswordVersion = "new", "2"; w.set("u-1", u) },
+			given: func(w *world) { ann(w) },
+			change: func(w *world) {
+				u := withTitle("u-1", "ann", "clerk")
+				u.Password, u.PasswordVersion = "new", "2"
+				w.set("u-1", u)
+			},
 			target: func(t *engine.Target) { t.SyncPasswords = true },
 			write:  "PATCH /Users/u1", op: plan.OpUpdate, event: engine.UserUpdated,
 			done: func(w *world) bool { return w.state(engine.User, "u-1").PasswordVersion == "2" },

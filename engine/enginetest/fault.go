@@ -25,6 +25,7 @@ type Fault struct {
 	Twice      bool            // do it, then list every resource twice
 	Repeat     bool            // answer a request for a page with the first one
 	Accept     bool            // answer a change, not a read, with 202 and a Set-Txn, and do it when Target.CarryOut is called
+	After      int             // goes with Accept: do it before that many reads that follow, without CarryOut
 	Locate     bool            // goes with Accept: the answer to a POST says where the resource will be
 }
 

@@ -41,7 +41,7 @@ type Target struct {
 	kinds    map[string]*kind
 	faults   []*Fault
 	requests []string
-	accepted []func() // what was answered with 202 and is not carried out yet
+	accepted []job // what was answered with 202 and is not carried out yet
 	txn      int
 	reserved string // id of the next resource that is added, empty for any
 }
@@ -156,13 +156,14 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var a answer
 	switch {
 	case f.Accept:
-		a = t.accept(r, body, f.Locate)
+		a = t.accept(r, body, f)
 	case f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop:
 		if f.Repeat {
 			q := r.URL.Query()
 			q.Set("startIndex", "1")
 			r.URL.RawQuery = q.Encode()
 		}
+		t.read(r)
 		a = t.handle(r, body, f.Stale)
 	}
 	t.mu.Unlock()
@@ -196,21 +197,44 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, f.Truncate)
 }
 
+// job is a change that was accepted.
+type job struct {
+	do    func()
+	after int // reads that are still to come before it is carried out, 0 for none in particular
+}
+
+// read carries out what was to wait for so many reads.
+func (t *Target) read(r *http.Request) {
+	if r.Method != http.MethodGet {
+		return
+	}
+	var left []job
+	for _, j := range t.accepted {
+		if j.after--; j.after == 0 {
+			j.do()
+			continue
+		}
+		left = append(left, j)
+	}
+	t.accepted = left
+}
+
 // accept notes a request, which CarryOut carries out.
-func (t *Target) accept(r *http.Request, body []byte, locate bool) answer {
+func (t *Target) accept(r *http.Request, body []byte, f Fault) answer {
 	t.txn++
 	a := answer{status: http.StatusAccepted, txn: "t" + strconv.Itoa(t.txn)}
 	id := ""
-	if endpoint := strings.TrimPrefix(r.URL.Path, "/"); locate && r.Method == http.MethodPost && t.kinds[endpoint] != nil {
+	if endpoint := strings.TrimPrefix(r.URL.Path, "/"); f.Locate && r.Method == http.MethodPost && t.kinds[endpoint] != nil {
 		id = t.nextID(t.kinds[endpoint])
 		a.location = "http://" + r.Host + "/" + endpoint + "/" + id
 	}
 	again := r.Clone(context.WithoutCancel(r.Context()))
-	t.accepted = append(t.accepted, func() {
+	do := func() {
 		t.reserved = id
 		t.handle(again, body, false)
 		t.reserved = ""
-	})
+	}
+	t.accepted = append(t.accepted, job{do, f.After})
 	return a
 }
 
@@ -221,7 +245,7 @@ func (t *Target) CarryOut() int {
 	jobs := t.accepted
 	t.accepted = nil
 	for _, job := range jobs {
-		job()
+		job.do()
 	}
 	return len(jobs)
 }
