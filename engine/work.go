@@ -269,7 +269,7 @@ func groupIntent(id string, g GroupState) Intent {
 
 // Do implements lane.Work.
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
-	w.e.busy.begin(w.app())
+	w.e.busy.begin(w.app(), Principal{Kind: Kind(t.Kind), ID: t.ID})
 	if w.connection.Load().rest(w.e.o.Now()).Reason != "" {
 		return lane.Signal{}, errResting // a window has begun since the task was queued
 	}
@@ -292,7 +292,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 
 // Ended implements lane.Work. Whoever waits for a principal goes on now: a mark that comes next finds it among those that are not
 // running, so that the deletion guard sees it.
-func (w *work) Ended(lane.Task) { w.e.busy.end(w.app()) }
+func (w *work) Ended(t lane.Task) { w.e.busy.end(w.app(), Principal{Kind: Kind(t.Kind), ID: t.ID}) }
 
 // run is one sequence.
 type run struct {
@@ -553,7 +553,7 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		PasswordVersion: r.finish.PasswordVersion, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
+		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/cli/frame"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -54,7 +55,7 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 		p.row("target", nameOr(a.BaseURL, "none"))
 		p.row("lane", laneText(a.Lane))
 		p.row("principals", counts(a.Counts))
-		p.row("due", fmt.Sprintf("%d, %d of them in a back-off, the first since %s", a.Lag.Due, a.Lag.Retrying, when(a.Lag.Oldest)))
+		p.row("due", fmt.Sprintf("%d, %d of them in a back-off, %d accepted by the target, the first since %s", a.Lag.Due, a.Lag.Retrying, a.Lag.Accepted, when(a.Lag.Oldest)))
 		p.row("last success", when(a.Lag.LastSuccess))
 		p.row("learned", learned(a.Learned))
 		for _, h := range a.Halts {
@@ -267,6 +268,7 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 	var tasks []struct {
 		UserID, GroupID, Name, Status, Operation, ErrorSummary string
 		Attempts                                               int
+		NextAttempt                                            time.Time
 	}
 	raw, err := s.call(http.MethodGet, a.at("/tasks"), nil, &tasks)
 	if err != nil {
@@ -277,13 +279,13 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 			p.line("Nothing is wrong with %s.", a.label)
 			return
 		}
-		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "MESSAGE")
+		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "NEXT TRY", "MESSAGE")
 		for _, t := range tasks {
 			kind, id := sandboxapi.KindUser, t.UserID
 			if t.GroupID != "" {
 				kind, id = sandboxapi.KindGroup, t.GroupID
 			}
-			p.row(kind, nameOr(t.Name, id), t.Status, t.Operation, strconv.Itoa(t.Attempts), t.ErrorSummary)
+			p.row(kind, nameOr(t.Name, id), t.Status, t.Operation, strconv.Itoa(t.Attempts), when(t.NextAttempt), t.ErrorSummary)
 		}
 	})
 	if err == nil && len(tasks) > 0 {
