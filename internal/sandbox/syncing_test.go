@@ -67,17 +67,15 @@ func newAccepting(t *testing.T) (*accepting, string) {
 }
 
 func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
-	dir := t.TempDir()
-	o := sandbox.Options{Empty: true, RetryMax: testRetryMax, DB: filepath.Join(dir, "sandbox.db")}
-	s, api := startSandbox(t, o)
+	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	good := scimHandler(t)
-	release := make(chan struct{})
+	gate := make(chan struct{}) // lets one change through
 	tg := newTarget(t, good)
 	app := newApp(t, api, tg.URL, scimToken)
 	tg.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			select {
-			case <-release:
+			case <-gate:
 			case <-r.Context().Done():
 			}
 		}
@@ -88,15 +86,13 @@ func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
 	var list []struct{ SyncState string }
 	do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users", "", &list)
 	require.Equal(t, "SYNCING", list[0].SyncState)
-	close(release)
+	gate <- struct{}{}
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 
-	release = make(chan struct{})
 	do(t, api, http.MethodPost, "/api/v1/users/"+ann.user, `{"profile":{"lastName":"Changed"}}`, nil)
 	ann.becomes("PROVISIONED SYNCING")
-	close(release)
+	gate <- struct{}{}
 	ann.becomes("PROVISIONED SYNCHRONIZED")
-	_ = s
 }
 
 // TestSyncState_AcceptedIsSyncing checks a target that answers 202 and does nothing, or does it later: nothing is provisioned before.
@@ -137,7 +133,24 @@ func TestSyncState_AcceptedIsSyncing(t *testing.T) {
 	require.Empty(t, tasks())
 }
 
-// TestSyncState_NotStuck checks that a connection that is deactivated, and a crash, leave nobody at SYNCING.
+// TestSyncState_Restart checks that what a target has accepted is waited for after a restart, and shown.
+func TestSyncState_Restart(t *testing.T) {
+	o := sandbox.Options{Empty: true, RetryMax: testRetryMax, DB: "sqlite:" + filepath.Join(t.TempDir(), "sandbox.db"), Listen: "127.0.0.1:0"}
+	s, api := startSandbox(t, o)
+	tg, url := newAccepting(t)
+	app := newApp(t, api, url, scimToken)
+	tg.Inject(enginetest.Fault{Accept: true, Times: -1})
+	ann := assign(t, api, app, "ann@chain.example")
+	ann.becomes("STAGED SYNCING")
+	require.NoError(t, s.Close(t.Context()))
+	_, ann.api = startSandbox(t, o)
+	require.Equal(t, "STAGED SYNCING", ann.state())
+	tg.CarryOut()
+	ann.becomes("PROVISIONED SYNCHRONIZED")
+	require.EqualValues(t, 1, tg.sent.Load())
+}
+
+// TestSyncState_NotStuck checks that a connection that is deactivated leaves nobody at SYNCING.
 func TestSyncState_NotStuck(t *testing.T) {
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	tg, url := newAccepting(t)
