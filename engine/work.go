@@ -514,8 +514,14 @@ func (r *run) conclude(interrupted bool) {
 		f.Status, f.Attempts = StatusHeld, failures
 	case o.Class == plan.Rejected:
 		f.Status, f.Attempts = StatusFailed, failures
+	case o.Class == plan.Throttled && r.throttledOut(failures):
+		f.Status, f.Attempts = StatusFailed, failures
+		f.Error += fmt.Sprintf("; tried %d times", failures)
 	case o.Class == plan.Throttled:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now // the lane waits
+		if r.target.Fallback == FallbackNone {
+			f.Attempts = failures
+		}
 	case o.Class == plan.Denied:
 		// Twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe.
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(2*r.w.e.backoff.Delay(failures))
@@ -524,6 +530,19 @@ func (r *run) conclude(interrupted bool) {
 	}
 	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !slices.ContainsFunc(r.steps, func(s Step) bool { return s.Method == http.MethodPost })
 	r.finishWaiting(o.Class == plan.Done && !interrupted)
+}
+
+// With FallbackNone, a principal whose target asks for a pause is tried so many times, and no pause is longer.
+const (
+	throttleTries = 3
+	throttlePause = 30 * time.Second
+)
+
+// throttledOut reports whether a principal is not tried again by itself after a target has asked for a pause so many times in a row. A
+// deactivation always is: a user who is not to have an account must not keep it because a target is busy.
+func (r *run) throttledOut(failures int) bool {
+	deactivation := r.row.Kind == User && (r.row.Want == Inactive || r.row.Want == Absent)
+	return r.target.Fallback == FallbackNone && !deactivation && failures >= throttleTries
 }
 
 func (r *run) signal() lane.Signal {
@@ -541,6 +560,9 @@ func (r *run) signal() lane.Signal {
 		s.Kind = lane.Failing
 	case plan.Throttled:
 		s.Kind, s.Until = lane.Throttled, connect.RetryAfter(r.outcome.RetryAfter, r.w.e.o.Now())
+		if r.target.Fallback == FallbackNone {
+			s.Limit = throttlePause
+		}
 	case plan.Denied:
 		s.Kind = lane.Denied
 	default:
