@@ -344,14 +344,16 @@ func (u *user) carriedOut(have *scim.Resource) Step {
 	p := u.in.Pending
 	u.out.Pending, u.out.Confirmed, u.out.Operation, u.confirming = nil, p.Operation, OpNone, false
 	if p.Operation == OpCreate {
-		if u.in.Want == Active {
-			u.out.PasswordVersion = p.PasswordVersion
-			return u.adopt(have)
+		u.in.RemoteID = have.ID() // it is no other account than the one that was created
+		if u.in.Want != Active {
+			u.link(have)
 		}
-		u.link(have)
 	}
 	if p.PasswordVersion != "" {
 		u.out.PasswordVersion = p.PasswordVersion
+	}
+	if p.Operation == OpCreate && u.in.Want == Active {
+		return u.adopt(have)
 	}
 	u.inactive, u.in.Anew = !active(have), false
 	return u.start()

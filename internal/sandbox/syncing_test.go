@@ -15,22 +15,22 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-// assigned is a user that is assigned to an app, and how the assignment is shown.
-type assigned struct {
+// assignedUser is a user that is assigned to an app, and how the assignment is shown.
+type assignedUser struct {
 	t              *testing.T
 	api            *sandbox.APIClient
 	app, user, url string
 }
 
-func assign(t *testing.T, api *sandbox.APIClient, app, login string) assigned {
+func assignTo(t *testing.T, api *sandbox.APIClient, app, login string) assignedUser {
 	t.Helper()
-	a := assigned{t: t, api: api, app: app, user: newUser(t, api, login)}
+	a := assignedUser{t: t, api: api, app: app, user: newUser(t, api, login)}
 	a.url = "/api/v1/apps/" + app + "/users/" + a.user
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, a.user), nil)
 	return a
 }
 
-func (a assigned) state() string {
+func (a assignedUser) state() string {
 	a.t.Helper()
 	var u struct {
 		Status    string `json:"status"`
@@ -40,7 +40,7 @@ func (a assigned) state() string {
 	return u.Status + " " + u.SyncState
 }
 
-func (a assigned) becomes(state string) {
+func (a assignedUser) becomes(state string) {
 	a.t.Helper()
 	last := ""
 	eventually(a.t, state, func() bool { last = a.state(); return last == state })
@@ -81,7 +81,7 @@ func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
 		}
 		good.ServeHTTP(w, r)
 	}))
-	ann := assign(t, api, app, "ann@chain.example")
+	ann := assignTo(t, api, app, "ann@chain.example")
 	ann.becomes("STAGED SYNCING")
 	var list []struct{ SyncState string }
 	do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users", "", &list)
@@ -101,10 +101,10 @@ func TestSyncState_AcceptedIsSyncing(t *testing.T) {
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
 	tg.Inject(enginetest.Fault{Accept: true, Times: -1})
-	ann := assign(t, api, app, "ann@chain.example")
+	ann := assignTo(t, api, app, "ann@chain.example")
 	ann.becomes("STAGED SYNCING")
-	tasks := func() []task {
-		var list []task
+	tasks := func() []pendingTask {
+		var list []pendingTask
 		do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &list)
 		return list
 	}
@@ -114,22 +114,22 @@ func TestSyncState_AcceptedIsSyncing(t *testing.T) {
 	require.Contains(t, list[0].ErrorSummary, "create: accepted at ")
 	require.Contains(t, list[0].ErrorSummary, "with transaction t1, not carried out yet")
 	require.Equal(t, "t1", list[0].Pending.Transaction)
-	require.Equal(t, []string{"user.accepted"}, lifecycle(t, api, app))
-	require.Empty(t, logged(t, api, "application.provision.user.push"), "it is not told as a success")
+	require.Equal(t, []string{"user.accepted"}, lifecycleTypes(t, api, app))
+	require.Empty(t, loggedResults(t, api, "application.provision.user.push"), "it is not told as a success")
 
 	tg.CarryOut()
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 	require.EqualValues(t, 1, tg.sent.Load())
-	require.Equal(t, []string{"user.accepted", "user.created"}, lifecycle(t, api, app))
-	require.Equal(t, []string{"SUCCESS"}, logged(t, api, "application.provision.user.push"))
+	require.Equal(t, []string{"user.accepted", "user.created"}, lifecycleTypes(t, api, app))
+	require.Equal(t, []string{"SUCCESS"}, loggedResults(t, api, "application.provision.user.push"))
 
 	do(t, api, http.MethodDelete, ann.url, "", nil)
 	eventually(t, "a pending deactivation", func() bool { l := tasks(); return len(l) == 1 && l[0].Status == "pending" })
-	require.Empty(t, logged(t, api, "application.provision.user.deactivate"))
+	require.Empty(t, loggedResults(t, api, "application.provision.user.deactivate"))
 	tg.CarryOut()
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=60", "", nil)
 	require.EqualValues(t, 2, tg.sent.Load(), "a deactivation is sent in one form")
-	require.Equal(t, []string{"SUCCESS"}, logged(t, api, "application.provision.user.deactivate"))
+	require.Equal(t, []string{"SUCCESS"}, loggedResults(t, api, "application.provision.user.deactivate"))
 	require.Empty(t, tasks())
 }
 
@@ -140,7 +140,7 @@ func TestSyncState_Restart(t *testing.T) {
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
 	tg.Inject(enginetest.Fault{Accept: true, Times: -1})
-	ann := assign(t, api, app, "ann@chain.example")
+	ann := assignTo(t, api, app, "ann@chain.example")
 	ann.becomes("STAGED SYNCING")
 	require.NoError(t, s.Close(t.Context()))
 	_, ann.api = startSandbox(t, o)
@@ -156,19 +156,19 @@ func TestSyncState_NotStuck(t *testing.T) {
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
 	tg.Inject(enginetest.Fault{Accept: true, Times: -1})
-	ann := assign(t, api, app, "ann@chain.example")
+	ann := assignTo(t, api, app, "ann@chain.example")
 	ann.becomes("STAGED SYNCING")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default/lifecycle/deactivate", "", nil)
 	ann.becomes("STAGED OUT_OF_SYNC")
 }
 
-type task struct {
+type pendingTask struct {
 	ID, Status, ErrorSummary, UserID string
 	NextAttempt                      string
 	Pending                          struct{ Transaction, Deadline string }
 }
 
-func lifecycle(t *testing.T, api *sandbox.APIClient, app string) (types []string) {
+func lifecycleTypes(t *testing.T, api *sandbox.APIClient, app string) (types []string) {
 	t.Helper()
 	var events []struct{ Type string }
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/events", "", &events)
@@ -178,8 +178,8 @@ func lifecycle(t *testing.T, api *sandbox.APIClient, app string) (types []string
 	return types
 }
 
-// logged are the results of the events of a type in the log.
-func logged(t *testing.T, api *sandbox.APIClient, event string) (results []string) {
+// loggedResults are the results of the events of a type in the log.
+func loggedResults(t *testing.T, api *sandbox.APIClient, event string) (results []string) {
 	t.Helper()
 	var events []struct {
 		EventType string

@@ -28,9 +28,9 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
 	tg.Inject(enginetest.Fault{Path: "/Users?filter", Status: 429, RetryAfter: "1000", Times: -1})
-	ann := assign(t, api, app, "ann@chain.example")
+	ann := assignTo(t, api, app, "ann@chain.example")
 	jobs := "/sandbox/v1/apps/" + app
-	var list []task
+	var list []pendingTask
 	eventually(t, "a task", func() bool {
 		do(t, api, http.MethodGet, jobs+"/tasks", "", &list)
 		return len(list) == 1 && list[0].NextAttempt != ""
@@ -64,12 +64,12 @@ func TestDrain_NamesWhoIsPending(t *testing.T) {
 	slow, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
 	slow.Inject(enginetest.Fault{Accept: true, Times: -1})
-	assign(t, api, app, "ann@chain.example").becomes("STAGED SYNCING")
+	assignTo(t, api, app, "ann@chain.example").becomes("STAGED SYNCING")
 	for i := range 25 {
-		assign(t, api, app, string(rune('a'+i))+"@chain.example")
+		assignTo(t, api, app, string(rune('a'+i))+"@chain.example")
 	}
 	eventually(t, "all are accepted", func() bool {
-		var list []task
+		var list []pendingTask
 		do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &list)
 		return len(list) == 26
 	})
@@ -80,6 +80,6 @@ func TestDrain_NamesWhoIsPending(t *testing.T) {
 	require.Equal(t, "and 6 more", causes[21])
 	good, token := newSCIMServer(t)
 	other := newApp(t, api, good, token)
-	assign(t, api, other, "zoe@chain.example").becomes("PROVISIONED SYNCHRONIZED")
+	assignTo(t, api, other, "zoe@chain.example").becomes("PROVISIONED SYNCHRONIZED")
 	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+other+"/wait", "", nil)
 }
