@@ -139,6 +139,8 @@ type Target struct {
 	Rate              float64       // requests per second. Defaults to as many as the target takes
 	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
 	Guard             Guard         // against masses of deactivations. Defaults to none
+	AsyncTimeout      time.Duration // within which a change that was accepted (202) has to be carried out. Defaults to DefaultAsyncTimeout
+	MaxPending        int           // principals with such a change at once; deactivations go out all the same. Defaults to DefaultMaxPending
 	Maintenance       []Window      // when nothing is sent, deactivations included; sequences that are running come to their end
 	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
 }

@@ -43,6 +43,9 @@ type Options struct {
 	RetryInitial, RetryMax time.Duration
 	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
 	BreakerAfter int
+	// CheckInitial and CheckMax bound the time between two reads of a principal whose change was accepted with 202; it doubles. Default to
+	// 2 s and 60 s.
+	CheckInitial, CheckMax time.Duration
 	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
 	// plan.DefaultRounds.
 	KeepRounds int
@@ -71,6 +74,8 @@ const (
 	defaultRetry       = time.Second
 	defaultRetryMax    = 5 * time.Minute
 	defaultDeactivate  = 5 * time.Minute
+	defaultCheck       = 2 * time.Second
+	defaultCheckMax    = time.Minute
 )
 
 func (o *Options) fill() {
@@ -92,6 +97,8 @@ func (o *Options) fill() {
 	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
 	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
 	o.DeactivateWithin = cmp.Or(o.DeactivateWithin, defaultDeactivate)
+	o.CheckInitial = cmp.Or(o.CheckInitial, defaultCheck)
+	o.CheckMax = max(cmp.Or(o.CheckMax, defaultCheckMax), o.CheckInitial)
 	o.KeepRounds = cmp.Or(o.KeepRounds, plan.DefaultRounds)
 }
 
@@ -117,7 +124,8 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 || o.Concurrency < 0 || o.DeactivateWithin < 0 {
+	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 || o.Concurrency < 0 || o.DeactivateWithin < 0 ||
+		o.CheckInitial < 0 || o.CheckMax < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()

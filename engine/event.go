@@ -27,6 +27,7 @@ const (
 	UserDeactivated EventType = "user.deactivated"
 	UserFailed      EventType = "user.failed"
 	UserHeld        EventType = "user.held"
+	UserAccepted    EventType = "user.accepted" // the target has accepted a change (202) and may carry it out later
 	UserRecovered   EventType = "user.recovered"
 	UserDismissed   EventType = "user.dismissed" // somebody marked the failure as done
 
@@ -37,6 +38,7 @@ const (
 	GroupUnlinked  EventType = "group.unlinked"
 	GroupFailed    EventType = "group.failed"
 	GroupHeld      EventType = "group.held"
+	GroupAccepted  EventType = "group.accepted"
 	GroupRecovered EventType = "group.recovered"
 	GroupDismissed EventType = "group.dismissed"
 
@@ -67,7 +69,7 @@ type EventData struct {
 	RemoteID  string         `json:"remoteId,omitempty"` // id at the target
 	Run       string         `json:"run,omitempty"`      // the exchanges: Attempt.Run
 	Hold      lane.HoldKind  `json:"hold,omitempty"`
-	Until     time.Time      `json:"until,omitzero"` // of the hold
+	Until     time.Time      `json:"until,omitzero"` // of the hold; until when a change that was accepted may be carried out
 	Since     time.Time      `json:"since,omitzero"` // of an overdue deactivation
 }
 
@@ -116,18 +118,28 @@ func (f Finish) Tell(remoteID, told string) (events []Event, now string) {
 		tell("recovered")
 		told = ""
 	}
+	done := f.Operation
+	if !synced {
+		done = f.Confirmed // whatever comes after it, that was carried out
+	}
 	switch {
 	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == plan.Created:
 		tell("created")
 	case f.RemoteID != "" && f.RemoteID != remoteID:
 		tell("linked")
-	case !synced:
-	case f.Operation == plan.OpDelete && remoteID != "":
+	case !synced && f.Confirmed == "":
+	case done == plan.OpDelete && remoteID != "":
 		tell("deleted")
-	case f.Operation == plan.OpUnlink && remoteID != "":
+	case done == plan.OpUnlink && remoteID != "":
 		tell("unlinked")
-	case verbs[f.Operation] != "" && f.changed():
-		tell(verbs[f.Operation])
+	case verbs[done] != "" && (f.changed() || f.Confirmed != ""):
+		tell(verbs[done])
+		events[len(events)-1].Data.Operation = done
+	}
+	if f.Pending != nil && f.Pending.Reads == 0 && f.Status == StatusPending {
+		tell("accepted")
+		accepted := &events[len(events)-1].Data
+		accepted.Operation, accepted.Until = f.Pending.Operation, f.Pending.Deadline
 	}
 	failure := f.failure()
 	if failure != "" && failure != told {
@@ -151,10 +163,10 @@ func (f Finish) failure() string {
 	}
 }
 
-// changed says whether the target has accepted a change.
+// changed says whether the target has carried out a change.
 func (f Finish) changed() bool {
 	for _, x := range f.Exchanges {
-		if x.Method != http.MethodGet && x.Status >= 200 && x.Status < 300 {
+		if x.Method != http.MethodGet && x.Status >= 200 && x.Status < 300 && x.Status != http.StatusAccepted {
 			return true
 		}
 	}

@@ -49,6 +49,7 @@ func (r *run) groupInput(want GroupState) plan.GroupInput {
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
 		Style: r.known.style(r.target.Style, r.w.e.o.Now()), Fallback: r.target.Fallback, OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
 		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.full(),
+		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if want.RemoteID != "" {
 		in.OnMissing = Fail // somebody chose that group: another one is not a replacement

@@ -117,6 +117,7 @@ func provision(ctx context.Context, o orders) error {
 		}
 	}
 	e, err = engine.New(engine.Options{
+		CheckInitial: 2 * time.Millisecond, CheckMax: 20 * time.Millisecond,
 		Store: faultyStore{Store: store, points: points}, Directory: dir, Transport: transport, Owner: o.Owner, UserAgent: o.Owner,
 		Lease: o.Lease, RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
@@ -212,6 +213,7 @@ func (w *killWorld) directory() sqlDirectory {
 func (w *killWorld) start(owner string, now func() time.Time) *engine.Engine {
 	w.t.Helper()
 	e, err := engine.New(engine.Options{
+		CheckInitial: 2 * time.Millisecond, CheckMax: 20 * time.Millisecond,
 		Store: w.store, Directory: w.directory(), Owner: owner, UserAgent: owner, Now: now,
 		RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Sweep: 20 * time.Millisecond,
 	})
@@ -440,12 +442,12 @@ func (l *requestLog) all() []sentRequest {
 	return slices.Clone(l.sent)
 }
 
-// creations counts successful creates by the name of what they made.
+// creations counts creates that were carried out or accepted by the name of what they made.
 func (l *requestLog) creations() map[string]int {
 	out := map[string]int{}
 	for _, s := range l.all() {
 		r, err := scim.DecodeResource([]byte(s.body))
-		if s.method == http.MethodPost && s.status == http.StatusCreated && err == nil {
+		if s.method == http.MethodPost && (s.status == http.StatusCreated || s.status == http.StatusAccepted) && err == nil {
 			out[r.Text("userName")+r.Text("displayName")]++
 		}
 	}

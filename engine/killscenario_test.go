@@ -52,6 +52,14 @@ func collective(name string, members ...string) *scim.Resource {
 
 func inBatches(t *engine.Target) { t.MemberBatch = 2 }
 
+// later is a target that accepts every change with 202, and carries it out before the third read that follows.
+func later(f *enginetest.Target) {
+	f.Inject(enginetest.Fault{Accept: true, After: 3, Times: -1})
+}
+
+// patient has the engine that takes over, whose clock is ahead, wait for what was accepted before.
+func patient(t *engine.Target) { t.AsyncTimeout = 3 * leaseEnd }
+
 func ann(k *desk)        { k.user("u-1", "ann", "clerk") }
 func annDirects(k *desk) { k.user("u-1", "ann", "director") }
 func anna(k *desk)       { k.user("u-1", "anna", "clerk") }
@@ -129,6 +137,24 @@ var killScenarios = []killScenario{
 	{
 		name: "a deletion guard lets somebody go", styles: anyStyle, given: []func(*desk){ann}, change: annIsGone, passes: []string{"before Remove", "after Remove"},
 		target: func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} },
+	},
+
+	{ // a process that is killed between the answer to a create and its end knows nothing of it, and looks the account up too early
+		name: "a create is accepted", styles: anyStyle, fake: later, target: patient, change: ann, most: 2, passes: created,
+	},
+	{name: "an update is accepted", styles: anyStyle, fake: later, target: patient, given: []func(*desk){ann}, change: annDirects, most: 2},
+	{name: "a deactivation is accepted", fake: later, target: patient, given: []func(*desk){ann}, change: annLeaves, most: 2},
+	{
+		name: "an update is accepted, and the user leaves after the kill", styles: anyStyle, fake: later, target: patient, most: 2,
+		given: []func(*desk){ann}, change: annDirects, then: annLeaves,
+	},
+	{
+		name: "a deactivation is accepted, and the user is wanted again after the kill", styles: anyStyle, fake: later, target: patient, most: 2,
+		given: []func(*desk){ann}, change: annLeaves, then: annDirects,
+	},
+	{
+		name: "members are accepted", target: func(t *engine.Target) { inBatches(t); patient(t) }, fake: later, most: 2,
+		given: []func(*desk){staffed}, change: func(k *desk) { k.leave("g-1", "u-1", "u-2"); k.join("g-1", "u-4", "u-5") },
 	},
 
 	{

@@ -17,6 +17,7 @@ type Lag struct {
 	// Failed and Held are not due: they wait for a Mark or a decision.
 	Failed, Held int
 	Retrying     int // of those that are due, how many are in a back-off
+	Accepted     int // of those that are due, how many have a change that the target has accepted and was not seen to have carried out
 	Hold         lane.Hold
 	LastSuccess  time.Time // the last sequence that brought a principal into its desired state, zero for none
 }

@@ -54,10 +54,10 @@ func newest(rt *rapid.T) func(method, path string, body []byte) {
 
 func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	t.Helper()
-	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{Sweep: 2 * time.Millisecond})
+	w := newWorld(t, sqldbtest.SQLite(t), quick(engine.Options{Sweep: 2 * time.Millisecond}))
 	defer w.stop(w.engine)
 	w.target.Style = style
-	w.target.MemberBatch, w.target.SyncPasswords = 2, true
+	w.target.MemberBatch, w.target.SyncPasswords, w.target.AsyncTimeout = 2, true, time.Second
 	w.dir.SetTarget(app, w.target)
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 
@@ -72,6 +72,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		{Method: "GET", Path: "/Users?", Status: 404}, {Method: "PUT", Status: 412}, {Method: "PATCH", Status: 413}, {Method: "PATCH", Status: 501},
 		{Method: "POST", DropAfter: true}, {Method: "PATCH", DropAfter: true}, {Method: "PUT", Truncate: true},
 		{Method: "GET", Path: "/Users/", Stale: true}, {Method: "GET", Path: "/Groups/", Stale: true}, {Method: "GET", Path: "/Users?", Twice: true},
+		{Accept: true, After: 1}, {Accept: true, After: 3, Locate: true}, {Method: "PATCH", Accept: true, After: 2, Times: 3},
 	}
 	want := map[string]engine.UserState{} // by user
 	groups := map[string]engine.GroupState{}

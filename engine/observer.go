@@ -23,6 +23,10 @@ type Result struct {
 	Duration  time.Duration // from the question to the directory until the result was stored
 	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty for none.
 	PasswordVersion string
+	// Confirmed is the operation of a change that the target had accepted before, and was seen to have carried out; empty for none.
+	Confirmed plan.Operation
+	// Lapsed says that such a change was not carried out in time: Error is not about what was sent now.
+	Lapsed bool
 	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
 	Unkept map[string]plan.Unkept
 }

@@ -102,6 +102,7 @@ type rehearsalOptions struct {
 	marked    bool // as after a mark, of groups with all members
 	unguarded bool // the deletion guard is not asked
 	unsure    bool // the name that a group has at the target is not believed
+	unwaiting bool // what the target has accepted is compared too, and not waited for
 }
 
 // one rehearses a principal.
@@ -121,6 +122,9 @@ func (x *rehearsal) one(ctx context.Context, kind Kind, id string, o rehearsalOp
 		if row.Desired++; kind == Group {
 			row.Full = row.Desired
 		}
+	}
+	if o.unwaiting {
+		row.Pending = nil
 	}
 	if o.unsure && kind == Group {
 		row.RemoteName = ""

@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// Task is a principal whose last sequence went wrong, or that waits for a decision.
+// Task is a principal whose last sequence went wrong, or that waits for a decision, for its target to carry out what it has accepted, or for the
+// end of a hold of its lane.
 type Task struct {
 	App       string
 	Kind      Kind
 	ID        string
-	Status    Status // StatusRetrying, StatusFailed or StatusHeld
+	Status    Status // StatusRetrying, StatusPending, StatusFailed or StatusHeld; StatusDirty during a hold of the lane
 	Operation plan.Operation
 	HTTP      int       // status that decided, 0 for none
 	Error     string    // the target's own message, or what is to be decided
@@ -21,6 +23,7 @@ type Task struct {
 	Attempts  int       // failures in a row
 	NextAt    time.Time // when it is tried again; zero when not before the next Mark or Retry
 	RemoteID  string    // id at the target, empty when not known
+	Pending   *Pending  // as in State
 }
 
 // TaskQuery selects tasks. Empty fields do not restrict.
@@ -32,7 +35,8 @@ type TaskQuery struct {
 
 // TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
 type TaskStore interface {
-	// Tasks lists principals whose status is StatusRetrying, StatusFailed or StatusHeld.
+	// Tasks lists principals whose status is StatusRetrying, StatusPending, StatusFailed or StatusHeld, and those with StatusDirty that are
+	// due and whose lane has a hold.
 	Tasks(ctx context.Context, q TaskQuery) ([]State, error)
 	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
 	Retry(ctx context.Context, now time.Time, app string, kind Kind, id string) error
@@ -46,17 +50,25 @@ type TaskStore interface {
 	Dismiss(ctx context.Context, now time.Time, app string, kind Kind, id string) error
 }
 
-// Tasks lists what failed, is tried again or is held.
+// Tasks lists what failed, is tried again, is held or waits for the target.
 func (e *Engine) Tasks(ctx context.Context, q TaskQuery) ([]Task, error) {
 	states, err := e.o.Store.Tasks(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Task, len(states))
+	lanes, err := e.lanes(ctx, states)
+	if err != nil {
+		return nil, err
+	}
 	for i, s := range states {
+		if h := lanes[s.App].Hold; h.Kind != lane.HoldNone && (s.Status == StatusDirty || s.Status == StatusRetrying) {
+			s.LastError, s.NextAt = onHold(s, h)
+		}
 		out[i] = Task{
 			App: s.App, Kind: s.Kind, ID: s.ID, Status: s.Status, Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError,
 			Since: s.DirtySince, Attempts: s.Attempts, NextAt: s.NextAt, RemoteID: s.RemoteID,
+			Pending: s.Pending,
 		}
 	}
 	return out, nil

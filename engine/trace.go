@@ -86,6 +86,30 @@ type Known struct {
 	HTTP       int                    `json:"http,omitempty"`
 	Error      string                 `json:"error,omitempty"`
 	UpdatedAt  time.Time              `json:"updatedAt,omitzero"`
+	Pending    *PendingChange         `json:"pending,omitempty"`
+}
+
+// PendingChange is the part of a Pending that is shown to people.
+type PendingChange struct {
+	Operation   plan.Operation `json:"operation"`
+	Method      string         `json:"method"`
+	Path        string         `json:"path"`
+	Transaction string         `json:"transaction,omitempty"` // Set-Txn of the response
+	Location    string         `json:"location,omitempty"`
+	Generation  int64          `json:"generation"`
+	At          time.Time      `json:"at"`
+	Deadline    time.Time      `json:"deadline"`
+	Reads       int            `json:"reads"` // since then
+}
+
+func pendingChange(p *Pending) *PendingChange {
+	if p == nil {
+		return nil
+	}
+	return &PendingChange{
+		Operation: p.Operation, Method: p.Method, Path: p.Path, Transaction: p.Txn, Location: p.Location, Generation: p.Gen,
+		At: p.At, Deadline: p.Deadline, Reads: p.Reads,
+	}
 }
 
 func known(s State) Known {
@@ -93,6 +117,7 @@ func known(s State) Known {
 		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts,
 		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: s.Origin, Unkept: unkept(s.Unkept),
 		Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError, UpdatedAt: s.UpdatedAt,
+		Pending: pendingChange(s.Pending),
 	}
 }
 

@@ -66,6 +66,7 @@ func (r *run) userInput(want UserState) plan.UserInput {
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
 		OnRecycled: t.OnRecycled, HoldName: r.holdsName,
+		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if r.row.Anew {
 		in.OnMissing = Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since

@@ -70,7 +70,7 @@ func (e *Engine) Verify(ctx context.Context, app string, kind Kind, id string) (
 	if err != nil {
 		return Proof{}, err
 	}
-	r, err := x.one(ctx, kind, id, rehearsalOptions{marked: true, unguarded: true, unsure: true})
+	r, err := x.one(ctx, kind, id, rehearsalOptions{marked: true, unguarded: true, unsure: true, unwaiting: true})
 	if err != nil {
 		return Proof{}, err
 	}

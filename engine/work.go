@@ -36,6 +36,9 @@ const storeTimeout = 5 * time.Second
 func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&Learned{})
+	if err := w.recount(ctx); err != nil {
+		return t.Lease.Hold, w.rest(ctx, err)
+	}
 	gate := lane.NewGate(t.Lease.Hold, e.backoff, e.o.BreakerAfter)
 	w.gate, w.noted = gate, t.Lease.Hold.Kind
 	if idle, err := w.refresh(ctx); err != nil || idle {
@@ -51,7 +54,9 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind != lane.HoldNone {
+	if h := gate.Hold(); h.Kind == lane.HoldNone && w.isFull() {
+		return h, e.o.Now().Add(acceptedRest)
+	} else if h.Kind != lane.HoldNone {
 		e.o.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
 	}
 	return gate.Hold(), time.Time{}
@@ -72,6 +77,8 @@ type work struct {
 	rests *Rest         // as stored, nil before that is known
 	gate  *lane.Gate    // asked between tasks only
 	noted lane.HoldKind // as stored
+
+	accepted acceptedChanges
 }
 
 // connection is a target and the client for it.
@@ -176,6 +183,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		w.idle = idle
 		return nil, err
 	}
+	w.overfull(false)
 	rows, err := w.e.o.Store.Due(ctx, w.app(), w.e.o.Now(), limit)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -183,6 +191,13 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	wants := map[lane.Task]Want{}
 	var tasks []lane.Task
 	var intents []Intent
+	room, bounded := w.room()
+	if bounded && room == 0 && len(running) == 0 {
+		if err := w.recount(ctx); err != nil {
+			return nil, err
+		}
+		room, bounded = w.room()
+	}
 	for _, r := range rows {
 		t := lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
 		if running[t] {
@@ -191,6 +206,12 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		intent, err := w.intent(ctx, r)
 		want := intent.Want
 		t.Urgent = err == nil && r.Kind == User && (want == Inactive || want == Absent)
+		if bounded && !t.Urgent && r.Pending == nil {
+			if room--; room < 0 {
+				w.overfull(true)
+				continue
+			}
+		}
 		tasks = append(tasks, t)
 		if err != nil {
 			continue // Do asks again, and records the failure
@@ -249,7 +270,7 @@ func groupIntent(id string, g GroupState) Intent {
 
 // Do implements lane.Work.
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
-	w.e.busy.begin(w.app())
+	w.e.busy.begin(w.app(), Principal{Kind: Kind(t.Kind), ID: t.ID})
 	if w.connection.Load().rest(w.e.o.Now()).Reason != "" {
 		return lane.Signal{}, errResting // a window has begun since the task was queued
 	}
@@ -261,13 +282,18 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	if row.NextAt.IsZero() {
 		return lane.Signal{Kind: lane.Neutral}, nil // dismissed or dropped since the task was queued
 	}
+	if !w.admit(t, row) {
+		return lane.Signal{Kind: lane.Neutral}, nil // it stays due
+	}
 	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
-	return r.do(ctx)
+	s, err := r.do(ctx)
+	w.leave(row.Status, cmp.Or(r.stored, row.Status))
+	return s, err
 }
 
 // Ended implements lane.Work. Whoever waits for a principal goes on now: a mark that comes next finds it among those that are not
 // running, so that the deletion guard sees it.
-func (w *work) Ended(lane.Task) { w.e.busy.end(w.app()) }
+func (w *work) Ended(t lane.Task) { w.e.busy.end(w.app(), Principal{Kind: Kind(t.Kind), ID: t.ID}) }
 
 // run is one sequence.
 type run struct {
@@ -288,6 +314,7 @@ type run struct {
 	dry     *dry         // nil unless nothing is to be sent or stored
 	late    bool         // the lease had ended when the answer to a change came
 	waiting waits        // users that are not provisioned yet
+	stored  Status       // what Finish has said
 	unled   bool         // the manager of a user is not the engine's to write any more
 }
 
@@ -321,6 +348,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 		r.finish = r.finish.Taken()
 	}
 	r.finish.Status = status
+	r.stored = status
 	if err := r.w.learn(store, r.target, r.outcome); err != nil {
 		return lane.Signal{}, err
 	}
@@ -338,7 +366,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.Unkept
-	o.PasswordVersion = r.row.PasswordVersion
+	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
 	return o
 }
 
@@ -462,10 +490,16 @@ func (r *run) conclude(interrupted bool) {
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
 	f.Halted, f.PasswordVersion, f.Unkept = o.Halted, o.PasswordVersion, o.Unkept
+	f.Pending, f.Confirmed = o.Pending, o.Confirmed
+	if f.Pending != nil {
+		r.accept(f.Pending, now)
+	}
 	// What a sequence that was cut off was about to send was noted before, member by member.
 	f.Unsure = o.Full || o.Unsure && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
+	case f.Pending != nil && (o.Class == plan.Accepted || o.Class == plan.Rejected || o.Class == plan.Transient || o.Class == plan.Throttled || o.Class == plan.Denied):
+		r.await(f, f.Pending, interrupted)
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now
 		f.Error = r.row.LastError
@@ -481,8 +515,14 @@ func (r *run) conclude(interrupted bool) {
 		f.Status, f.Attempts = StatusHeld, failures
 	case o.Class == plan.Rejected:
 		f.Status, f.Attempts = StatusFailed, failures
+	case o.Class == plan.Throttled && r.throttledOut(failures):
+		f.Status, f.Attempts = StatusFailed, failures
+		f.Error += fmt.Sprintf("; tried %d times", failures)
 	case o.Class == plan.Throttled:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now // the lane waits
+		if r.target.Fallback == FallbackNone {
+			f.Attempts = failures
+		}
 	case o.Class == plan.Denied:
 		// Twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe.
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(2*r.w.e.backoff.Delay(failures))
@@ -493,16 +533,37 @@ func (r *run) conclude(interrupted bool) {
 	r.finishWaiting(o.Class == plan.Done && !interrupted)
 }
 
+// With FallbackNone, a principal whose target asks for a pause is tried so many times, and no pause is longer.
+const (
+	throttleTries = 3
+	throttlePause = 30 * time.Second
+)
+
+// throttledOut reports whether a principal is not tried again by itself after a target has asked for a pause so many times in a row. A
+// deactivation always is: a user who is not to have an account must not keep it because a target is busy.
+func (r *run) throttledOut(failures int) bool {
+	deactivation := r.row.Kind == User && (r.row.Want == Inactive || r.row.Want == Absent)
+	return r.target.Fallback == FallbackNone && !deactivation && failures >= throttleTries
+}
+
 func (r *run) signal() lane.Signal {
 	if len(r.steps) == 0 && r.outcome.Class != plan.Denied {
 		return lane.Signal{Kind: lane.Neutral}
 	}
 	s := lane.Signal{Reason: r.outcome.Message}
+	switch {
+	case r.outcome.Lapsed:
+		s.Kind = lane.OK // it has answered
+		return s
+	}
 	switch r.outcome.Class {
 	case plan.Transient:
 		s.Kind = lane.Failing
 	case plan.Throttled:
 		s.Kind, s.Until = lane.Throttled, connect.RetryAfter(r.outcome.RetryAfter, r.w.e.o.Now())
+		if r.target.Fallback == FallbackNone {
+			s.Limit = throttlePause
+		}
 	case plan.Denied:
 		s.Kind = lane.Denied
 	default:
@@ -515,7 +576,7 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		PasswordVersion: r.finish.PasswordVersion, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
+		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 

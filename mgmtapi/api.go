@@ -38,6 +38,8 @@ type Options struct {
 	Secrets seal.Secrets
 	// Connections verifies connections to SCIM servers. Defaults to none: no connection can be activated.
 	Connections provisioning.ConnectionTester
+	// Syncing reports whether the account of an assignment is being provisioned at the moment. Defaults to what is stored.
+	Syncing func(ctx context.Context, u *model.AppUser) bool
 	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
 	Work sandboxapi.Work
 	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.

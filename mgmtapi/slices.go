@@ -51,7 +51,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	if o.Work != nil { // nobody can read messages elsewhere
 		box = outbox.New(d, o.Secrets)
 	}
-	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show})
+	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show, Syncing: o.Syncing})
 	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
 	tokens := apitokens.New(d)
 	var list []rest.Slice

@@ -221,6 +221,7 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	}
 
 	out := plan.Response{Status: resp.StatusCode, ETag: resp.Header.Get("ETag"), RetryAfter: resp.Header.Get("Retry-After")}
+	out.Txn, out.Location = resp.Header.Get("Set-Txn"), c.below(resp.Header.Get("Location"))
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if len(data) == 0 {
 		return out
@@ -228,6 +229,9 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	out.Body, err = scim.Decode(data)
 	if err == nil {
 		return out
+	}
+	if resp.StatusCode == http.StatusAccepted && r.Op != "" {
+		return out // what it says of the resource is not true yet
 	}
 	if resp.StatusCode >= 400 {
 		return out // the status says enough, and proxies answer errors with pages; the exchange is recorded
@@ -242,6 +246,22 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 		at = e.Offset
 	}
 	return fail(resp.StatusCode, err, "the answer is not a JSON object (error at byte %d)", at)
+}
+
+// below returns a location relative to the base URL if it is below that, and otherwise as it is.
+func (c *Client) below(location string) string {
+	base, err := url.Parse(c.base + "/")
+	if err != nil || location == "" {
+		return location
+	}
+	at, err := base.Parse(location)
+	if err != nil {
+		return location
+	}
+	if rest, found := strings.CutPrefix(at.String(), c.base); found && strings.HasPrefix(rest, "/") {
+		return rest
+	}
+	return at.String()
 }
 
 func (c *Client) request(ctx context.Context, r plan.Request) (*http.Request, error) {

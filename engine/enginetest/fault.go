@@ -24,10 +24,13 @@ type Fault struct {
 	Stale      bool            // show a single resource as it was before the last change
 	Twice      bool            // do it, then list every resource twice
 	Repeat     bool            // answer a request for a page with the first one
+	Accept     bool            // answer a change, not a read, with 202 and a Set-Txn, and do it when Target.CarryOut is called
+	After      int             // goes with Accept: do it before that many reads that follow, without CarryOut
+	Locate     bool            // goes with Accept: the answer to a POST says where the resource will be
 }
 
 func (f *Fault) matches(r *http.Request, path string) bool {
-	return f.Times != 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(path, f.Path)
+	return f.Times != 0 && (f.Method == "" || f.Method == r.Method) && (!f.Accept || r.Method != http.MethodGet) && strings.HasPrefix(path, f.Path)
 }
 
 // Inject adds faults. The first one that matches a request happens.

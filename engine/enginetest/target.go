@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ type Target struct {
 	kinds    map[string]*kind
 	faults   []*Fault
 	requests []string
+	accepted []job // what was answered with 202 and is not carried out yet
+	txn      int
+	reserved string // id of the next resource that is added, empty for any
 }
 
 type kind struct {
@@ -116,9 +120,15 @@ func (t *Target) Remove(endpoint, id string) {
 	t.kinds[endpoint].remove(id)
 }
 
-func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
+func (t *Target) nextID(k *kind) string {
 	t.seq++
-	r.SetID(strings.ToLower(k.rt.Name[:1]) + strconv.Itoa(t.seq))
+	return strings.ToLower(k.rt.Name[:1]) + strconv.Itoa(t.seq)
+}
+
+func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
+	if r.SetID(t.reserved); t.reserved == "" {
+		r.SetID(t.nextID(k))
+	}
 	k.ids = append(k.ids, r.ID())
 	k.all[r.ID()] = r
 	return r
@@ -144,12 +154,16 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f := t.fault(r, path)
 	var a answer
-	if f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop {
+	switch {
+	case f.Accept:
+		a = t.accept(r, body, f)
+	case f.Status == 0 && !f.HTML && f.Hang == nil && !f.Drop:
 		if f.Repeat {
 			q := r.URL.Query()
 			q.Set("startIndex", "1")
 			r.URL.RawQuery = q.Encode()
 		}
+		t.read(r)
 		a = t.handle(r, body, f.Stale)
 	}
 	t.mu.Unlock()
@@ -183,10 +197,71 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, f.Truncate)
 }
 
+// job is a change that was accepted.
+type job struct {
+	do    func()
+	after int // reads that are still to come before it is carried out, 0 for none in particular
+}
+
+// read carries out what was to wait for so many reads.
+func (t *Target) read(r *http.Request) {
+	if r.Method != http.MethodGet {
+		return
+	}
+	var left []job
+	for _, j := range t.accepted {
+		if j.after--; j.after == 0 {
+			j.do()
+			continue
+		}
+		left = append(left, j)
+	}
+	t.accepted = left
+}
+
+// accept notes a request, which CarryOut carries out.
+func (t *Target) accept(r *http.Request, body []byte, f Fault) answer {
+	t.txn++
+	a := answer{status: http.StatusAccepted, txn: "t" + strconv.Itoa(t.txn)}
+	id := ""
+	if endpoint := strings.TrimPrefix(r.URL.Path, "/"); f.Locate && r.Method == http.MethodPost && t.kinds[endpoint] != nil {
+		id = t.nextID(t.kinds[endpoint])
+		a.location = "http://" + r.Host + "/" + endpoint + "/" + id
+	}
+	again := r.Clone(context.WithoutCancel(r.Context()))
+	do := func() {
+		t.reserved = id
+		t.handle(again, body, false)
+		t.reserved = ""
+	}
+	t.accepted = append(t.accepted, job{do, f.After})
+	return a
+}
+
+// CarryOut does what was answered with 202, in order, and returns how many requests that were. Refusals are not told to anybody.
+func (t *Target) CarryOut() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	jobs := t.accepted
+	t.accepted = nil
+	for _, job := range jobs {
+		job.do()
+	}
+	return len(jobs)
+}
+
+// Forget drops what was answered with 202 and is not carried out yet.
+func (t *Target) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.accepted = nil
+}
+
 type answer struct {
-	status int
-	etag   string
-	body   any
+	status        int
+	etag          string
+	body          any
+	txn, location string
 }
 
 func refuse(status int, kind scim.Type, format string, args ...any) answer {
@@ -199,8 +274,10 @@ func (a answer) write(w http.ResponseWriter, truncate bool) {
 		data, _ = json.Marshal(a.body)
 		w.Header().Set("Content-Type", scim.MediaType)
 	}
-	if a.etag != "" {
-		w.Header().Set("ETag", a.etag)
+	for name, value := range map[string]string{"ETag": a.etag, "Set-Txn": a.txn, "Location": a.location} {
+		if value != "" {
+			w.Header().Set(name, value)
+		}
 	}
 	if truncate {
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)+1))

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -46,7 +47,8 @@ const (
 // Signal is reported to the gate after each principal.
 type Signal struct {
 	Kind   SignalKind
-	Until  time.Time // Throttled: when the pause ends; zero (or past) when the target does not say
+	Until  time.Time     // Throttled: when the pause ends; zero (or past) when the target does not say
+	Limit  time.Duration // Throttled: how long the pause is at most. Defaults to MaxPause
 	Reason string
 	Urgent bool // of an urgent task
 }
@@ -129,7 +131,7 @@ func (g *Gate) close(now time.Time, kind HoldKind, s Signal) {
 	if until.IsZero() {
 		until = now.Add(g.backoff.Delay(g.hold.Streak))
 	}
-	if limit := now.Add(MaxPause); until.After(limit) {
+	if limit := now.Add(cmp.Or(s.Limit, MaxPause)); until.After(limit) {
 		until = limit
 	}
 	if held && until.Before(g.hold.Until) {

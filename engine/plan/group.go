@@ -26,6 +26,10 @@ type GroupInput struct {
 	Batch        int    // Defaults to DefaultBatch
 	Traits       Traits // what is known about the target
 
+	// Pending and Expired are as in UserInput.
+	Pending *Pending
+	Expired bool
+
 	// HaltedLinks says why no group that exists may be linked at the moment; empty when it may. A group that we created, and the one that
 	// RemoteID names, are not meant. Defaults to nothing.
 	HaltedLinks func() (why string, err error)
@@ -69,7 +73,7 @@ func Group(in GroupInput) *Sequence {
 		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
 		traits: in.Traits.with(), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
 	}
-	s := &Sequence{sofar: func() Outcome { return g.out }}
+	s := &Sequence{sofar: func() Outcome { return g.out }, accept: g.accept}
 	g.s = s
 	s.step = g.begin()
 	return s
@@ -94,6 +98,8 @@ type group struct {
 	doubt   bool           // a PATCH was answered with success and the group without what it was sent
 	refusal *failure       // the first one
 	acked   *Change        // goes with the next step
+
+	confirming bool // whether a change that was accepted is carried out is being read
 }
 
 func (g *group) send(req Request, then func(Response) Step) Step {
@@ -107,6 +113,10 @@ func (g *group) send(req Request, then func(Response) Step) Step {
 
 func (g *group) end(class Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
+	g.out.Operation = g.out.Confirmed.and(g.out.Operation)
+	if g.confirming && class == Held {
+		g.out.Pending = nil // a decision is needed whatever becomes of it
+	}
 	g.out.Full = class != Done && g.full
 	out := g.out
 	return Step{Outcome: &out, Acked: g.takeAcked()}
@@ -119,6 +129,9 @@ func (g *group) takeAcked() *Change {
 }
 
 func (g *group) fail(f *failure) Step {
+	if g.confirming && g.in.Expired && f.class == Rejected {
+		return g.lapse()
+	}
 	g.out.Status, g.out.ScimType, g.out.RetryAfter = f.status, f.scimType, f.retryAfter
 	return g.end(f.class, f.message)
 }
@@ -136,6 +149,13 @@ func (g *group) members() ([]Member, *failure) {
 }
 
 func (g *group) begin() Step {
+	if g.in.Pending != nil {
+		return g.await()
+	}
+	return g.start()
+}
+
+func (g *group) start() Step {
 	switch g.in.Want {
 	case Active:
 		if g.out.RemoteID == "" {

@@ -98,6 +98,7 @@ const (
 	Transient Class = "transient" // network, timeout, 5xx, unreadable answer: the same may work later
 	Throttled Class = "throttled" // 429, or 503 with Retry-After: the whole target wants a pause
 	Denied    Class = "denied"    // 401 or 403: the credentials are not accepted
+	Accepted  Class = "accepted"  // 202: the target may carry the change out later; Outcome.Pending describes it
 )
 
 // Request is one SCIM request, relative to the target's base URL.
@@ -126,6 +127,8 @@ type Response struct {
 	Status     int
 	ETag       string
 	RetryAfter string       // the header as it came
+	Txn        string       // the header Set-Txn
+	Location   string       // the header, relative to the base URL where it is below that
 	Body       *scim.Object // nil when the body was empty
 	Err        error
 }
@@ -145,6 +148,14 @@ type Outcome struct {
 
 	// Halted says that it is Held because Operation is halted: nobody has to decide about this principal.
 	Halted bool
+
+	// Pending is a change that the target has accepted and was not seen to have carried out; nil for none. It comes with other classes
+	// than Accepted where the target could not be read.
+	Pending *Pending
+	// Confirmed is the operation of a change that was accepted earlier, and was seen to be carried out; empty for none.
+	Confirmed Operation
+	// Lapsed says that it is Transient because such a change was not carried out in time. The target has answered.
+	Lapsed bool
 
 	// Learned are the traits that the sequence found the target to have (true), or not to have any more (false).
 	Learned Traits
@@ -207,9 +218,10 @@ func (p Push) Next(after, requests int) (add, remove []Member) {
 
 // Sequence is a running sequence. It is used by one goroutine at a time.
 type Sequence struct {
-	next  func(Response) Step
-	step  Step
-	sofar func() Outcome // what was learned and done up to the pending step
+	next   func(Response) Step
+	accept func(Request, Response) Step // called instead of next where a change was accepted
+	step   Step
+	sofar  func() Outcome // what was learned and done up to the pending step
 }
 
 // Step returns the pending step. After an Outcome it stays the same.
@@ -220,7 +232,11 @@ func (s *Sequence) Feed(r Response) Step {
 	if s.step.Request == nil {
 		return s.step
 	}
-	s.step = s.next(honest(r))
+	if r = honest(r); deferred(s.step.Request, r) {
+		s.step = s.accept(*s.step.Request, r)
+	} else {
+		s.step = s.next(r)
+	}
 	return s.step
 }
 

@@ -43,6 +43,11 @@ type UserInput struct {
 	Unkept                     map[string]Unkept // what the target did not keep of earlier sequences, by path
 	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
+	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none: nothing is sent before that is
+	// seen. Expired says that its time is up.
+	Pending *Pending
+	Expired bool
+
 	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
 	// that RemoteID names, are not meant. Defaults to nothing.
 	HaltedLinks func() (why string, err error)
@@ -76,6 +81,9 @@ type UserInput struct {
 // Outcome.Learned. An attribute that the target does not keep is sent in a few sequences and then left alone: Outcome.Unkept.
 // A deactivation without effect is a failure.
 //
+// A change that is answered with 202 ends the sequence as Accepted. With that as Pending, the next one begins with a read of the account, or with
+// a lookup after a create. It ends as Accepted again while the account does not show the change, and goes on once it does.
+//
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
 	if in.LookupAttribute == "" {
@@ -101,7 +109,7 @@ func User(in UserInput) *Sequence {
 	if u.in.HoldName == nil {
 		u.in.HoldName = func(string) bool { return false }
 	}
-	s := &Sequence{sofar: u.sofar}
+	s := &Sequence{sofar: u.sofar, accept: u.accept}
 	u.s = s
 	s.step = u.begin()
 	return s
@@ -115,7 +123,11 @@ type user struct {
 	traits Traits // as known by now
 	unkept ledger
 
-	inactive bool // the lookup found the account deactivated
+	inactive bool // the account was found deactivated
+
+	writing    *change  // of the request that was sent last
+	confirming bool     // whether a change that was accepted is carried out is being read
+	vain       []string // paths that were carried out without effect
 }
 
 // learn notes what was found out about the target.
@@ -129,6 +141,10 @@ func (u *user) send(req Request, then func(Response) Step) Step {
 
 func (u *user) end(class Class, message string) Step {
 	u.out.Class, u.out.Message = class, message
+	u.out.Operation = u.out.Confirmed.and(u.out.Operation)
+	if u.confirming && class == Held {
+		u.out.Pending = nil // a decision is needed whatever becomes of it
+	}
 	out := u.sofar()
 	return Step{Outcome: &out}
 }
@@ -143,11 +159,21 @@ func (u *user) sofar() Outcome {
 }
 
 func (u *user) fail(f *failure) Step {
+	if u.confirming && u.in.Expired && f.class == Rejected {
+		return u.lapse()
+	}
 	u.out.Status, u.out.ScimType, u.out.RetryAfter = f.status, f.scimType, f.retryAfter
 	return u.end(f.class, f.message)
 }
 
 func (u *user) begin() Step {
+	if u.in.Pending != nil {
+		return u.await()
+	}
+	return u.start()
+}
+
+func (u *user) start() Step {
 	switch {
 	case u.in.Want == Keep:
 		return u.end(Skipped, "the account is to stay as it is")
@@ -208,6 +234,9 @@ func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Res
 // ours says whether an account that was found by name is the one we created, in an attempt whose answer was lost: it carries our
 // own identifier, or none. A name may belong to somebody else by now.
 func (u *user) ours(hit *scim.Resource) bool {
+	if p := u.in.Pending; p != nil && p.Operation == OpCreate && p.RemoteID != "" {
+		return hit.ID() == p.RemoteID // the target has said where it is
+	}
 	if theirs := hit.ExternalID(); theirs != "" && u.externalID() != "" {
 		return theirs == u.externalID()
 	}
@@ -489,6 +518,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	var set []assignment
 	if u.in.Update {
 		set = u.unkept.settle(overlay(have, u.desired()))
+		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.vain, a.path()) })
 	}
 	reactivate := u.in.Deactivate && !active(have)
 	if reactivate && !u.traits.puts(u.in.Style) {

@@ -57,6 +57,7 @@ func (c *change) visible() (n int) {
 // write tries the next way.
 func (u *user) write(c *change) Step {
 	u.did(c.op)
+	u.writing = c
 	if len(c.ways) == 0 {
 		return u.exhausted(c)
 	}

@@ -21,11 +21,11 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 			(SELECT COUNT(*) FROM sync_state s WHERE s.app_id = l.app_id AND s.next_at IS NOT NULL),
 			COALESCE((SELECT s.dirty_since FROM sync_state s WHERE s.app_id = l.app_id AND s.dirty_since > 0 AND s.next_at IS NOT NULL
 				ORDER BY s.dirty_since LIMIT 1), 0),
-			`+count(engine.StatusFailed)+`, `+count(engine.StatusHeld)+`, `+count(engine.StatusRetrying)+`
+			`+count(engine.StatusFailed)+`, `+count(engine.StatusHeld)+`, `+count(engine.StatusRetrying)+`, `+count(engine.StatusPending)+`
 		FROM app_lane l WHERE `+where+` ORDER BY app_id`, args...)
 	out, err := collect(rows, err, func(r *sql.Rows, l *engine.Lag) error {
 		var until, success, oldest int64
-		err := r.Scan(&l.App, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &success, &l.Due, &oldest, &l.Failed, &l.Held, &l.Retrying)
+		err := r.Scan(&l.App, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &success, &l.Due, &oldest, &l.Failed, &l.Held, &l.Retrying, &l.Accepted)
 		l.Hold.Until, l.LastSuccess, l.Oldest = at(until), at(success), at(oldest)
 		return err
 	})

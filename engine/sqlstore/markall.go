@@ -14,9 +14,9 @@ import (
 const raiseAll = `UPDATE sync_state SET
 	desired_gen = desired_gen + 1,
 	full_gen = CASE WHEN ? = 1 THEN desired_gen + 1 ELSE full_gen END,
-	next_at  = CASE WHEN status = 'retrying' AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
-	attempts = CASE WHEN status = 'retrying' AND ? = 0 THEN attempts ELSE 0 END,
-	status   = CASE WHEN status = 'retrying' AND ? = 0 THEN status ELSE 'dirty' END,
+	next_at  = CASE WHEN status IN ('retrying', 'pending') AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
+	attempts = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN attempts ELSE 0 END,
+	status   = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN status ELSE 'dirty' END,
 	updated_at = ?`
 
 // Rows that are dirty already are raised by a statement of their own that does not assign dirty_since: SQLite writes the entries of an index

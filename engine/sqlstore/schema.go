@@ -216,6 +216,11 @@ CREATE TABLE lifecycle_event (
 ALTER TABLE app_lane ADD COLUMN rest TEXT NOT NULL DEFAULT '';      -- JSON, why nothing is sent; empty for no reason
 `, `
 ALTER TABLE remote_object ADD COLUMN resource TEXT NOT NULL DEFAULT ''; -- JSON, all that the object shows; empty when it was not kept
+`, `
+ALTER TABLE sync_state ADD COLUMN pending TEXT NOT NULL DEFAULT '';     -- JSON, a change that the target has accepted; empty for none
+DROP INDEX sync_state_task;
+CREATE INDEX sync_state_task ON sync_state (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held', 'pending');
+CREATE INDEX sync_state_pending ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND status = 'pending';
 `}
 
 // typed puts the dialect's types into the steps.

@@ -15,19 +15,22 @@ import (
 
 const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, dirty_since,
-	manager_id, waiting_on, former_id`
+	manager_id, waiting_on, former_id, pending`
 
 func scanState(rows *sql.Rows, s *engine.State) error {
 	var tried, anew, next, updated, halted, since int64
-	var unkept, waiting string
+	var unkept, waiting, pending string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
 		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &since,
-		&s.Manager, &waiting, &s.FormerID)
+		&s.Manager, &waiting, &s.FormerID, &pending)
 	if err != nil {
 		return err
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
 	s.Tried, s.Anew, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
+	if err := read(pending, &s.Pending); err != nil {
+		return err
+	}
 	if err := read(unkept, &s.Unkept); err != nil || s.Status != engine.StatusWaiting {
 		return err
 	}
@@ -42,6 +45,9 @@ var dueSets = []string{
 	`kind = 'group'`,
 }
 
+// duePending are those whose change was accepted. They come first, because the others may wait until there are fewer of them.
+const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
+
 func dueQuery(set string) string {
 	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
 }
@@ -49,9 +55,12 @@ func dueQuery(set string) string {
 // Due implements engine.Store.
 func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
 	var out []engine.State
-	for _, set := range dueSets {
+	for i, set := range append([]string{duePending}, dueSets...) {
 		if limit <= len(out) {
 			break
+		}
+		if i > 0 {
+			set += dueOthers
 		}
 		rows, err := s.db.Reader().Query(ctx, dueQuery(set), app, ms(now), limit-len(out))
 		found, err := collect(rows, err, scanState)
@@ -146,7 +155,12 @@ func (u *assignments) set(text string, args ...any) {
 func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish, told string) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
-	unkept, waiting := "", ""
+	unkept, waiting, pending := "", "", ""
+	if f.Pending != nil {
+		if pending, err = written(f.Pending); err != nil {
+			return "", err
+		}
+	}
 	if len(f.Unkept) > 0 {
 		if unkept, err = written(f.Unkept); err != nil {
 			return "", err
@@ -157,7 +171,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 			return "", err
 		}
 	}
-	again := bit(f.Status == engine.StatusRetrying || f.Status == engine.StatusDirty)
+	again := bit(f.Status == engine.StatusRetrying || f.Status == engine.StatusDirty || f.Status == engine.StatusPending)
 	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
 	// waits with the principal. It came when the row was last written. What was dismissed or dropped meanwhile is not tried again.
 	var u assignments
@@ -172,7 +186,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 	u.set(`former_id = CASE WHEN remote_id <> '' AND remote_id <> ? THEN remote_id ELSE former_id END`, text(f.RemoteID))
 	u.set(`last_op = ?, last_http = ?, last_error = ?, updated_at = ?`, string(f.Operation), f.HTTP, text(f.Error), ms(f.At))
 	u.set(`unkept = CASE WHEN fresh_gen > ? THEN '' ELSE ? END`, f.Gen, unkept)
-	u.set(`halted = ?, manager_id = ?, waiting_on = ?`, bit(f.Halted), f.Manager, waiting)
+	u.set(`halted = ?, manager_id = ?, waiting_on = ?, pending = ?`, bit(f.Halted), f.Manager, waiting, pending)
 	u.set(`password_version = CASE WHEN ? = '' THEN '' ELSE ? END`, text(f.RemoteID), text(f.PasswordVersion))
 	u.set(`dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END`, synced, f.Gen)
 	u.set(`told = ?`, told)

@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -12,7 +14,10 @@ import (
 )
 
 // tasks is the condition of the index on what is wrong.
-const tasks = `status IN ('retrying', 'failed', 'held')`
+const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
+
+// waiting is the condition of those that wait for the end of a hold of their lane.
+const waiting = `status = 'dirty' AND next_at IS NOT NULL AND EXISTS (SELECT 1 FROM app_lane l WHERE l.app_id = sync_state.app_id AND l.hold <> '')`
 
 // retriedAtOnce is how many principals one transaction marks, so that others come between.
 const retriedAtOnce = 500
@@ -24,13 +29,37 @@ func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, 
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
 		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)
 	}
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+tasks+` AND `+where+
-		` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
-	out, err := collect(rows, err, scanState)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: tasks: %w", err)
+	all := []string{tasks} // which has an index
+	if held, err := s.onHold(ctx, q.App); err != nil {
+		return nil, err
+	} else if held {
+		all = append(all, waiting)
 	}
-	return out, nil
+	var out []engine.State
+	for _, condition := range all {
+		rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+condition+` AND `+where+
+			` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
+		found, err := collect(rows, err, scanState)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: tasks: %w", err)
+		}
+		out = append(out, found...)
+	}
+	slices.SortFunc(out, func(a, b engine.State) int {
+		return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return out[:min(len(out), limitOr(q.Limit))], nil
+}
+
+// onHold reports whether the lane of an app, or (empty) of any, has a hold.
+func (s *Store) onHold(ctx context.Context, app string) (held bool, err error) {
+	where, args := conditions(map[string]string{"app_id": app})
+	var n int
+	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM app_lane WHERE hold <> '' AND `+where, args...).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: holds: %w", err)
+	}
+	return n > 0, nil
 }
 
 // known returns ErrNotFound for a principal that was never marked.
@@ -59,12 +88,20 @@ func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engin
 
 // RetryAll implements engine.Store.
 func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int, err error) {
+	condition := tasks
+	held, err := s.onHold(ctx, app)
+	if err != nil {
+		return 0, err
+	}
+	if held {
+		condition = `(` + tasks + ` OR ` + waiting + `)`
+	}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		after := ""
 		for more := true; more; {
 			var marks []engine.Mark
 			err := s.update(ctx, func(tx *sqldb.Tx) error {
-				rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id > ? AND `+tasks+`
+				rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id > ? AND `+condition+`
 					ORDER BY principal_id LIMIT ?`, app, string(kind), after, retriedAtOnce)
 				marks, err = collect(rows, err, func(r *sql.Rows, m *engine.Mark) error {
 					m.App, m.Kind, m.Retry = app, kind, true
@@ -118,7 +155,7 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		}
 		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE sync_state SET
 			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
-			WHERE app_id = ? AND kind = ? AND principal_id = ? AND `+tasks+` RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id)
+			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+tasks+` OR `+waiting+`) RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id)
 		if errors.Is(err, sql.ErrNoRows) {
 			if err := known(ctx, tx, principal{kind, app, id}); err != nil {
 				return err

@@ -18,7 +18,7 @@ import (
 func testMarkAll(t *testing.T, s *suite) {
 	all := []engine.Status{
 		engine.StatusDirty, engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting,
-		engine.StatusRetrying, engine.StatusFailed, engine.StatusHeld,
+		engine.StatusRetrying, engine.StatusFailed, engine.StatusHeld, engine.StatusPending,
 	}
 	holds := []lane.HoldKind{lane.HoldNone, lane.HoldPause, lane.HoldBreaker, lane.HoldQuarantine}
 	base, begin := s.app, s.now
@@ -94,7 +94,10 @@ func (s *suite) states(statuses []engine.Status, r *rand.Rand) lane.Lease {
 	lease := s.claim()
 	for _, m := range marks {
 		f := engine.Finish{Kind: m.Kind, ID: m.ID, Gen: 1, Status: statuses[r.IntN(len(statuses))], Attempts: r.IntN(4), At: s.now}
-		if f.Status == engine.StatusRetrying || f.Status == engine.StatusDirty {
+		if f.Status == engine.StatusPending {
+			f.Pending = &engine.Pending{Txn: "t"}
+		}
+		if f.Status == engine.StatusRetrying || f.Status == engine.StatusDirty || f.Status == engine.StatusPending {
 			f.NextAt = s.now.Add(time.Duration(r.IntN(120)) * time.Minute)
 		}
 		_, err := s.store.Finish(s.t.Context(), lease, f)

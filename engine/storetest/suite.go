@@ -58,6 +58,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"a lane knows why it rests":                            testRest,
 		"what is wrong is listed, retried and dismissed":       testTasks,
 		"what is queued is dropped":                            testDrop,
+		"a change that was accepted is kept and waited for":    testAccepted,
 		"removals are counted, held back and approved":         testRemovals,
 		"what is halted is held until it is resumed":           testHalts,
 		"a halt that ends leaves nobody behind":                testHaltRace,

@@ -39,6 +39,7 @@ type transcript struct {
 	api    *sandbox.APIClient
 	target *httptest.Server
 	refuse atomic.Bool       // creates are refused
+	answer atomic.Value      // func(http.ResponseWriter, *http.Request) bool: answers requests itself if it returns true
 	masks  map[string]string // ids by what is shown for them
 	text   strings.Builder
 }
@@ -49,6 +50,9 @@ func newTranscript(t *testing.T) *transcript {
 	require.NoError(t, err)
 	x := &transcript{t: t, masks: map[string]string{}}
 	x.target = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if answer, ok := x.answer.Load().(func(http.ResponseWriter, *http.Request) bool); ok && answer(w, r) {
+			return
+		}
 		if r.Method == http.MethodPost && x.refuse.Load() {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"no licence is left"}`))

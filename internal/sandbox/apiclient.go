@@ -74,6 +74,7 @@ type APIError struct {
 	Status       int
 	Code         string
 	Text         string // the summary and the causes
+	Causes       []string
 }
 
 func (e *APIError) Error() string {
@@ -95,5 +96,5 @@ func apiError(method, path string, status int, body []byte) error {
 	for _, c := range e.Causes {
 		parts = append(parts, c.Summary)
 	}
-	return &APIError{Method: method, Path: path, Status: status, Code: e.Code, Text: strings.Join(parts, "; ")}
+	return &APIError{Method: method, Path: path, Status: status, Code: e.Code, Text: strings.Join(parts, "; "), Causes: parts[1:]}
 }

@@ -97,7 +97,7 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	}
 	err := report(ctx, r.App, r.ID, desired.Result{
 		Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
-		Operation: operations[r.Operation], Steps: steps(r.Steps), PasswordVersion: r.PasswordVersion,
+		Operation: operations[r.Operation], Confirmed: confirmed[r.Confirmed], Lapsed: r.Lapsed, Steps: steps(r.Steps), PasswordVersion: r.PasswordVersion,
 	})
 	if err != nil {
 		b.log.ErrorContext(ctx, "report a result", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)
@@ -108,6 +108,12 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 var operations = map[plan.Operation]desired.Operation{
 	plan.OpCreate: desired.Created, plan.OpLink: desired.Linked, plan.OpUpdate: desired.Updated,
 	plan.OpReactivate: desired.Reactivated, plan.OpDeactivate: desired.Deactivated,
+}
+
+// confirmed translates what a target has carried out after it had accepted it.
+var confirmed = map[plan.Operation]desired.Operation{
+	plan.OpCreate: desired.Created, plan.OpUpdate: desired.Updated, plan.OpReactivate: desired.Reactivated, plan.OpDeactivate: desired.Deactivated,
+	plan.OpMembers: desired.Updated, plan.OpDelete: desired.Removed,
 }
 
 func steps(sent []engine.Step) []desired.Step {
@@ -124,6 +130,8 @@ func outcomeOf(c plan.Class) desired.Outcome {
 		return desired.Done
 	case plan.Skipped:
 		return desired.Skipped
+	case plan.Accepted:
+		return desired.Started // the target has yet to carry it out
 	default:
 		return desired.Failed
 	}

@@ -52,7 +52,7 @@ func (e *engineAPI) describe(ctx context.Context, doc docstore.Doc[model.App]) (
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
-	app.Lag = sandboxapi.Lag{Due: lag.Due, Retrying: lag.Retrying, Failed: lag.Failed, Held: lag.Held, Oldest: lag.Oldest, LastSuccess: lag.LastSuccess}
+	app.Lag = sandboxapi.Lag{Due: lag.Due, Retrying: lag.Retrying, Accepted: lag.Accepted, Failed: lag.Failed, Held: lag.Held, Oldest: lag.Oldest, LastSuccess: lag.LastSuccess}
 	row, err := e.engine.Lane(ctx, doc.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
@@ -164,7 +164,7 @@ func (e *engineAPI) WaitApp(ctx context.Context, app string) error {
 	if err := e.relayed(ctx); err != nil {
 		return refused(err, "AppInstance", app)
 	}
-	return refused(e.engine.Wait(ctx, app), "AppInstance", app)
+	return e.waited(ctx, e.engine.Wait(ctx, app), "AppInstance", app, "", "")
 }
 
 // eventPage is how many events are read at once when those of one principal are looked for.

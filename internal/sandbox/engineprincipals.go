@@ -62,7 +62,7 @@ func known(s engine.State) sandboxapi.Known {
 	k := sandboxapi.Known{
 		Desired: s.Desired, Synced: s.Synced, Status: string(s.Status), Want: string(s.Want), NextAt: s.NextAt, Attempts: s.Attempts,
 		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: string(s.Origin), Operation: string(s.LastOperation), HTTP: s.LastStatus,
-		Error: s.LastError, UpdatedAt: s.UpdatedAt,
+		Error: s.LastError, UpdatedAt: s.UpdatedAt, Pending: pendingOf(s.Pending),
 	}
 	for path, u := range s.Unkept {
 		if k.Unkept == nil {
@@ -93,6 +93,16 @@ func (e *engineAPI) assigned(ctx context.Context, app, kind, id string) (assigne
 		_, err = e.engine.State(ctx, app, engine.Kind(kind), id)
 	}
 	return false, refused(err, notThere[kind], id)
+}
+
+func pendingOf(p *engine.Pending) *sandboxapi.Pending {
+	if p == nil {
+		return nil
+	}
+	return &sandboxapi.Pending{
+		Operation: string(p.Operation), Method: p.Method, Path: p.Path, Transaction: p.Txn, Location: p.Location, Generation: p.Gen,
+		At: p.At, Deadline: p.Deadline, Reads: p.Reads,
+	}
 }
 
 // Rehearse implements sandboxapi.Principals.
@@ -164,7 +174,7 @@ func (e *engineAPI) WaitFor(ctx context.Context, app, kind, id string) error {
 		return refused(err, notThere[kind], id)
 	}
 	_, err := e.engine.WaitFor(ctx, app, engine.Kind(kind), id)
-	return refused(err, notThere[kind], id)
+	return e.waited(ctx, err, notThere[kind], app, kind, id)
 }
 
 // Dismiss implements sandboxapi.Principals.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,43 +43,69 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
+// syncing reports whether a sequence of a user is running, or the target has accepted a change and not carried it out yet. The latter is
+// a query, which is not made for an assignment that has nothing to wait for.
+func (w *work) syncing(ctx context.Context, u *model.AppUser) bool {
+	if w.engine.Running(u.AppID, engine.User, u.UserID) {
+		return true
+	}
+	if u.SyncState != model.SyncSyncing && u.SyncState != model.SyncOutOfSync {
+		return false
+	}
+	s, err := w.engine.State(ctx, u.AppID, engine.User, u.UserID)
+	return err == nil && s.Status == engine.StatusPending
+}
+
 // Drain implements sandboxapi.Work. An event that is still in the outbox counts as work, and so does what requests have left
 // to do. They are counted in the order in which one becomes the other, so that none is missed.
-func (w *work) Drain(ctx context.Context) (int, error) {
-	pending := 0
-	err := poll(ctx, func() (bool, error) {
-		transitions, err := w.model.Transitions.Count(ctx, w.store.Reader(), nil)
-		if err != nil {
-			return false, err
-		}
-		left, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
-		if err != nil {
-			return false, err
-		}
-		imports, err := w.model.ImportJobs.Count(ctx, w.store.Reader(), docstore.NotNull(model.ImportJobByOpen))
-		if err != nil {
-			return false, err
-		}
-		scheduled, err := w.model.DueImports.Count(ctx, w.store.Reader(), docstore.Le(model.DueImportByDue, w.now()))
-		if err != nil {
-			return false, err
-		}
-		imports += scheduled
-		events, err := w.store.Waiting(ctx)
-		if err != nil {
+func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
+	other := 0 // work that is not the engine's
+	err = poll(ctx, func() (bool, error) {
+		var err error
+		if other, err = w.queued(ctx); err != nil {
 			return false, err
 		}
 		due, err := w.engine.Pending(ctx)
 		if err != nil {
 			return false, err
 		}
-		pending = transitions + left + imports + events + due
-		return pending == 0, nil
+		left.Pending = other + due
+		return left.Pending == 0, nil
 	})
 	if err == nil {
 		err = w.engine.Wait(ctx, "") // until the last results are written down, too
 	}
-	return pending, err
+	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return left, err
+	}
+	if other > 0 {
+		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")
+	}
+	waiting, told := waitingFor(ctx, w.model, w.store.Reader(), w.engine, "", nil)
+	left.Waiting = append(left.Waiting, waiting...)
+	return left, errors.Join(ctx.Err(), told)
+}
+
+// queued counts what is to be done before the engine has it: events, imports, and what requests have left to do.
+func (w *work) queued(ctx context.Context) (int, error) {
+	transitions, err := w.model.Transitions.Count(ctx, w.store.Reader(), nil)
+	if err != nil {
+		return 0, err
+	}
+	left, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
+	if err != nil {
+		return 0, err
+	}
+	imports, err := w.model.ImportJobs.Count(ctx, w.store.Reader(), docstore.NotNull(model.ImportJobByOpen))
+	if err != nil {
+		return 0, err
+	}
+	scheduled, err := w.model.DueImports.Count(ctx, w.store.Reader(), docstore.Le(model.DueImportByDue, w.now()))
+	if err != nil {
+		return 0, err
+	}
+	events, err := w.store.Waiting(ctx)
+	return transitions + left + imports + scheduled + events, err
 }
 
 // maxTasks bounds the list of failed tasks of one app.
@@ -102,7 +129,7 @@ func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error)
 	for i, f := range found {
 		t := sandboxapi.Task{
 			ID: f.ID, Name: names[about[i]], Status: string(f.Status), Operation: string(f.Operation), Error: f.Error, Created: f.Since,
-			Attempts: f.Attempts, Next: f.NextAt,
+			Attempts: f.Attempts, Next: f.NextAt, Pending: pendingOf(f.Pending),
 		}
 		if f.Kind == engine.User {
 			t.User = f.ID

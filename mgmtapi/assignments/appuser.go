@@ -60,8 +60,21 @@ type Password struct {
 // given says whether a password was sent.
 func (p *Password) given() bool { return p != nil && p.Value != "" }
 
-func renderUser(ctx context.Context, doc docstore.Doc[model.AppUser]) AppUser {
+// syncState is the state to be shown. That an account is being provisioned is not stored when it begins, so that a crash leaves nothing behind.
+func (s *Slice) syncState(ctx context.Context, u *model.AppUser) model.SyncState {
+	switch {
+	case s.Syncing == nil, u.SyncState == model.SyncDisabled:
+	case s.Syncing(ctx, u):
+		return model.SyncSyncing
+	case u.SyncState == model.SyncSyncing:
+		return model.SyncOutOfSync // what was begun was given up
+	}
+	return u.SyncState
+}
+
+func (s *Slice) renderUser(ctx context.Context, doc docstore.Doc[model.AppUser]) AppUser {
 	u := doc.Value
+	u.SyncState = s.syncState(ctx, &u)
 	out := AppUser{
 		ID: u.UserID, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
 		Scope: u.Scope, Status: u.Status, SyncState: u.SyncState,
@@ -183,7 +196,7 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 	if err != nil {
 		return AppUser{}, err
 	}
-	return renderUser(ctx, written), nil
+	return s.renderUser(ctx, written), nil
 }
 
 // apply puts what a caller supplied over what is derived, and stores it.
@@ -391,7 +404,7 @@ func (s *Slice) Show(ctx context.Context, q docstore.Reader, app, user string) (
 	if err != nil {
 		return nil, err
 	}
-	return renderUser(ctx, doc), nil
+	return s.renderUser(ctx, doc), nil
 }
 
 type getUserRequest struct {
@@ -409,7 +422,7 @@ func (s *Slice) getUser(ctx context.Context, req *getUserRequest) (AppUser, erro
 
 // expanded renders an assignment with what is to be read along with it.
 func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.AppUser], expand string) (AppUser, error) {
-	out := renderUser(ctx, doc)
+	out := s.renderUser(ctx, doc)
 	if expand == "" {
 		return out, nil
 	}

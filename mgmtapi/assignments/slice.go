@@ -19,6 +19,8 @@ type Options struct {
 	Outbox *outbox.Box
 	// User shows a user, as a read of it does.
 	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
+	// Syncing reports whether an assignment is being provisioned at the moment. Defaults to what is stored.
+	Syncing func(ctx context.Context, u *model.AppUser) bool
 }
 
 // Slice serves the operations on the users and groups of applications, and

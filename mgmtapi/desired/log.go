@@ -35,6 +35,12 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 		targets = append(targets, audit.User(*user))
 	}
 	entries := sent(r, targets, userEvent)
+	if r.Outcome == Started && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Method != http.MethodGet }) {
+		return nil // it was only read whether the target is done
+	}
+	if r.Confirmed != "" {
+		entries = append(entries, audit.Entry{Type: meant(r.Confirmed), Targets: targets})
+	}
 	if r.setPassword(u) {
 		conn, err := model.Optional(ctx, tx, s.Connections, u.AppID)
 		if err != nil {
@@ -131,6 +137,9 @@ func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[mo
 	}
 	targets := []model.LogParty{audit.PushMapping(m.ID, &m.Value), audit.App(app.ID, &app.Value)}
 	entries := sent(r, targets, groupEvent)
+	if event := confirmedGroup[r.Confirmed]; event != "" {
+		entries = append(entries, audit.Entry{Type: event, Targets: targets})
+	}
 	wrote := func(event audit.Type) bool {
 		return slices.ContainsFunc(entries, func(e audit.Entry) bool { return e.Type == event })
 	}
@@ -143,6 +152,11 @@ func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[mo
 		entries = append(entries, audit.Entry{Type: audit.PushMembers, Targets: targets})
 	}
 	return audit.Write(ctx, tx, s.Deps, entries...)
+}
+
+// confirmedGroup are the events of changes of groups that a target has carried out after it had accepted them.
+var confirmedGroup = map[Operation]audit.Type{
+	Created: audit.TargetGroupAdd, Updated: audit.TargetGroupUpdate, Removed: audit.TargetGroupRemove,
 }
 
 // groupEvent is the event of a request about a group.
@@ -168,8 +182,8 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 	culprit := r.culprit()
 	for i, step := range r.Steps {
 		event := eventOf(step, r)
-		if event == "" {
-			continue
+		if event == "" || step.Method != http.MethodGet && step.Status == http.StatusAccepted {
+			continue // a change that was accepted is told of once it was carried out, or was not
 		}
 		e := audit.Entry{Type: event, Targets: targets, Debug: map[string]string{
 			"scimMethod": step.Method, "scimPath": step.Path, "scimStatus": strconv.Itoa(step.Status),
@@ -194,7 +208,7 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 // find out what is there after another one was rejected, or to read what another one has written.
 func (r Result) culprit() int {
 	last := len(r.Steps) - 1
-	if r.Outcome != Failed {
+	if r.Outcome != Failed || r.Lapsed { // the request that has failed was one of an earlier attempt
 		return -1
 	}
 	if last < 0 || r.Steps[last].Method != http.MethodGet || !accepted(r.Steps[last]) {

@@ -12,7 +12,7 @@ type Outcome string
 
 // The outcomes.
 const (
-	Started Outcome = "started" // an attempt is running
+	Started Outcome = "started" // an attempt is running, or the target has accepted a change that it carries out later
 	Done    Outcome = "done"    // the target has the desired state
 	Skipped Outcome = "skipped" // the options exclude what would be needed
 	Failed  Outcome = "failed"
@@ -32,6 +32,10 @@ type Result struct {
 	Error string
 	// Operation is what the attempt came to.
 	Operation Operation
+	// Confirmed is a change that the target has accepted in an earlier attempt and has carried out now; empty for none.
+	Confirmed Operation
+	// Lapsed says that the target has not carried out in time what it had accepted in an earlier attempt.
+	Lapsed bool
 	// Steps are the requests of the attempt, in order.
 	Steps []Step
 	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
@@ -53,6 +57,7 @@ const (
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
+	Removed     Operation = "delete" // of a group
 )
 
 // Step is a request that was sent to the target.

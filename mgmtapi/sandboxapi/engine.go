@@ -85,6 +85,20 @@ type Known struct {
 	HTTP       int               `json:"http,omitempty" readOnly:"true"`
 	Error      string            `json:"error,omitempty" readOnly:"true"`
 	UpdatedAt  time.Time         `json:"updatedAt,omitzero" readOnly:"true"`
+	Pending    *Pending          `json:"pending,omitempty" readOnly:"true" doc:"a change that the target has accepted (202) and was not seen to have carried out"`
+}
+
+// Pending is a change that a target has accepted and was not seen to have carried out.
+type Pending struct {
+	Operation   string    `json:"operation" readOnly:"true"`
+	Method      string    `json:"method" readOnly:"true"`
+	Path        string    `json:"path" readOnly:"true" doc:"relative to the base URL"`
+	Transaction string    `json:"transaction,omitempty" readOnly:"true" doc:"Set-Txn of the response"`
+	Location    string    `json:"location,omitempty" readOnly:"true" doc:"of the response"`
+	Generation  int64     `json:"generation" readOnly:"true"`
+	At          time.Time `json:"at" readOnly:"true" doc:"when it was accepted"`
+	Deadline    time.Time `json:"deadline" readOnly:"true" doc:"until when it may be carried out; then it is sent again"`
+	Reads       int       `json:"reads" readOnly:"true" doc:"how often the account was read since"`
 }
 
 // inApp is a request about an app.

@@ -61,6 +61,7 @@ type LaneState struct {
 type Lag struct {
 	Due         int       `json:"due" readOnly:"true"`
 	Retrying    int       `json:"retrying" readOnly:"true" doc:"of those that are due, how many are in a back-off"`
+	Accepted    int       `json:"accepted" readOnly:"true" doc:"of those that are due, how many have a change that the target has accepted and not carried out yet"`
 	Failed      int       `json:"failed" readOnly:"true"`
 	Held        int       `json:"held" readOnly:"true"`
 	Oldest      time.Time `json:"oldest,omitzero" readOnly:"true" doc:"since when the first of them waits"`
@@ -135,7 +136,7 @@ type Event struct {
 	RemoteID  string    `json:"remoteId,omitempty" readOnly:"true"`
 	Run       string    `json:"run,omitempty" readOnly:"true" doc:"the same for the exchanges that belong to it"`
 	Hold      string    `json:"hold,omitempty" readOnly:"true"`
-	Until     time.Time `json:"until,omitzero" readOnly:"true" doc:"of the hold"`
+	Until     time.Time `json:"until,omitzero" readOnly:"true" doc:"of the hold; until when a change that was accepted may be carried out"`
 	Since     time.Time `json:"since,omitzero" readOnly:"true" doc:"of an overdue deactivation"`
 }
 

@@ -56,7 +56,7 @@ type Trace struct {
 	State     Known        `json:"state" readOnly:"true" doc:"before a rehearsal, after a run"`
 	Requests  []Sent       `json:"requests" readOnly:"true"`
 	Operation string       `json:"operation" readOnly:"true"`
-	Outcome   string       `json:"outcome" readOnly:"true" doc:"done, skipped, held, rejected, transient, throttled or denied"`
+	Outcome   string       `json:"outcome" readOnly:"true" doc:"done, skipped, held, rejected, transient, throttled, denied or accepted"`
 	HTTP      int          `json:"http,omitempty" readOnly:"true" doc:"status that decided"`
 	Message   string       `json:"message,omitempty" readOnly:"true" doc:"why it is not done"`
 	Diff      []Difference `json:"diff,omitempty" readOnly:"true"`
@@ -161,7 +161,7 @@ func (s *Slice) dismiss(ctx context.Context, r *retryRequest) (rest.Nothing, err
 type principalsRequest struct {
 	appRequest
 	Kind   string `query:"kind" enum:"user,group" doc:"only those of this kind"`
-	Status string `query:"status" enum:"dirty,clean,skipped,waiting,retrying,failed,held,dismissed" doc:"only those with this status"`
+	Status string `query:"status" enum:"dirty,clean,skipped,waiting,retrying,pending,failed,held,dismissed" doc:"only those with this status"`
 	After  string `query:"after" doc:"kind and id, with a colon between them, of the last one of the page before"`
 	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }

@@ -24,11 +24,11 @@ func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
 // work is provisioning work with one failed task. The real one is tested where the parts are put together.
 type work struct{ pending, retried int }
 
-func (w *work) Drain(context.Context) (int, error) {
+func (w *work) Drain(context.Context) (sandboxapi.Left, error) {
 	if w.pending > 0 {
-		return w.pending, context.DeadlineExceeded
+		return sandboxapi.Left{Pending: w.pending, Waiting: []string{"user ann of CRM (retrying): 500; until 2027-01-02T03:04:05Z"}}, context.DeadlineExceeded
 	}
-	return 0, nil
+	return sandboxapi.Left{}, nil
 }
 
 func (w *work) Tasks(context.Context, string) ([]sandboxapi.Task, error) {
@@ -139,7 +139,7 @@ func TestWork(t *testing.T) {
 	)
 	require.Equal(t, 1, w.retried)
 	w.pending = 3
-	e.Run(t, apitest.Step{Do: "POST /sandbox/v1/jobs/drain", Status: 504, Code: "E0000504", Causes: []string{"pending: 3 "}})
+	e.Run(t, apitest.Step{Do: "POST /sandbox/v1/jobs/drain", Status: 504, Code: "E0000504", Causes: []string{"pending: 3 ", "user ann of CRM (retrying): 500; until 2027"}})
 }
 
 func TestAPITokens(t *testing.T) {

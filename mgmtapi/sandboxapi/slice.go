@@ -58,7 +58,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
 			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
 		rest.Op[appRequest, []task]{ID: "listProvisioningTasks", Route: "GET /sandbox/v1/apps/{app}/tasks", Tag: tag,
-			Summary: "List failed provisioning tasks of an app", Scopes: []string{manage}, Find: s.findApp, Do: s.tasks},
+			Summary: "List provisioning tasks of an app that failed, or that wait for its SCIM server", Scopes: []string{manage}, Find: s.findApp, Do: s.tasks},
 		rest.Op[retryRequest, rest.Nothing]{ID: "retryProvisioningTask", Route: "POST /sandbox/v1/apps/{app}/tasks/{task}/retry", Tag: tag, Status: 202,
 			Summary: "Try a failed provisioning task again", Scopes: []string{manage}, Find: s.findAppOfTask, Do: s.retry},
 		rest.Op[provisionRequest, rest.Nothing]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
@@ -105,9 +105,10 @@ type drained struct {
 func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Timeout)*time.Second)
 	defer cancel()
-	pending, err := s.o.Work.Drain(ctx)
+	left, err := s.o.Work.Drain(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return drained{}, rest.Fail(rest.CodeNotDrained, "pending: "+strconv.Itoa(pending)+" principals are not settled yet")
+		causes := append([]string{"pending: " + strconv.Itoa(left.Pending) + " principals are not settled yet"}, left.Waiting...)
+		return drained{}, rest.Fail(rest.CodeNotDrained, causes...)
 	}
 	return drained{}, err
 }
@@ -136,19 +137,20 @@ type task struct {
 	UserID    string    `json:"userId,omitempty"`
 	GroupID   string    `json:"groupId,omitempty"`
 	Name      string    `json:"name,omitempty" readOnly:"true" doc:"login of the user or name of the group"`
-	Status    string    `json:"status" readOnly:"true" enum:"failed,retrying,held"`
+	Status    string    `json:"status" readOnly:"true" enum:"failed,retrying,pending,held,dirty" doc:"pending: the target has accepted a change and not carried it out yet; dirty: the app is on hold"`
 	Operation string    `json:"operation" readOnly:"true"`
 	Error     string    `json:"errorSummary" readOnly:"true"`
 	Created   rest.Time `json:"created" readOnly:"true"`
 	Attempts  int       `json:"attempts" readOnly:"true"`
 	Next      time.Time `json:"nextAttempt,omitzero" readOnly:"true" doc:"when it is tried again; absent when not by itself"`
+	Pending   *Pending  `json:"pending,omitempty" readOnly:"true" doc:"the change that the target has accepted"`
 }
 
 func (s *Slice) tasks(ctx context.Context, r *appRequest) ([]task, error) {
 	list, err := s.o.Work.Tasks(ctx, r.App)
 	out := make([]task, 0, len(list))
 	for _, t := range list {
-		out = append(out, task{ID: t.ID, UserID: t.User, GroupID: t.Group, Name: t.Name, Status: t.Status, Operation: t.Operation, Error: t.Error, Created: rest.TimeOf(t.Created), Attempts: t.Attempts, Next: t.Next})
+		out = append(out, task{ID: t.ID, UserID: t.User, GroupID: t.Group, Name: t.Name, Status: t.Status, Operation: t.Operation, Error: t.Error, Created: rest.TimeOf(t.Created), Attempts: t.Attempts, Next: t.Next, Pending: t.Pending})
 	}
 	return out, err
 }

@@ -11,9 +11,9 @@ var ErrNoTask = errors.New("sandboxapi: no such task")
 
 // Work is the provisioning side, as the composition root gives it.
 type Work interface {
-	// Drain waits until nothing is due any more and returns how much is left when ctx ends first.
-	Drain(ctx context.Context) (pending int, err error)
-	// Tasks lists the principals of the app whose provisioning failed.
+	// Drain waits until nothing is due any more. When ctx ends first, its error comes with how much is left, and who waits for what.
+	Drain(ctx context.Context) (Left, error)
+	// Tasks lists the principals of the app whose provisioning failed, or that wait for the target.
 	Tasks(ctx context.Context, app string) ([]Task, error)
 	// Retry tries a failed task again, now. It returns ErrNoTask for an unknown one.
 	Retry(ctx context.Context, app, task string) error
@@ -21,18 +21,25 @@ type Work interface {
 	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
 }
 
-// Task is one principal whose provisioning failed.
+// Left is what is left to be done.
+type Left struct {
+	Pending int
+	Waiting []string // for people: who, why and until when; the first of them
+}
+
+// Task is one principal whose provisioning failed, or that waits for the target.
 type Task struct {
 	ID        string
 	User      string // one of User and Group is set
 	Group     string
 	Name      string // login or name
-	Status    string // failed, retrying or held
+	Status    string // failed, retrying, pending, held, or dirty while the app is on hold
 	Operation string
 	Error     string
 	Created   time.Time
 	Attempts  int
 	Next      time.Time // zero: not tried again by itself
+	Pending   *Pending
 }
 
 // AttemptQuery selects exchanges. One of User and Group may be set.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/cli/frame"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -67,8 +68,9 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 		for _, u := range a.Unprovisioned {
 			p.row("not provisioned", fmt.Sprintf("%s: %s", many(u.Users, "assigned user", "assigned users"), u.Reason))
 		}
-		p.row("waiting", strconv.Itoa(a.Lag.Due-a.Lag.Retrying))
+		p.row("waiting", strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted))
 		p.row("retrying", strconv.Itoa(a.Lag.Retrying))
+		p.row("accepted", strconv.Itoa(a.Lag.Accepted))
 		p.row("oldest change", when(a.Lag.Oldest))
 		p.row("last success", when(a.Lag.LastSuccess))
 		p.row("learned", learned(a.Learned))
@@ -286,6 +288,7 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 	var tasks []struct {
 		UserID, GroupID, Name, Status, Operation, ErrorSummary string
 		Attempts                                               int
+		NextAttempt                                            time.Time
 	}
 	raw, err := s.call(http.MethodGet, a.at("/tasks"), nil, &tasks)
 	if err != nil {
@@ -296,13 +299,13 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 			p.line("Nothing is wrong with %s.", a.label)
 			return
 		}
-		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "MESSAGE")
+		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "NEXT TRY", "MESSAGE")
 		for _, t := range tasks {
 			kind, id := sandboxapi.KindUser, t.UserID
 			if t.GroupID != "" {
 				kind, id = sandboxapi.KindGroup, t.GroupID
 			}
-			p.row(kind, nameOr(t.Name, id), t.Status, t.Operation, strconv.Itoa(t.Attempts), t.ErrorSummary)
+			p.row(kind, nameOr(t.Name, id), t.Status, t.Operation, strconv.Itoa(t.Attempts), when(t.NextAttempt), t.ErrorSummary)
 		}
 	})
 	if err == nil && len(tasks) > 0 {

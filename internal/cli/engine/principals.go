@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -175,6 +176,9 @@ func (p *page) known(k sandboxapi.Known) {
 	if k.Error != "" {
 		p.row("message", k.Error)
 	}
+	if c := k.Pending; c != nil {
+		p.row("accepted", c.Method+" "+c.Path, when(c.At), "transaction "+nameOr(c.Transaction, "unknown"), "read "+many(c.Reads, "time", "times")+", waits until "+when(c.Deadline))
+	}
 	for _, path := range slices.Sorted(maps.Keys(k.Unkept)) {
 		p.row("not kept", path, fmt.Sprintf("sent %d times", k.Unkept[path].Rounds))
 	}
@@ -229,7 +233,7 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	if c.Who == "" {
-		return s.waitApp(a, c.query())
+		return s.waitApp(a, c.patience)
 	}
 	who, err := s.find(a, c.Who, c.Group)
 	if err != nil {
@@ -238,7 +242,7 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	var p sandboxapi.Principal
 	raw, err := s.call(http.MethodPost, a.at(who.path()+"/wait"+c.query()), nil, &p)
 	if err != nil {
-		return err
+		return s.unsettled(err, c.Who, c.Timeout)
 	}
 	err = s.show(raw, func(out *page) { out.known(p.State) })
 	if err == nil && (p.State.Status == "failed" || p.State.Status == "held") {
@@ -247,11 +251,25 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	return err
 }
 
-func (s *session) waitApp(at app, query string) error {
-	var a sandboxapi.EngineApp
-	raw, err := s.call(http.MethodPost, at.at("/wait"+query), nil, &a)
-	if err != nil {
+// unsettled shows who is not settled, why and until when, after the time to wait was up.
+func (s *session) unsettled(err error, what string, timeout time.Duration) error {
+	e, ok := errors.AsType[*sandbox.APIError](err)
+	if !ok || e.Status != http.StatusGatewayTimeout || s.json {
 		return err
+	}
+	shown := s.show(nil, func(p *page) {
+		for _, cause := range e.Causes {
+			p.line("%s", oneLine(cause))
+		}
+	})
+	return errors.Join(fmt.Errorf("%s is not settled after %s", what, timeout), shown)
+}
+
+func (s *session) waitApp(at app, within patience) error {
+	var a sandboxapi.EngineApp
+	raw, err := s.call(http.MethodPost, at.at("/wait"+within.query()), nil, &a)
+	if err != nil {
+		return s.unsettled(err, at.label, within.Timeout)
 	}
 	err = s.show(raw, func(p *page) { p.line("%s is settled: %s", a.Label, counts(a.Counts)) })
 	if wrong := a.Lag.Failed + a.Lag.Held; err == nil && wrong > 0 {

@@ -1,0 +1,498 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Pending is a change that the target has accepted (202) and was not seen to have carried out. It can be stored: it has digests instead of
+// values, and no bodies.
+type Pending struct {
+	Operation Operation `json:"operation"` // of the request
+	Method    string    `json:"method"`
+	Path      string    `json:"path"`
+	Txn       string    `json:"txn,omitempty"`      // Set-Txn of the response (RFC 9967 section 3), empty for none
+	Location  string    `json:"location,omitempty"` // of the response, relative to the base URL where it is below that
+	RemoteID  string    `json:"remoteId,omitempty"` // of the resource that the change is about; of a create only where Location names it
+
+	// Gen, At and Deadline are the caller's to fill in: the generation that the change belongs to, when it was accepted, and until when
+	// the target may carry it out.
+	Gen      int64     `json:"gen"`
+	At       time.Time `json:"at"`
+	Deadline time.Time `json:"deadline"`
+	Reads    int       `json:"reads,omitempty"` // since then
+
+	Version         string      `json:"version,omitempty"`         // entity tag of the resource before the change, empty when not known
+	PasswordVersion string      `json:"passwordVersion,omitempty"` // of the password that is set by it, empty for none
+	Expected        Expectation `json:"expected,omitzero"`
+}
+
+// Expectation is what a resource shows once a change was carried out. Values are digests.
+type Expectation struct {
+	Attributes map[string]Expected `json:"attributes,omitempty"` // of a user, by path
+	Name       string              `json:"name,omitempty"`       // displayName of a group
+	Members    string              `json:"members,omitempty"`    // ids of all members of a group
+	Add        []string            `json:"add,omitempty"`        // ids of users that are in a group
+	Remove     []string            `json:"remove,omitempty"`     // ids of users that are not in it
+	Gone       bool                `json:"gone,omitempty"`       // the resource does not exist
+}
+
+// Expected is what one attribute shows. A target may show more than it was sent, so that each simple value has a digest.
+type Expected struct {
+	Sent   string            `json:"sent"` // the digest in [Unkept]
+	Values map[string]string `json:"values,omitempty"`
+}
+
+// String returns a text such as "accepted at 2026-01-02T15:04:05Z with transaction t81c0".
+func (p *Pending) String() string {
+	text := "accepted at " + p.At.UTC().Format(time.RFC3339)
+	if p.Txn != "" {
+		text += " with transaction " + p.Txn
+	}
+	return text
+}
+
+// deferred reports whether a response says that a change was accepted and is carried out later (RFC 7644 section 3.12, RFC 9967 section 2.5.1).
+func deferred(req *Request, r Response) bool {
+	return req.Op != "" && r.Err == nil && r.Status == http.StatusAccepted
+}
+
+// maxHeader bounds what is stored of a header that a target has sent.
+const maxHeader = 200
+
+// pendingOf returns what is known of a change that was accepted.
+func pendingOf(req Request, r Response) *Pending {
+	return &Pending{
+		Operation: req.Op, Method: req.Method, Path: req.Path, Version: req.IfMatch,
+		Txn: r.Txn[:min(len(r.Txn), maxHeader)], Location: r.Location[:min(len(r.Location), maxHeader)],
+	}
+}
+
+// located returns the id of the resource that a location below the base URL names, empty when it names none of the endpoint.
+func located(location, endpoint string) string {
+	rest, found := strings.CutPrefix(location, endpoint+"/")
+	if !found || rest == "" || strings.ContainsAny(rest, "/?#") {
+		return ""
+	}
+	id, err := url.PathUnescape(rest)
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// and returns the operation of a sequence that has seen that this one was carried out, and has done another one.
+func (confirmed Operation) and(o Operation) Operation {
+	if confirmed != "" && (o == OpNone || o == OpLookup || o == OpLink && confirmed == OpCreate) {
+		return confirmed
+	}
+	return o
+}
+
+// lapsed is the failure of a change that was not carried out in time.
+func lapsed(p *Pending) *failure {
+	return &failure{class: Transient, status: http.StatusAccepted, message: string(p.Operation) + ": " + p.String() + ", not carried out"}
+}
+
+// The keys of the digests of an attribute, below that of the value itself.
+const (
+	lengthKey = "#"
+	nothing   = "" // the digest of no value
+)
+
+func digestOf(v any) string {
+	sum := sha256.Sum256(scim.AppendValue(nil, v))
+	return hex.EncodeToString(sum[:8])
+}
+
+// expect returns what a user shows after assignments. Passwords are never shown, and schemas belong to the server.
+func expect(set []assignment) map[string]Expected {
+	out := map[string]Expected{}
+	for _, a := range set {
+		path := a.path()
+		if path == "schemas" || path == passwordPath {
+			continue
+		}
+		values := map[string]string{}
+		flatten("", comparable(path, a.value), values)
+		out[path] = Expected{Sent: a.digest(), Values: values}
+	}
+	return out
+}
+
+// comparable brings values into one form that count as the same when they are read.
+func comparable(path string, v any) any {
+	text, isText := v.(string)
+	switch {
+	case path == activePath && isText:
+		return !strings.EqualFold(text, "false")
+	case path == activePath && v == nil:
+		return true
+	case isText && scim.EqualName(path, "userName"):
+		return strings.ToLower(text)
+	}
+	return v
+}
+
+// flatten adds the digests of the simple values in a value, by their place. False and absent are the same within a complex value.
+func flatten(at string, v any, out map[string]string) {
+	switch v := v.(type) {
+	case *scim.Object:
+		for name, inner := range v.All() {
+			flatten(at+"."+strings.ToLower(name), inner, out)
+		}
+	case []any:
+		if len(v) == 0 {
+			out[at] = nothing
+			return
+		}
+		out[at+lengthKey] = strconv.Itoa(len(v))
+		for i, inner := range v {
+			flatten(at+"["+strconv.Itoa(i)+"]", inner, out)
+		}
+	case nil:
+		out[at] = nothing
+	default:
+		out[at] = digestOf(v)
+		if v == false && at != "" {
+			out[at] = nothing
+		}
+	}
+}
+
+// lacks returns the paths in which a user does not show what is expected, in order.
+func (e Expectation) lacks(have *scim.Resource) (paths []string) {
+	for path, want := range e.Attributes {
+		shown := map[string]string{}
+		flatten("", comparable(path, valueOf(&have.Object, path)), shown)
+		if !want.in(shown) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// in reports whether a value has all that is expected, by the digests of its simple values.
+func (e Expected) in(shown map[string]string) bool {
+	for at, digest := range e.Values {
+		if shown[at] != digest {
+			return false
+		}
+		if digest != nothing {
+			continue
+		}
+		for other, value := range shown { // a complex value is not nothing
+			if strings.HasPrefix(other, at) && value != nothing {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// valueOf reads the value at a path that [Path] has joined.
+func valueOf(o *scim.Object, path string) any {
+	if i := strings.LastIndexByte(path, ':'); i >= 0 && strings.HasPrefix(path, "urn:") {
+		if v, whole := o.Get(path); whole {
+			return v
+		}
+		o, path = o.Complex(path[:i]), path[i+1:]
+	}
+	return valueAt(o, strings.Split(path, "."))
+}
+
+// idsDigest identifies a set of ids.
+func idsDigest(ids []string) string {
+	all := make([]any, len(ids))
+	for i, id := range slices.Sorted(slices.Values(ids)) {
+		all[i] = id
+	}
+	return digestOf(all)
+}
+
+// met reports whether a group shows what is expected. hidden says that it never shows members.
+func (e Expectation) met(have *scim.Resource, hidden bool) bool {
+	if e.Name != "" && digestOf(have.Text("displayName")) != e.Name {
+		return false
+	}
+	if hidden {
+		return true
+	}
+	shown := memberIDs(have)
+	if e.Members != "" {
+		all := make([]string, 0, len(shown))
+		for id := range shown {
+			all = append(all, id)
+		}
+		if idsDigest(all) != e.Members {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(e.Add, func(id string) bool { return !shown[id] }) &&
+		!slices.ContainsFunc(e.Remove, func(id string) bool { return shown[id] })
+}
+
+// accept ends the sequence of a user whose change was accepted. Nothing else is sent before the account was seen to have it.
+func (u *user) accept(req Request, r Response) Step {
+	p := pendingOf(req, r)
+	if req.Op == OpCreate {
+		u.out.Operation, u.out.Origin = OpCreate, Unconfirmed
+		p.RemoteID, p.PasswordVersion = located(p.Location, users), u.in.PasswordVersion
+	} else {
+		p.RemoteID, p.Version = u.out.RemoteID, u.writing.etag
+		p.Expected.Attributes = expect(u.writing.set)
+		if u.writing.visible() < len(u.writing.set) {
+			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // it may have the new one
+		}
+	}
+	u.out.Status, u.out.Pending = r.Status, p
+	return u.end(Accepted, "")
+}
+
+// await reads whether the target has carried out what it has accepted.
+func (u *user) await() Step {
+	p := u.in.Pending
+	creates := p.Operation == OpCreate
+	if creates && u.out.RemoteID != "" || !creates && u.out.RemoteID != p.RemoteID {
+		return u.start() // it was about another account
+	}
+	read := *p
+	read.Reads++
+	u.out.Pending, u.out.Operation, u.confirming = &read, p.Operation, true
+	if p.RemoteID == "" {
+		return u.lookup(func(_ Response, found []*scim.Resource) Step {
+			if len(found) == 0 || !u.ours(found[0]) {
+				return u.outstanding()
+			}
+			return u.carriedOut(found[0])
+		})
+	}
+	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, p.RemoteID)}, func(r Response) Step {
+		have, f := readBack(r)
+		switch {
+		case r.Err == nil && r.Status == http.StatusNotFound && !creates:
+			u.out.Pending, u.out.Operation, u.confirming = nil, OpNone, false // the account is gone, and so is the change
+			return u.start()
+		case f != nil:
+			return u.fail(f)
+		case have == nil, creates && have.ID() != p.RemoteID:
+			return u.outstanding()
+		case creates:
+			return u.carriedOut(have)
+		}
+		return u.compare(have, version(r))
+	})
+}
+
+// readBack returns the resource that a read shows, nil when it says that there is none yet.
+func readBack(r Response) (*scim.Resource, *failure) {
+	switch {
+	case r.Err == nil && (r.Status == http.StatusNotFound || r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
+		return nil, nil
+	case !ok(r):
+		return nil, fail(r).in("read")
+	case r.Body == nil:
+		return nil, transient(r, "read: the answer has no body")
+	}
+	return &scim.Resource{Object: *r.Body}, nil
+}
+
+// compare decides by what the account shows. When the time is up, an account that shows a part was changed: the target does not keep the
+// rest.
+func (u *user) compare(have *scim.Resource, etag string) Step {
+	p := u.in.Pending
+	lacking := p.Expected.lacks(have)
+	if len(lacking) == 0 {
+		return u.carriedOut(have)
+	}
+	part := len(lacking) < len(p.Expected.Attributes) || p.Version != "" && etag != p.Version
+	if !u.in.Expired || !part || slices.Contains(lacking, activePath) {
+		return u.outstanding()
+	}
+	for _, path := range lacking {
+		u.unkept.vain(path, p.Expected.Attributes[path].Sent)
+		u.vain = append(u.vain, path)
+	}
+	return u.carriedOut(have)
+}
+
+// outstanding goes on waiting, until the time is up. Then the change is due again.
+func (u *user) outstanding() Step {
+	if !u.in.Expired {
+		u.out.Status = http.StatusAccepted
+		return u.end(Accepted, "")
+	}
+	return u.lapse()
+}
+
+func (u *user) lapse() Step {
+	u.out.Pending, u.out.Lapsed, u.confirming = nil, true, false
+	return u.fail(lapsed(u.in.Pending))
+}
+
+// carriedOut goes on with the account that was read.
+func (u *user) carriedOut(have *scim.Resource) Step {
+	p := u.in.Pending
+	u.out.Pending, u.out.Confirmed, u.out.Operation, u.confirming = nil, p.Operation, OpNone, false
+	if p.Operation == OpCreate {
+		u.in.RemoteID = have.ID() // it is no other account than the one that was created
+		if u.in.Want != Active {
+			u.link(have)
+		}
+	}
+	if p.PasswordVersion != "" {
+		u.out.PasswordVersion = p.PasswordVersion
+	}
+	if p.Operation == OpCreate && u.in.Want == Active {
+		return u.adopt(have)
+	}
+	u.inactive, u.in.Anew = !active(have), false
+	return u.start()
+}
+
+// accept ends the sequence of a group whose change was accepted.
+func (g *group) accept(req Request, r Response) Step {
+	p := pendingOf(req, r)
+	p.RemoteID = g.out.RemoteID
+	switch c := req.Members; req.Op {
+	case OpCreate:
+		g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
+		p.RemoteID = located(p.Location, groups)
+	case OpDelete:
+		p.Expected.Gone = true
+	default:
+		if c.Rename {
+			p.Expected.Name, g.out.Name = digestOf(g.in.DisplayName), ""
+		}
+		if c.Replace {
+			p.Expected.Members = idsDigest(remoteIDs(c.Add))
+		} else {
+			p.Expected.Add, p.Expected.Remove = remoteIDs(c.Add), remoteIDs(c.Remove)
+		}
+	}
+	g.out.Status, g.out.Pending = r.Status, p
+	return g.end(Accepted, "")
+}
+
+func remoteIDs(members []Member) []string {
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// await reads whether the target has carried out what it has accepted.
+func (g *group) await() Step {
+	p := g.in.Pending
+	creates := p.Operation == OpCreate
+	if creates && g.out.RemoteID != "" || !creates && g.out.RemoteID != p.RemoteID {
+		return g.start() // it was about another group
+	}
+	read := *p
+	read.Reads++
+	g.out.Pending, g.out.Operation, g.confirming = &read, p.Operation, true
+	if p.RemoteID != "" {
+		return g.readPending(p.RemoteID)
+	}
+	return g.lookup(func(_ Response, found []*scim.Resource) Step {
+		if len(found) == 0 {
+			return g.outstanding()
+		}
+		return g.readPending(found[0].ID()) // lists may not show members
+	})
+}
+
+func (g *group) readPending(id string) Step {
+	p := g.in.Pending
+	return g.send(Request{Method: http.MethodGet, Path: resourcePath(groups, id)}, func(r Response) Step {
+		have, f := readBack(r)
+		gone := r.Err == nil && r.Status == http.StatusNotFound
+		switch {
+		case gone && p.Operation == OpDelete:
+			g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, OpDelete, OpNone, false
+			g.out.RemoteID, g.out.Origin = "", ""
+			if g.in.Want == Absent {
+				g.out.Status = r.Status
+				return g.end(Done, "")
+			}
+			return g.start()
+		case gone && p.Operation != OpCreate:
+			g.out.Pending, g.out.Operation, g.confirming = nil, OpNone, false
+			return g.start()
+		case f != nil:
+			return g.fail(f)
+		case have == nil, p.Expected.Gone, p.Operation != OpCreate && !p.Expected.met(have, g.traits[MembersHidden]):
+			return g.outstanding()
+		}
+		g.out.RemoteID = id
+		return g.carriedOut(r, have)
+	})
+}
+
+func (g *group) outstanding() Step {
+	if !g.in.Expired {
+		g.out.Status = http.StatusAccepted
+		return g.end(Accepted, "")
+	}
+	return g.lapse()
+}
+
+func (g *group) lapse() Step {
+	g.out.Pending, g.out.Lapsed, g.confirming = nil, true, false
+	return g.fail(lapsed(g.in.Pending))
+}
+
+// carriedOut goes on with the group that was read: what it shows is not sent again.
+func (g *group) carriedOut(r Response, have *scim.Resource) Step {
+	g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, g.in.Pending.Operation, OpNone, false
+	if g.in.Pending.Operation == OpCreate {
+		g.out.Origin, g.full = Created, true
+	}
+	g.out.Name = have.Text("displayName")
+	if g.in.Want != Active {
+		return g.start()
+	}
+	hidden := g.traits[MembersHidden]
+	if !g.full {
+		shown := memberIDs(have)
+		c := &Change{}
+		there := func(m Member) bool { return hidden || shown[m.ID] }
+		for _, m := range g.in.Add {
+			if there(m) {
+				c.Add = append(c.Add, m)
+			}
+		}
+		for _, m := range g.in.Remove {
+			if hidden || !shown[m.ID] {
+				c.Remove = append(c.Remove, m)
+			}
+		}
+		g.acked = c
+		g.in.Add = slices.DeleteFunc(slices.Clone(g.in.Add), there)
+		g.in.Remove = slices.DeleteFunc(slices.Clone(g.in.Remove), func(m Member) bool { return hidden || !shown[m.ID] })
+		if len(g.in.Add)+len(g.in.Remove) == 0 && g.out.Name == g.in.DisplayName {
+			return g.end(Done, "")
+		}
+		return g.push()
+	}
+	all, f := g.members()
+	switch {
+	case f != nil:
+		return g.fail(f)
+	case g.out.Name == g.in.DisplayName && (hidden || sameMembers(have, all)):
+		return g.pushed(r, all)
+	case g.puts():
+		return g.pushByPut()
+	}
+	return g.replaceByDeltas(all)
+}

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+func testAccepted(t *testing.T, s *suite) {
+	ctx := t.Context()
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	l := s.claim()
+	p := &engine.Pending{
+		Operation: plan.OpDeactivate, Method: "PATCH", Path: "/Users/ra", Txn: "t1", Location: "/Events/t1", RemoteID: "ra", Gen: 1,
+		At: s.now.UTC(), Deadline: s.now.Add(10 * time.Minute).UTC(), Version: `W/"1"`,
+		Expected: plan.Expectation{Attributes: map[string]plan.Expected{"active": {Sent: "x", Values: map[string]string{"": "y"}}}},
+	}
+	first := engine.Finish{ID: "a", Status: engine.StatusPending, NextAt: s.now.Add(2 * time.Second), RemoteID: "ra", Origin: plan.Created, Operation: plan.OpDeactivate, HTTP: 202, Pending: p}
+	require.Equal(t, engine.StatusPending, s.finish(l, first))
+	got := s.state(engine.User, "a")
+	require.Empty(t, cmp.Diff(p, got.Pending))
+	require.Equal(t, int64(0), got.Synced)
+	require.NotZero(t, got.DirtySince, "it has not arrived")
+	told := s.events(0)
+	require.Equal(t, engine.UserAccepted, told[len(told)-1].Type)
+	require.Equal(t, p.Deadline.UnixMilli(), told[len(told)-1].Data.Until.UnixMilli())
+	accepted := func() int {
+		n, err := s.store.Accepted(ctx, s.app)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 1, accepted())
+
+	s.mark(engine.Mark{ID: "a"})
+	got = s.state(engine.User, "a")
+	require.Equal(t, engine.StatusPending, got.Status, "a newer change waits")
+	require.Equal(t, first.NextAt, got.NextAt)
+	require.Equal(t, int64(2), got.Desired)
+	require.NoError(t, s.inTx(ctx, func(tx engine.Execer) error {
+		_, err := s.store.MarkAll(ctx, tx, s.now, engine.MarkAll{App: s.app, Kind: engine.User})
+		return err
+	}))
+	got = s.state(engine.User, "a")
+	require.Equal(t, engine.StatusPending, got.Status)
+	require.Equal(t, first.NextAt, got.NextAt)
+	require.Equal(t, int64(3), got.Desired)
+	require.Equal(t, []string{"user b", "group g"}, s.due())
+
+	s.now = s.now.Add(2 * time.Second)
+	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "what was accepted comes first")
+	p.Reads++
+	s.finish(l, engine.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Origin: plan.Created, Pending: p})
+	require.Len(t, s.events(0), len(told), "it is told once")
+	require.Equal(t, []string{"user b", "group g"}, s.due())
+	require.NoError(t, s.store.Release(ctx, l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Retry(ctx, s.now, s.app, engine.User, "a"))
+	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry reads it at once")
+	require.Equal(t, engine.StatusPending, s.state(engine.User, "a").Status)
+	tasks, err := s.store.Tasks(ctx, engine.TaskQuery{App: s.app})
+	require.NoError(t, err)
+	require.Len(t, tasks, 1)
+	require.Empty(t, cmp.Diff(p, tasks[0].Pending))
+
+	l = s.claim()
+	require.NoError(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "a"))
+	require.Zero(t, accepted())
+	require.NotNil(t, s.state(engine.User, "a").Pending, "the target may still carry it out")
+	require.Equal(t, engine.StatusDismissed, s.finish(l, engine.Finish{ID: "a", Gen: 4, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}))
+	s.mark(engine.Mark{ID: "a"})
+	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
+	before := s.events(0)
+	s.finish(l, engine.Finish{ID: "a", Gen: 5, RemoteID: "ra", Operation: plan.OpDeactivate, Confirmed: plan.OpDeactivate})
+	require.Nil(t, s.state(engine.User, "a").Pending)
+	now := s.events(before[len(before)-1].Seq)
+	require.Len(t, now, 1, "it was carried out, although this sequence has sent nothing")
+	require.Equal(t, engine.UserDeactivated, now[0].Type)
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/lane"
+)
+
+// Waiting is a principal that is not settled, and why.
+type Waiting struct {
+	App    string
+	Kind   Kind
+	ID     string
+	Status Status
+	Since  time.Time // the first change that has not arrived
+	Reason string
+	Until  time.Time // when it is looked at again; zero when that is not known, or is now
+}
+
+// forever is later than anything is due.
+var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Waiting lists principals of an app that are due now or later, at most so many, and says why they wait and until when. Those that failed
+// for good or are held are not among them: Tasks lists those.
+func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]Waiting, error) {
+	rows, err := e.o.Store.Due(ctx, app, forever, limit)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	l, err := e.lanes(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Waiting, len(rows))
+	for i, s := range rows {
+		out[i] = e.waiting(s, l[s.App])
+	}
+	return out, nil
+}
+
+// WaitingFor is Waiting for one principal: it has one element, or none when that principal is settled or was never marked.
+func (e *Engine) WaitingFor(ctx context.Context, app string, kind Kind, id string) ([]Waiting, error) {
+	s, err := e.state(ctx, app, kind, id)
+	if errors.Is(err, ErrNotFound) || err == nil && s.NextAt.IsZero() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := e.lanes(ctx, []State{s})
+	if err != nil {
+		return nil, err
+	}
+	return []Waiting{e.waiting(s, l[app])}, nil
+}
+
+// lanes reads the lanes of principals, by app.
+func (e *Engine) lanes(ctx context.Context, rows []State) (map[string]Lane, error) {
+	all := map[string]Lane{}
+	for _, s := range rows {
+		if _, known := all[s.App]; known {
+			continue
+		}
+		l, err := e.o.Store.Lane(ctx, s.App)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		all[s.App] = l
+	}
+	return all, nil
+}
+
+func (e *Engine) waiting(s State, l Lane) Waiting {
+	now := e.o.Now()
+	w := Waiting{App: s.App, Kind: s.Kind, ID: s.ID, Status: s.Status, Since: s.DirtySince}
+	switch {
+	case e.Running(s.App, s.Kind, s.ID):
+		w.Reason = "is being provisioned"
+	case s.Status == StatusPending && s.Pending != nil:
+		w.Reason, w.Until = s.LastError, s.Pending.Deadline
+	case l.Rest.Reason == RestPaused:
+		w.Reason = "the app is paused"
+	case l.Rest.Reason != "":
+		w.Reason, w.Until = string(l.Rest.Reason), l.Rest.Until
+	case l.Hold.Kind != lane.HoldNone:
+		w.Reason, w.Until = onHold(s, l.Hold)
+	case s.Status == StatusRetrying:
+		w.Reason, w.Until = s.LastError, s.NextAt
+	case s.NextAt.After(now):
+		w.Reason, w.Until = "is due later", s.NextAt
+	default:
+		w.Reason = "waits for its turn"
+	}
+	return w
+}
+
+// onHold says why a principal waits whose lane is held: in the words of the target, which it may have got itself. It is tried again when the
+// hold ends, or at its own time after that.
+func onHold(s State, h lane.Hold) (reason string, until time.Time) {
+	reason, until = h.Reason, h.Until
+	if s.LastError != "" && (s.Status == StatusRetrying || slices.Contains(throttles, s.LastStatus)) {
+		reason = s.LastError
+	}
+	if s.Status == StatusRetrying && s.NextAt.After(until) {
+		until = s.NextAt
+	}
+	return fmt.Sprintf("on hold (%s): %s", h.Kind, reason), until
+}
+
+// throttles are the statuses with which a target asks for a pause.
+var throttles = []int{429, 503}
