@@ -226,10 +226,11 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	if err == nil {
 		return out
 	}
+	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode >= 400 {
+		out.Page = cmp.Or(c.Redact(mediaType), "a body of no declared type")
 		return out // the status says enough, and proxies answer errors with pages; the exchange is recorded
 	}
-	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if !json(mediaType) {
 		return fail(resp.StatusCode, err, "the answer is %s, not SCIM: %s", cmp.Or(c.Redact(mediaType), "of no declared type"), excerpt(c.Redact(string(data))))
 	}
