@@ -24,8 +24,10 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	in := r.groupInput(want)
-	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
-	in.Members = func() ([]plan.Member, error) { return r.accounts(ctx) }
+	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.Members = func() ([]plan.Member, error) {
+		return ours(r, func() ([]plan.Member, error) { return r.accounts(ctx) })
+	}
 	if in.Want == Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
 			return err

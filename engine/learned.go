@@ -61,6 +61,14 @@ func (l Learned) traits(now time.Time) plan.Traits {
 	return out
 }
 
+// used returns what is believed about a target: with FallbackNone only what the target says about itself.
+func (l Learned) used(t Target) Learned {
+	if t.Fallback == FallbackNone {
+		l.Traits, l.Probed, l.MemberBatch = nil, nil, 0
+	}
+	return l
+}
+
 // batch is how many members one request may carry.
 func (l Learned) batch(wanted int) int {
 	if wanted <= 0 {
@@ -84,8 +92,11 @@ func (l Learned) style(s Style, now time.Time) Style {
 	return s
 }
 
-// learn stores what a sequence found out about the target.
+// learn stores what a sequence found out about the target, unless nothing is to be learned about it.
 func (w *work) learn(ctx context.Context, t Target, o plan.Outcome) error {
+	if t.Fallback == FallbackNone {
+		return nil
+	}
 	known, now := w.learned(), w.e.o.Now()
 	grown := 0
 	if o.Batch == 0 && o.Class == plan.Done && o.Operation == plan.OpMembers && known.MemberBatch > 0 {

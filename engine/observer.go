@@ -32,6 +32,8 @@ type Step struct {
 	Method string
 	Path   string
 	Status int
+	// Alternative names the form of the request and the reason for it, if it is not the one that Target.Style names first.
+	Alternative string
 }
 
 // Observer learns of results.

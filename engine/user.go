@@ -32,9 +32,11 @@ func (r *run) user(ctx context.Context) error {
 		return err
 	}
 	in := r.userInput(want)
-	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
-	in.Former = func(account *scim.Resource) (string, error) { return r.former(ctx, account) }
-	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
+	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.Former = func(account *scim.Resource) (string, error) {
+		return ours(r, func() (string, error) { return r.former(ctx, account) })
+	}
+	in.Owner = func(id string) (string, error) { return ours(r, func() (string, error) { return r.owner(ctx, id) }) }
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
 		case err != nil:

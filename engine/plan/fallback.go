@@ -1,6 +1,9 @@
 package plan
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // Alternative names a request that has another form than the one that the style names first, and the reason.
 type Alternative struct {
@@ -84,7 +87,7 @@ func (g *group) alternative(method string, c Change) *Alternative {
 	a := &Alternative{Form: form, Reason: "the target does not take the other form, as seen before"}
 	switch {
 	case g.refusal != nil:
-		a.Reason = "the other form was rejected: " + g.refusal.message
+		a.Reason = "the other form failed: " + strings.TrimPrefix(g.refusal.message, "push: ")
 	case len(g.tried) > 0:
 		a.Reason = "the other form had no effect"
 	}
