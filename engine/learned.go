@@ -80,16 +80,21 @@ func (l Learned) batch(wanted int) int {
 	return wanted
 }
 
-// style is what an app of the style Auto is sent. What a probe has seen counts for more than what the target says of itself.
-func (l Learned) style(s Style, now time.Time) Style {
+// Style returns the style that a target is sent: Catalog or Wizard, or Auto as long as it is not known which. What a probe has seen counts
+// for more than what the target says of itself, unless Target.Fallback is FallbackNone.
+func (l Learned) Style(t Target, now time.Time) Style {
+	l = l.used(t)
 	without, tried := l.probed(now)[plan.NoPatch]
 	if !tried {
 		without = l.Config != nil && l.Config.NoPatch
 	}
-	if s == Auto && without {
+	switch {
+	case t.Style == Wizard, t.Style == Auto && without:
 		return Wizard
+	case t.Style == Auto && !tried && l.Config == nil:
+		return Auto
 	}
-	return s
+	return Catalog
 }
 
 // learn stores what a sequence found out about the target, unless nothing is to be learned about it.

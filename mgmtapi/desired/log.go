@@ -173,6 +173,9 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 		e := audit.Entry{Type: event, Targets: targets, Debug: map[string]string{
 			"scimMethod": step.Method, "scimPath": step.Path, "scimStatus": strconv.Itoa(step.Status),
 		}}
+		if step.Alternative != "" {
+			e.Debug["scimAlternative"] = step.Alternative
+		}
 		switch {
 		case r.Outcome == Failed && i == len(r.Steps)-1:
 			e.Failure = r.reason() // also of an answer that looked like a success

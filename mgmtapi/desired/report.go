@@ -60,6 +60,8 @@ type Step struct {
 	Method string
 	Path   string // relative to the base URL, with the query
 	Status int    // 0 when no answer came
+	// Alternative names the form of the request and the reason for it, if it is not the one of the update style.
+	Alternative string
 }
 
 // maxErrorSummary is the length of the longest error that is kept, in bytes.

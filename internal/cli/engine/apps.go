@@ -32,9 +32,9 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	return s.show(raw, func(p *page) {
-		p.row("APP", "ID", "LANE", "DUE", "RETRYING", "FAILED", "HELD", "LAST SUCCESS")
+		p.row("APP", "ID", "LANE", "STYLE", "FALLBACK", "DUE", "RETRYING", "FAILED", "HELD", "LAST SUCCESS")
 		for _, a := range all {
-			p.row(a.Label, a.ID, a.Lane.State, strconv.Itoa(a.Lag.Due), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), when(a.Lag.LastSuccess))
+			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"), strconv.Itoa(a.Lag.Due), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), when(a.Lag.LastSuccess))
 		}
 	})
 }
@@ -52,6 +52,8 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 	return s.show(raw, func(p *page) {
 		p.row("app", a.Label+" ("+a.ID+")")
 		p.row("target", nameOr(a.BaseURL, "none"))
+		p.row("style", nameOr(a.Style, "-"))
+		p.row("fallback", nameOr(a.Fallback, "-"))
 		p.row("lane", laneText(a.Lane))
 		p.row("principals", counts(a.Counts))
 		p.row("due", fmt.Sprintf("%d, %d of them in a back-off, the first since %s", a.Lag.Due, a.Lag.Retrying, when(a.Lag.Oldest)))
