@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -364,5 +365,46 @@ func TestLookup_404FromElsewhere(t *testing.T) {
 				require.NotContains(t, seen, http.MethodPost, "it does not say that there is no account")
 			})
 		}
+	}
+}
+
+// With FallbackNone a group is created with all its members. In a wizard app it is replaced as a whole, in a catalog app only what changed
+// is sent, in batches.
+func TestFallbackNone_LargeGroup(t *testing.T) {
+	for style, want := range map[engine.Style][]string{
+		engine.Catalog: {"GET", "POST", "PATCH", "PATCH"}, engine.Wizard: {"GET", "POST", "GET", "PUT"},
+	} {
+		t.Run(string(style), func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
+			w.as(func(t *engine.Target) { t.Style, t.Fallback = style, engine.FallbackNone })
+			const before, joining = 130, 110
+			var joined []string
+			var marks []engine.Mark
+			for i := range before + joining {
+				id := fmt.Sprintf("u-%03d", i)
+				w.dir.SetUser(app, id, user(id, "name-"+id))
+				marks = append(marks, userMark(id))
+				if i < before {
+					w.dir.SetMember(app, "g", id, true)
+				} else {
+					joined = append(joined, id)
+				}
+			}
+			w.mark(marks...)
+			w.wait()
+			w.fake.Requests()
+			w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+			w.mark(groupMark("g"))
+			w.wait()
+			require.Len(t, w.members(), before)
+			for _, id := range joined {
+				w.dir.SetMember(app, "g", id, true)
+			}
+			w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: joined})
+			w.wait()
+			require.Len(t, w.members(), before+joining)
+			require.Equal(t, want, w.sent())
+			require.Equal(t, engine.StatusClean, w.state(engine.Group, "g").Status)
+		})
 	}
 }
