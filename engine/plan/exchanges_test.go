@@ -179,7 +179,7 @@ func chapters() []chapter {
 		{"Users: deactivate and reactivate", []exchange{
 			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, none: []string{`204`, `200 ` + off},
 				wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
-			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{`404`, `404`}, wizard: []string{`404`}},
+			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{missing, missing}, wizard: []string{missing}},
 			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) { in.Want = plan.Absent }},
 			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) { in.Want, in.Known, in.Origin = plan.Absent, true, plan.Unconfirmed },
 				answers: []string{found, `204`}, none: []string{found, `204`, `200 ` + off}, wizard: []string{found, `200 ` + same, `200 ` + off}},

@@ -137,7 +137,7 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 
 func (g *group) patched(c Change, r Response) Step {
 	switch {
-	case missed(r):
+	case r.Err == nil && r.Status == http.StatusNotFound:
 		return g.gone(r, false)
 	case !g.strict() && (unsupported(r) || misformed(r) || tooLarge(r)):
 		return g.otherwise(c, r)
@@ -290,7 +290,7 @@ func (g *group) pushByPut() Step {
 
 func (g *group) replaced(all []Member, before string, r Response) Step {
 	switch {
-	case missed(r):
+	case r.Err == nil && r.Status == http.StatusNotFound:
 		return g.gone(r, false)
 	case r.Err == nil && r.Status == http.StatusPreconditionFailed:
 		return g.push()

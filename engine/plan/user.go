@@ -485,8 +485,7 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 // gone handles a known account that the target does not have any more.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != Active {
-		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
-		return u.end(Done, "")
+		return u.leftBehind(r)
 	}
 	lost := u.out.RemoteID
 	if u.in.OnMissing == Fail {
@@ -499,6 +498,28 @@ func (u *user) gone(r Response) Step {
 			return u.fail(transient(r, "the target lists the account "+lost+", but answers 404 for it"))
 		}
 		return u.adoptOrCreate(r, found)
+	})
+}
+
+// leftBehind ends the deactivation of an account that is gone. A 404 that is not a SCIM error may come from something else than the target,
+// which would leave the account active: the lookup has to answer, and not to list the account.
+func (u *user) leftBehind(r Response) Step {
+	lost := u.out.RemoteID
+	end := func() Step {
+		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
+		return u.end(Done, "")
+	}
+	if none(r.Body) || u.in.UserName == "" {
+		return end()
+	}
+	return u.ask(u.in.LookupAttribute, u.in.UserName, func(answer Response, found []*scim.Resource, f *failure) Step {
+		switch {
+		case f != nil:
+			return u.fail(f.in("lookup by " + u.in.LookupAttribute))
+		case slices.ContainsFunc(found, func(hit *scim.Resource) bool { return hit.ID() == lost }):
+			return u.fail(transient(answer, "the target lists the account "+lost+", but answers 404 for it"))
+		}
+		return end()
 	})
 }
 

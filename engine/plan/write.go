@@ -113,7 +113,7 @@ func (u *user) sendPut(c *change) Step {
 
 func (u *user) answered(c *change, w way, r Response) Step {
 	switch {
-	case missed(r):
+	case r.Err == nil && r.Status == http.StatusNotFound:
 		return u.absent(c, w, r)
 	case w == byPut && r.Err == nil && r.Status == http.StatusPreconditionFailed:
 		return c.again()
@@ -154,6 +154,7 @@ func (u *user) absent(c *change, w way, r Response) Step {
 				return c.then(read, now)
 			}
 		}
+		r.Page = "" // what has no route for the method may say so with a page
 		refusal := fail(r)
 		refusal.message += ", although the account " + u.out.RemoteID + " is there"
 		c.tried = append(c.tried, attempt{w, refusal})
