@@ -49,7 +49,8 @@ func (r *run) group(ctx context.Context) error {
 func (r *run) groupInput(want GroupState) plan.GroupInput {
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
-		Style: r.known.Style(r.target, r.w.e.o.Now()), Fallback: r.target.Fallback, OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
+		Style: r.known.Style(r.target, r.w.e.o.Now()), Fallback: r.target.Fallback,
+		OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
 		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.full(),
 	}
 	if want.RemoteID != "" {

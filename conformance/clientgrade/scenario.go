@@ -168,7 +168,10 @@ func Scenarios() []Scenario {
 		},
 		{
 			Name: "taken", Title: "The server says that a name is taken",
-			Do:      []string{"Assign ada.taken@example.com to the application. The server answers the create with 409, although it does not list her. Do not retry."},
+			Do: []string{
+				"Assign ada.taken@example.com to the application. The server answers the create with 409, although it does not list her.",
+				"Do not retry.",
+			},
 			Want:    Want{Users: []User{{UserName: "ada.taken@example.com", Absent: true}}},
 			Exactly: true,
 			Quirks:  []string{"error=409,p=1,times=1,method=POST"},

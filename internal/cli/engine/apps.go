@@ -34,7 +34,8 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 	return s.show(raw, func(p *page) {
 		p.row("APP", "ID", "LANE", "STYLE", "FALLBACK", "DUE", "RETRYING", "FAILED", "HELD", "LAST SUCCESS")
 		for _, a := range all {
-			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"), strconv.Itoa(a.Lag.Due), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), when(a.Lag.LastSuccess))
+			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"),
+				strconv.Itoa(a.Lag.Due), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), when(a.Lag.LastSuccess))
 		}
 	})
 }
