@@ -122,9 +122,9 @@ type Target struct {
 	Fallback Fallback
 
 	// What is allowed. With all of them false nothing is changed at the target.
-	CreateUsers     bool // create users that a lookup does not find
+	CreateUsers     bool // create users that a lookup does not find, and activate the accounts that it finds inactive
 	UpdateUsers     bool // bring the mapped attributes of existing users up to date
-	DeactivateUsers bool // deactivate, and reactivate, users
+	DeactivateUsers bool // deactivate users, and activate known accounts that are inactive
 	PushGroups      bool
 	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
 

@@ -251,7 +251,7 @@ func (d *drift) group(ctx context.Context, s State, have *scim.Resource) (found 
 		return found, nil
 	case !told:
 		answer := d.reader.get(ctx, plan.Request{Method: http.MethodGet, Path: plan.GroupsEndpoint + "/" + url.PathEscape(s.RemoteID)})
-		if answer.Err == nil && answer.Status == http.StatusNotFound {
+		if answer.Err == nil && answer.Status == http.StatusNotFound && answer.Page == "" {
 			return []Finding{{What: DriftMissing, Note: "it was listed, and is gone since"}}, nil
 		}
 		if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {

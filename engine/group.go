@@ -24,8 +24,10 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	in := r.groupInput(want)
-	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
-	in.Members = func() ([]plan.Member, error) { return r.accounts(ctx) }
+	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.Members = func() ([]plan.Member, error) {
+		return ours(r, func() ([]plan.Member, error) { return r.accounts(ctx) })
+	}
 	if in.Want == Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
 			return err
@@ -47,7 +49,8 @@ func (r *run) group(ctx context.Context) error {
 func (r *run) groupInput(want GroupState) plan.GroupInput {
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
-		Style: r.known.style(r.target.Style, r.w.e.o.Now()), Fallback: r.target.Fallback, OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
+		Style: r.known.Style(r.target, r.w.e.o.Now()), Fallback: r.target.Fallback,
+		OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
 		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.full(),
 		Pending: r.row.Pending, Expired: r.expired(),
 	}

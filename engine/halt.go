@@ -130,6 +130,7 @@ func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	h, err := r.halted(ctx, req.Op, req.Also)
 	switch {
 	case err != nil:
+		r.unable = true
 		return &plan.Outcome{Class: plan.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + errtext.Plain(err)}
 	case h != nil:
 		return &plan.Outcome{Class: plan.Held, Operation: h.Operation, Message: h.String(), Halted: true}

@@ -61,6 +61,14 @@ func (l Learned) traits(now time.Time) plan.Traits {
 	return out
 }
 
+// used returns what is believed about a target: with FallbackNone only what the target says about itself.
+func (l Learned) used(t Target) Learned {
+	if t.Fallback == FallbackNone {
+		l.Traits, l.Probed, l.MemberBatch = nil, nil, 0
+	}
+	return l
+}
+
 // batch is how many members one request may carry.
 func (l Learned) batch(wanted int) int {
 	if wanted <= 0 {
@@ -72,20 +80,28 @@ func (l Learned) batch(wanted int) int {
 	return wanted
 }
 
-// style is what an app of the style Auto is sent. What a probe has seen counts for more than what the target says of itself.
-func (l Learned) style(s Style, now time.Time) Style {
+// Style returns the style that a target is sent: Catalog or Wizard, or Auto as long as it is not known which. What a probe has seen counts
+// for more than what the target says of itself, unless Target.Fallback is FallbackNone.
+func (l Learned) Style(t Target, now time.Time) Style {
+	l = l.used(t)
 	without, tried := l.probed(now)[plan.NoPatch]
 	if !tried {
 		without = l.Config != nil && l.Config.NoPatch
 	}
-	if s == Auto && without {
+	switch {
+	case t.Style == Wizard, t.Style == Auto && without:
 		return Wizard
+	case t.Style == Auto && !tried && l.Config == nil:
+		return Auto
 	}
-	return s
+	return Catalog
 }
 
-// learn stores what a sequence found out about the target.
+// learn stores what a sequence found out about the target, unless nothing is to be learned about it.
 func (w *work) learn(ctx context.Context, t Target, o plan.Outcome) error {
+	if t.Fallback == FallbackNone {
+		return nil
+	}
 	known, now := w.learned(), w.e.o.Now()
 	grown := 0
 	if o.Batch == 0 && o.Class == plan.Done && o.Operation == plan.OpMembers && known.MemberBatch > 0 {

@@ -38,6 +38,8 @@ type Step struct {
 	Status int // 0 if there was no response
 	// Message is why the request has failed, in the words of the target if it gave any; empty for a success.
 	Message string
+	// Alternative names the form of the request and the reason for it, if it is not the one that Target.Style names first.
+	Alternative string
 }
 
 // Observer learns of results.

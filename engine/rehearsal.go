@@ -67,6 +67,7 @@ func (e *Engine) rehearsal(ctx context.Context, app string, d Directory) (*rehea
 	if x.known = row.Learned; x.known.BaseURL != t.BaseURL {
 		x.known = Learned{BaseURL: t.BaseURL}
 	}
+	x.known = x.known.used(t)
 	x.w.pace.Resume(x.known.Rate)
 	x.w.pace.Allow(t.Rate, t.Burst)
 	if x.connection.client != nil && !x.known.configured(t.Style, o.Now()) {

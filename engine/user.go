@@ -32,9 +32,11 @@ func (r *run) user(ctx context.Context) error {
 		return err
 	}
 	in := r.userInput(want)
-	in.HaltedLinks = func() (string, error) { return r.haltedLinks(ctx) }
-	in.Former = func(account *scim.Resource) (string, error) { return r.former(ctx, account) }
-	in.Owner = func(id string) (string, error) { return r.owner(ctx, id) }
+	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.Former = func(account *scim.Resource) (string, error) {
+		return ours(r, func() (string, error) { return r.former(ctx, account) })
+	}
+	in.Owner = func(id string) (string, error) { return ours(r, func() (string, error) { return r.owner(ctx, id) }) }
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
 		case err != nil:
@@ -62,7 +64,8 @@ func (r *run) userInput(want UserState) plan.UserInput {
 		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
 
 		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Anew, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
-		Style: r.known.style(t.Style, r.w.e.o.Now()), Fallback: t.Fallback, Traits: r.known.traits(r.w.e.o.Now()), Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
+		Style: r.known.Style(t, r.w.e.o.Now()), Fallback: t.Fallback, Traits: r.known.traits(r.w.e.o.Now()),
+		Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
 		OnRecycled: t.OnRecycled, HoldName: r.holdsName,

@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -285,7 +287,8 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	if !w.admit(t, row) {
 		return lane.Signal{Kind: lane.Neutral}, nil // it stays due
 	}
-	r := &run{w: w, connection: w.connection.Load(), known: w.learned(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
+	r := &run{w: w, connection: w.connection.Load(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
+	r.known = w.learned().used(r.target)
 	s, err := r.do(ctx)
 	w.leave(row.Status, cmp.Or(r.stored, row.Status))
 	return s, err
@@ -316,6 +319,17 @@ type run struct {
 	waiting waits        // users that are not provisioned yet
 	stored  Status       // what Finish has said
 	unled   bool         // the manager of a user is not the engine's to write any more
+	// unable says that the store or the directory failed while the sequence ran: what follows is not the target's doing.
+	unable bool
+	// alternatives are the forms of requests that were sent instead of those of the style.
+	alternatives []string
+}
+
+// ours calls a function that asks the store or the directory, and notes whether it failed.
+func ours[T any](r *run, ask func() (T, error)) (T, error) {
+	answer, err := ask()
+	r.unable = r.unable || err != nil
+	return answer, err
 }
 
 // cannot is an outcome that is not the target's doing.
@@ -434,8 +448,19 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		step = s.Feed(answer)
 	}
 	r.outcome = *step.Outcome
+	r.nameAlternatives(ctx, client)
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
 	return r.noteEnds()
+}
+
+// nameAlternatives names the requests in other forms in the log, and in the message of a sequence that failed.
+func (r *run) nameAlternatives(ctx context.Context, client *connect.Client) {
+	for _, a := range r.alternatives {
+		r.w.e.o.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", client.Redact(a))
+	}
+	if len(r.alternatives) > 0 && r.outcome.Message != "" && r.outcome.Class != plan.Done && !r.outcome.Halted {
+		r.outcome.Message += "; other forms were tried: " + strings.Join(r.alternatives, ", ")
+	}
 }
 
 // announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that
@@ -457,6 +482,7 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) (answer plan.Response, why *plan.Outcome) {
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
 	if why, err := r.announce(ctx, q); err != nil || why != nil {
+		r.unable = r.unable || err != nil
 		return plan.Response{Err: err}, why
 	}
 	if err := r.slots.Acquire(ctx, 1); err != nil {
@@ -476,10 +502,37 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 	if !r.w.tenure.Valid() {
 		return failed(lane.ErrLeaseLost)
 	}
-	answer = client.Do(ctx, q)
+	step := Step{Method: q.Method, Path: q.Path}
+	if q.Alternative != nil {
+		if form := q.Alternative.String(); !slices.Contains(r.alternatives, form) {
+			r.alternatives = append(r.alternatives, form)
+		}
+		step.Alternative = client.Redact(q.Alternative.String())
+	}
+	for range resetTries {
+		answer = client.Do(ctx, q)
+		step.Status, step.Message = answer.Status, client.Redact(plan.Refusal(answer))
+		r.steps = append(r.steps, step)
+		if r.target.Fallback != FallbackNone || q.Method != http.MethodGet || !errors.Is(answer.Err, syscall.ECONNRESET) {
+			break // a failure ends the sequence, and is tried again by another one
+		}
+	}
 	r.late = r.late || q.Op != "" && !r.w.tenure.Valid()
-	r.steps = append(r.steps, Step{Method: q.Method, Path: q.Path, Status: answer.Status, Message: client.Redact(plan.Refusal(answer))})
 	return answer, nil
+}
+
+// resetTries is how often a read is sent whose connection is reset, where no other sequence repeats it.
+const resetTries = 3
+
+// final reports whether a failure ends the attempts until the next Mark or Retry. So does every failure with FallbackNone, but for a
+// deactivation: a user who is not to have an account must not keep it because of one failure.
+func (r *run) final() bool {
+	return r.target.Fallback == FallbackNone && len(r.steps) > 0 && !r.unable && !r.deactivates()
+}
+
+// deactivates reports whether the user is not to have an account.
+func (r *run) deactivates() bool {
+	return r.row.Kind == User && (r.row.Want == Inactive || r.row.Want == Absent)
 }
 
 // conclude turns the outcome into what is stored.
@@ -523,6 +576,8 @@ func (r *run) conclude(interrupted bool) {
 		if r.target.Fallback == FallbackNone {
 			f.Attempts = failures
 		}
+	case r.final():
+		f.Status, f.Attempts = StatusFailed, failures
 	case o.Class == plan.Denied:
 		// Twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe.
 		f.Status, f.Attempts, f.NextAt = StatusRetrying, failures, now.Add(2*r.w.e.backoff.Delay(failures))
@@ -542,8 +597,7 @@ const (
 // throttledOut reports whether a principal is not tried again by itself after a target has asked for a pause so many times in a row. A
 // deactivation always is: a user who is not to have an account must not keep it because a target is busy.
 func (r *run) throttledOut(failures int) bool {
-	deactivation := r.row.Kind == User && (r.row.Want == Inactive || r.row.Want == Absent)
-	return r.target.Fallback == FallbackNone && !deactivation && failures >= throttleTries
+	return r.target.Fallback == FallbackNone && !r.deactivates() && failures >= throttleTries
 }
 
 func (r *run) signal() lane.Signal {

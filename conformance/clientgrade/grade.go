@@ -17,7 +17,7 @@ type State struct {
 }
 
 // Grade compares what a server holds, and what was said on the way to it, with what the scenario wants. The result has one check
-// for every expectation, followed by those of [observed.ClientChecks].
+// for every expectation of the scenario's contract, followed by those of [observed.ClientChecks].
 //
 // The verdict is Untested when the client sent nothing.
 func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *conformance.Result {
@@ -30,7 +30,7 @@ func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *
 	}
 	g := &grading{scenario: s, held: held, exchanges: exchanges, shown: func(i int) conformance.Sent { return result.Traffic[i] }}
 	var graded []conformance.CheckResult
-	for _, e := range expectations() {
+	for _, e := range s.Contract.expectations() {
 		g.check, g.concerned, g.findings = e.Check, false, nil
 		e.judge(g)
 		graded = append(graded, g.outcome())
@@ -43,10 +43,10 @@ func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *
 	return result
 }
 
-// Expectations returns the checks that [Grade] adds, to be listed and explained.
+// Expectations returns the checks that [Grade] adds under one of the contracts, to be listed and explained.
 func Expectations() []conformance.Check {
 	var out []conformance.Check
-	for _, e := range expectations() {
+	for _, e := range slices.Concat(expectations(), Catalog.listed()) {
 		out = append(out, e.Check)
 	}
 	return out

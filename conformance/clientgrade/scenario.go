@@ -25,6 +25,10 @@ type Scenario struct {
 	Want Want `yaml:"want"`
 	// Exactly tells that the server must hold nobody and nothing else.
 	Exactly bool `yaml:"exactly"`
+	// Quirks are how the server deviates for the scenario, as quirks.Parse of the server reads them.
+	Quirks []string `yaml:"quirks"`
+	// Contract says what is expected on the way. Defaults to Resilient.
+	Contract Contract `yaml:"contract"`
 }
 
 // A Meddling is a change that somebody else makes.
@@ -74,6 +78,9 @@ func (s Scenario) check() error {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if len(s.Want.Users)+len(s.Want.Groups) == 0 {
 		problem("want has neither users nor groups: everything would be right")
+	}
+	if s.Contract != "" && !slices.Contains(Contracts(), s.Contract) {
+		problem("contract is %q, and not one of %v", s.Contract, Contracts())
 	}
 	names := map[string]bool{}
 	for _, u := range s.Want.Users {
@@ -146,6 +153,28 @@ func Scenarios() []Scenario {
 				{UserName: "cleo.joiner@example.com", Attributes: map[string]any{"active": true}},
 			}},
 			Exactly: true,
+		},
+		{
+			Name: "returner", Title: "Somebody comes back, and the account is inactive",
+			Do: []string{
+				"Assign ada.returner@example.com (Ada Returner) to the application. The server has an inactive account for her already: link and activate it.",
+				"Change her family name to Again.",
+			},
+			Exists: []map[string]any{{"userName": "ada.returner@example.com", "nickName": "before", "active": false}},
+			Want: Want{Users: []User{
+				{UserName: "ada.returner@example.com", Attributes: map[string]any{"active": true, "name.familyName": "Again", "nickName": "before"}},
+			}},
+			Exactly: true,
+		},
+		{
+			Name: "taken", Title: "The server says that a name is taken",
+			Do: []string{
+				"Assign ada.taken@example.com to the application. The server answers the create with 409, although it does not list her.",
+				"Do not retry.",
+			},
+			Want:    Want{Users: []User{{UserName: "ada.taken@example.com", Absent: true}}},
+			Exactly: true,
+			Quirks:  []string{"error=409,p=1,times=1,method=POST"},
 		},
 	}
 }

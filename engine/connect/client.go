@@ -233,11 +233,12 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	if resp.StatusCode == http.StatusAccepted && r.Op != "" {
 		return out // what it says of the resource is not true yet
 	}
+	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode >= 400 {
+		out.Page = cmp.Or(c.Redact(mediaType), "a body of no declared type")
 		return out // the status says enough, and proxies answer errors with pages; the exchange is recorded
 	}
 	// The body is not quoted: the host of the base URL need not be a SCIM server, nor one that the administrator may read.
-	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if !json(mediaType) {
 		return fail(resp.StatusCode, err, "the answer is %s, not SCIM", cmp.Or(cut(c.Redact(mediaType), maxMediaType), "of no declared type"))
 	}

@@ -107,6 +107,28 @@ func TestWhatATargetCanDoWrong(t *testing.T) {
 	}
 }
 
+func TestDo_PageOfError(t *testing.T) {
+	for name, c := range map[string]struct{ media, body, want string }{
+		"HTML":                   {"text/html; charset=utf-8", "<html>no such page</html>", "text/html"},
+		"JSON that is no object": {"application/json", `"no"`, "application/json"},
+		"text of no type":        {"", "no such page", "a body of no declared type"},
+		"a SCIM error":           {"application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404"}`, ""},
+		"JSON with another type": {"text/plain", `{"detail":"no"}`, ""},
+		"nothing":                {"application/scim+json", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _ := do(t, connect.Config{}, plan.Request{Method: "GET", Path: "/Users"}, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = []string{c.media}
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, c.body)
+			})
+			require.NoError(t, out.Err)
+			require.Equal(t, http.StatusNotFound, out.Status)
+			require.Equal(t, c.want, out.Page)
+		})
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

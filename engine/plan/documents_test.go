@@ -33,6 +33,7 @@ type documented struct {
 	Exchanges, Catalog, Wizard []documentedExchange
 	AnyOrder                   bool `yaml:"anyOrder"`
 	Outcome, Knows             string
+	Fallback                   plan.Fallback // the only one that it is about, empty for both
 }
 
 type situation struct {
@@ -66,15 +67,26 @@ func TestDocuments(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalWithOptions(text, &all, yaml.Strict()))
 	require.NotEmpty(t, all.Users)
 	require.NotEmpty(t, all.Groups)
-	for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
+	for _, v := range variants {
 		for _, d := range all.Users {
 			if d.Given.Attributes == nil {
 				d.Given.Attributes = all.Values["ada"]
 			}
-			t.Run(string(style)+"/users/"+d.Name, func(t *testing.T) { d.run(t, style, plan.User(d.Given.user(t, style))) })
+			if d.Fallback != "" && d.Fallback != v.fallback {
+				continue
+			}
+			t.Run(v.String()+"/users/"+d.Name, func(t *testing.T) {
+				in := d.Given.user(t, v.style)
+				in.Fallback = v.fallback
+				d.run(t, v.style, plan.User(in))
+			})
 		}
 		for _, d := range all.Groups {
-			t.Run(string(style)+"/groups/"+d.Name, func(t *testing.T) { d.run(t, style, plan.Group(d.Given.group(t, style))) })
+			t.Run(v.String()+"/groups/"+d.Name, func(t *testing.T) {
+				in := d.Given.group(t, v.style)
+				in.Fallback = v.fallback
+				d.run(t, v.style, plan.Group(in))
+			})
 		}
 	}
 }

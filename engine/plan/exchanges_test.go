@@ -15,6 +15,18 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
+// variant is a style with a fallback.
+type variant struct {
+	fallback plan.Fallback
+	style    plan.Style
+}
+
+func (v variant) String() string { return string(v.fallback) + "/" + string(v.style) }
+
+var variants = []variant{
+	{plan.FallbackLearn, plan.Catalog}, {plan.FallbackLearn, plan.Wizard}, {plan.FallbackNone, plan.Catalog}, {plan.FallbackNone, plan.Wizard},
+}
+
 // exchange is one sequence as both styles have it, against a target that does everything right. What happens when it does not is the
 // matter of TestUser and TestGroup.
 type exchange struct {
@@ -25,6 +37,9 @@ type exchange struct {
 	group   func(*plan.GroupInput)
 	answers []string
 	wizard  []string // where the other style needs other answers
+	none    []string // where FallbackNone does, for both styles
+	// wizardNone is where both do. A slice that is not nil and empty is for no request.
+	wizardNone []string
 }
 
 // chapter is a part of docs/exchanges.md.
@@ -89,23 +104,27 @@ func chapters() []chapter {
 		created = `201 ` + same
 		group   = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`
 	)
+	both := strings.Replace(group, `{"value":"a"}`, `{"value":"a"},{"value":"b"}`, 1)
 	inactiveFound := strings.Replace(found, `"active":true`, `"active":false`, 1)
 	off := strings.Replace(same, `"active":true`, `"active":false`, 1)
 	other := strings.Replace(same, `"givenName":"Ann"`, `"givenName":"Anna"`, 1)
 	return []chapter{
 		{"Users: lookup and create", []exchange{
 			{name: "create, an empty list", when: "assigned, and no account is known; the lookup answers with an empty list", user: fresh, answers: []string{none, created}},
-			{name: "create, a 404", when: "the same, and the lookup is answered with 404", user: fresh, answers: []string{`404 {"detail":"nobody"}`, created}},
+			{name: "create, a 404", when: "the same, and the lookup is answered with 404", user: fresh, answers: []string{missing, created}},
 			{name: "create with attributes that are only sent then", when: "the same, and UserState.OnCreate has some", user: once, answers: []string{none, created}},
-			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh, answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}},
+			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh, answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}, none: []string{none, `409 {"scimType":"uniqueness"}`}},
 			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh, answers: []string{none, `201`}},
-			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account", user: func(in *plan.UserInput) { in.Known, in.Origin = true, plan.Unconfirmed }, answers: []string{none, none, created}},
+			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account", user: func(in *plan.UserInput) { in.Known, in.Origin = true, plan.Unconfirmed },
+				answers: []string{none, none, created}, none: []string{none, created}},
 		}},
 		{"Users: link", []exchange{
 			{name: "link an active account", when: "assigned, and the lookup finds an account that is as it should be", user: fresh, answers: []string{found, `200 ` + same}},
 			{name: "link an active account that differs", when: "the same, and the account has other values", user: fresh, answers: []string{strings.Replace(found, "Ann", "Anna", 1), `200 ` + other, `200 ` + same}},
 			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh, answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
-			{name: "link without rights to update", when: "the same, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
+			{name: "link an inactive account without rights to deactivate", when: "the same, and the app does not deactivate users: it is activated in place of one that would be created", user: func(in *plan.UserInput) { in.Deactivate = false },
+				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
+			{name: "link without rights to update", when: "the lookup finds an active account, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
 		}},
 		{"Users: whose account it is", []exchange{
 			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, answers: []string{one}},
@@ -142,7 +161,12 @@ func chapters() []chapter {
 				answers: []string{`200 ` + strings.Replace(other, `"nick"`, `"locale":"fr","nick"`, 1), `200 ` + same}},
 			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known, answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
 			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, answers: []string{`404`}},
-			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
+			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)},
+				none: []string{`404`, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
+			{name: "update of an inactive account", when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: what is put says that it is active",
+				user:    func(in *plan.UserInput) { known(in); in.Deactivate = false },
+				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
+				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
 		}},
 		{"Users: manager", []exchange{
 			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without", user: fresh, answers: []string{none, created}},
@@ -153,11 +177,12 @@ func chapters() []chapter {
 			{name: "manager, none as before", when: "the same, and the account has none", user: manager(""), answers: []string{`200 ` + same}},
 		}},
 		{"Users: deactivate and reactivate", []exchange{
-			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
-			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{`404`}},
+			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, none: []string{`204`, `200 ` + off},
+				wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
+			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{missing, missing}, wizard: []string{missing}},
 			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) { in.Want = plan.Absent }},
 			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) { in.Want, in.Known, in.Origin = plan.Absent, true, plan.Unconfirmed },
-				answers: []string{found, `204`}, wizard: []string{found, `200 ` + same, `200 ` + off}},
+				answers: []string{found, `204`}, none: []string{found, `204`, `200 ` + off}, wizard: []string{found, `200 ` + same, `200 ` + off}},
 			{name: "suspended", when: "the directory says Keep", user: func(in *plan.UserInput) { known(in); in.Want = plan.Keep }},
 			{name: "reactivate", when: "assigned again, and the account is inactive", user: known, answers: []string{`200 ` + off, `200 ` + same}},
 			{name: "reactivate and update", when: "the same, and the account has other values", user: known,
@@ -182,7 +207,8 @@ func chapters() []chapter {
 		{"Groups", []exchange{
 			{name: "group create", when: "pushed, and the lookup finds none", group: func(in *plan.GroupInput) { in.Members = allOf("a") }, answers: []string{none, `201 ` + group}},
 			{name: "group create in batches", when: "the same, with more members than fit in one request", group: func(in *plan.GroupInput) { in.Batch, in.Members = 2, allOf("a", "b", "c") },
-				answers: []string{none, `201 {"id":"g1"}`, `204`}, wizard: []string{none, `201 {"id":"g1"}`, `200 ` + group, `204`}},
+				answers: []string{none, `201 {"id":"g1"}`, `204`}, none: []string{none, `201 {"id":"g1"}`},
+				wizard: []string{none, `201 {"id":"g1"}`, `200 ` + group, `204`}, wizardNone: []string{none, `201 {"id":"g1"}`}},
 			{name: "group link", when: "pushed, and the lookup finds one", group: func(in *plan.GroupInput) { in.Members = allOf("a", "b") },
 				answers: []string{`200 {"Resources":[` + group + `]}`, `204`}, wizard: []string{`200 {"Resources":[` + group + `]}`, `200 etag=W/"1" ` + group, `204`}},
 			{name: "group delta", when: "members joined and left", group: func(in *plan.GroupInput) {
@@ -204,66 +230,176 @@ func chapters() []chapter {
 			{name: "group is gone", when: "the group is not there any more, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), plan.Fail
-			}, answers: []string{`404`}},
+			}, answers: []string{`404`, none, none}, wizard: []string{`404`}},
 			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
 				answers: []string{`404`, none, `201 {"id":"g2"}`}},
 			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`204`}},
 			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`404`}},
 			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Absent }},
 		}},
+		{"Users: a target that does not do what it is asked for", []exchange{
+			{name: "no lookup", when: "the target rejects the filter", user: fresh,
+				answers: []string{`400 {"scimType":"invalidFilter"}`, none, created}, none: []string{`400 {"scimType":"invalidFilter"}`}},
+			{name: "a 404 from elsewhere", when: "the lookup is answered with a 404 that is not a SCIM error", user: fresh, answers: []string{`404 page=text/html`}},
+			{name: "no method", when: "the target does not support the method that deactivates", user: inactive,
+				answers: []string{`405`, `200 ` + same, `200 ` + off}, none: []string{`405`},
+				wizard: []string{`200 ` + same, `405`, `204`}, wizardNone: []string{`200 ` + same, `405`}},
+			{name: "no route for the method", when: "the target answers 404 to the method that deactivates, and has the account", user: inactive,
+				answers: []string{`404`, `200 ` + same, `200 ` + same, `200 ` + off}, none: []string{`404`, `200 ` + same},
+				wizard: []string{`200 ` + same, `404`, `200 ` + same, `204`}, wizardNone: []string{`200 ` + same, `404`, `200 ` + same}},
+			{name: "no effect of a deactivation", when: "the target answers with success, and the account stays active", user: inactive,
+				answers: []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off}, none: []string{`200 ` + same, `200 ` + same},
+				wizard: []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off}, wizardNone: []string{`200 ` + same, `200 ` + same, `200 ` + same}},
+			{name: "no effect of an update", when: "the target answers with success, and the account stays as it was", user: known,
+				answers: []string{`200 ` + other, `200 ` + other, `200 ` + other, `200 ` + same}, none: []string{`200 ` + other, `200 ` + other, `200 ` + other},
+				wizard: []string{`200 ` + other, `200 ` + other, `200 ` + other}},
+			{name: "an old answer to an update", when: "the response lacks the new value, and the account has it", user: known,
+				answers: []string{`200 ` + other, `200 ` + other, `200 ` + same}},
+			{name: "an update is rejected", when: "the target does not support PUT", user: known,
+				answers: []string{`200 ` + other, `405`, `200 ` + same}, none: []string{`200 ` + other, `405`}},
+			{name: "a reactivation is rejected", when: "assigned again, and the target does not support the method that activates", user: known,
+				answers: []string{`200 ` + off, `405`, `200 ` + same}, none: []string{`200 ` + off, `405`}},
+			{name: "a password is rejected", when: "the target does not support the method that sets the password", user: password,
+				answers: []string{`200 ` + same, `405`, `200 ` + same, `200 ` + same}, none: []string{`200 ` + same, `405`},
+				wizard: []string{`200 ` + same, `405`, `204`}, wizardNone: []string{`200 ` + same, `405`}},
+		}},
+		{"Groups: a target that does not do what it is asked for", []exchange{
+			{name: "group exists", when: "the create is answered with 409", group: func(in *plan.GroupInput) { in.Members = allOf("a") },
+				answers: []string{none, `409`, `200 {"Resources":[` + group + `]}`, `204`}, none: []string{none, `409`},
+				wizard: []string{none, `409`, `200 {"Resources":[` + group + `]}`, `200 ` + group}, wizardNone: []string{none, `409`}},
+			{name: "group without a method", when: "the target does not support the method that changes members", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Add, in.Members = members("b"), allOf("a", "b")
+			}, answers: []string{`405`, `200 ` + group, `204`}, none: []string{`405`},
+				wizard: []string{`200 ` + group, `405`, `204`}, wizardNone: []string{`200 ` + group, `405`}},
+			{name: "group without effect", when: "the target answers with success, and the group stays as it was", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Add, in.Members = members("b"), allOf("a", "b")
+			}, answers: []string{`200 ` + group, `200 ` + group, `204`}, none: []string{`200 ` + group},
+				wizard: []string{`200 ` + group, `200 ` + group, `200 ` + group, `204`}, wizardNone: []string{`200 ` + group, `200 ` + group, `200 ` + group}},
+			{name: "group without its members", when: "the target answers a replacement with success, and other members are left", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Full, in.Members = true, allOf("b")
+			}, answers: []string{`200 ` + both, `200 ` + both, `204`}, none: []string{`200 ` + both},
+				wizard: []string{`200 ` + both, `200 ` + strings.Replace(group, `{"value":"a"}`, `{"value":"b"}`, 1)}},
+			{name: "group in one request", when: "the target rejects that many members", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Add, in.Members = members("b", "c"), allOf("a", "b", "c")
+			}, answers: []string{`413`, `204`, `204`}, none: []string{`413`}, wizard: []string{`200 ` + group, `413`}},
+		}},
 	}
 }
 
-func (x exchange) run(t *testing.T, style plan.Style) string {
-	t.Helper()
+// given returns the answers for a variant.
+func (x exchange) given(v variant) []string {
 	answers := x.answers
-	if style == plan.Wizard && x.wizard != nil {
+	strict := v.fallback == plan.FallbackNone
+	if strict && x.none != nil {
+		answers = x.none
+	}
+	if v.style == plan.Wizard && x.wizard != nil {
 		answers = x.wizard
 	}
-	if x.group != nil {
-		in := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Style: style}
-		x.group(&in)
-		return transcript(t, plan.Group(in), script(t, answers...))
+	if strict && v.style == plan.Wizard && x.wizardNone != nil {
+		answers = x.wizardNone
 	}
-	in := ann(t)
-	in.Style = style
-	x.user(&in)
-	return transcript(t, plan.User(in), script(t, answers...))
+	return answers
 }
 
-// TestExchanges is the list of all sequences: what is sent when, for both styles, request by request.
+func (x exchange) run(t *testing.T, v variant) string {
+	t.Helper()
+	answers := script(t, x.given(v)...)
+	if x.group != nil {
+		in := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Style: v.style, Fallback: v.fallback}
+		x.group(&in)
+		return transcript(t, plan.Group(in), answers)
+	}
+	in := ann(t)
+	in.Style, in.Fallback = v.style, v.fallback
+	x.user(&in)
+	return transcript(t, plan.User(in), answers)
+}
+
+// TestExchanges is the list of all sequences: what is sent when, for both styles and both fallbacks, request by request.
 func TestExchanges(t *testing.T) {
 	for _, c := range chapters() {
 		for _, x := range c.exchanges {
-			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
-				t.Run(string(style)+"/"+x.name, func(t *testing.T) { golden(t, x.run(t, style)) })
+			for _, v := range variants {
+				t.Run(v.String()+"/"+x.name, func(t *testing.T) { golden(t, x.run(t, v)) })
 			}
 		}
 	}
 }
 
+// TestFallbackNone_OnlyListedForms checks the forms of all exchanges: what the style names, and nothing instead.
+func TestFallbackNone_OnlyListedForms(t *testing.T) {
+	for _, c := range chapters() {
+		for _, x := range c.exchanges {
+			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
+				file, err := os.ReadFile(variant{plan.FallbackNone, style}.file(x))
+				require.NoError(t, err)
+				text := string(file)
+				require.NotContains(t, text, "instead: ")
+				require.NotContains(t, text, "externalId%20eq")
+				require.NotContains(t, text, "learned=")
+				if style == plan.Wizard {
+					require.NotContains(t, text, "PATCH /", x.name)
+				} else {
+					require.NotContains(t, text, "PUT /Groups", x.name)
+				}
+				for line := range strings.Lines(text) {
+					if strings.Contains(line, `"Operations"`) && strings.Contains(text, "PATCH /Users") {
+						require.Regexp(t, onlyOperation, line, x.name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// onlyOperation is the PATCH of a user as the documents have it.
+var onlyOperation = regexp.MustCompile(`"Operations":\[\{"op":"replace","value":\{("active":(true|false)|"password":"[^"]*")\}\}\]`)
+
+// file is the golden file of an exchange.
+func (v variant) file(x exchange) string {
+	return fmt.Sprintf("testdata/TestExchanges/%s/%s.txt", v, strings.ReplaceAll(x.name, " ", "_"))
+}
+
 const exchangesHead = `# Which requests are sent when
 
-Every sequence of the engine against a target that does everything right, for both styles: ` + "`catalog`" + ` (PATCH for activation, deactivation, password and group
-membership, PUT for the rest) and ` + "`wizard`" + ` (PUT for all). The style ` + "`auto`" + ` is one of them, see ` + "`engine.Auto`" + `. Each row links to the file with the
-whole exchange, which the engine is tested against; this page is made from those files by ` + "`go test ./engine/plan -run TestExchangeIndex -update`" + `.
+Every sequence of the engine, for both styles: ` + "`catalog`" + ` (PATCH for activation, deactivation, password and group membership, PUT for the rest) and
+` + "`wizard`" + ` (PUT for all), and for both fallbacks: ` + "`learn`" + ` (another form is tried after a rejection, or a success without effect) and ` + "`none`" + `. A row
+without a fallback is the same for both. The style ` + "`auto`" + ` is one of the two, see ` + "`engine.Auto`" + `. Each row links to the file with the whole exchange, which the
+engine is tested against; this page is made from those files by ` + "`go test ./engine/plan -run TestExchangeIndex -update`" + `.
 
-Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
+With ` + "`none`" + `, nothing that was learned about a target is used either: a response that does not show the account, such as 204, is followed by a read each
+time. Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
 `
 
 // TestExchangeIndex makes docs/exchanges.md of the golden files.
 func TestExchangeIndex(t *testing.T) {
+	read := func(v variant, x exchange) string {
+		text, err := os.ReadFile(v.file(x))
+		require.NoError(t, err)
+		return string(text)
+	}
 	var b strings.Builder
 	b.WriteString(exchangesHead)
 	for _, c := range chapters() {
-		fmt.Fprintf(&b, "\n## %s\n\n| Sequence | When | Style | Requests | Outcome |\n|---|---|---|---|---|\n", c.title)
+		fmt.Fprintf(&b, "\n## %s\n\n| Sequence | When | Style | Fallback | Requests | Outcome |\n|---|---|---|---|---|---|\n", c.title)
 		for _, x := range c.exchanges {
 			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
-				file := fmt.Sprintf("testdata/TestExchanges/%s/%s.txt", style, strings.ReplaceAll(x.name, " ", "_"))
-				text, err := os.ReadFile(file)
-				require.NoError(t, err)
-				requests, outcome := summary(t, string(text))
-				fmt.Fprintf(&b, "| %s | %s | [%s](../engine/plan/%s) | %s | %s |\n", x.name, x.when, style, file, requests, outcome)
+				learn, none := variant{plan.FallbackLearn, style}, variant{plan.FallbackNone, style}
+				row := func(v variant, fallback string) {
+					requests, outcome := summary(t, read(v, x))
+					fmt.Fprintf(&b, "| %s | %s | [%s](../engine/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback, requests, outcome)
+				}
+				if read(learn, x) == read(none, x) {
+					row(learn, "")
+					continue
+				}
+				row(learn, "learn")
+				row(none, "none")
 			}
 		}
 	}

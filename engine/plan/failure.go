@@ -39,6 +39,9 @@ func Refusal(r Response) string {
 
 // fail classifies an answer that a sequence has no use for.
 func fail(r Response) *failure {
+	if strayed(r) {
+		return elsewhere(r)
+	}
 	f := &failure{class: classOf(r), status: r.Status, retryAfter: r.RetryAfter}
 	var detail string
 	if r.Body != nil {
@@ -73,6 +76,12 @@ func classOf(r Response) Class {
 		return Rejected
 	}
 }
+
+// missed reports whether the answer says that a resource is not there. A page that is not JSON comes from something else.
+func missed(r Response) bool { return r.Err == nil && r.Status == http.StatusNotFound && r.Page == "" }
+
+// strayed reports whether something else than the target says so.
+func strayed(r Response) bool { return r.Err == nil && r.Status == http.StatusNotFound && r.Page != "" }
 
 // ok says whether the answer is a readable success.
 func ok(r Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }

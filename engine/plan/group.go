@@ -71,7 +71,7 @@ func Group(in GroupInput) *Sequence {
 	}
 	g := &group{
 		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
-		traits: in.Traits.with(), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
+		traits: in.Fallback.believed(in.Traits), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
 	}
 	s := &Sequence{sofar: func() Outcome { return g.out }, accept: g.accept}
 	g.s = s
@@ -194,7 +194,7 @@ func (g *group) remote() Step {
 func (g *group) delete() Step {
 	g.out.Operation = OpDelete
 	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID), Op: OpDelete}, func(r Response) Step {
-		if !ok(r) && (r.Err != nil || r.Status != http.StatusNotFound) {
+		if !ok(r) && !missed(r) {
 			return g.fail(fail(r).in("delete"))
 		}
 		g.out.Status, g.out.RemoteID, g.out.Origin = r.Status, "", ""
@@ -226,11 +226,11 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 		return then(r, found)
 	}
 	if g.traits[NoGroupFilter] {
-		return readList(g.send, groups, attribute, name, hit)
+		return readList(g.send, listInstead(nil), groups, attribute, name, hit)
 	}
 	return g.send(Request{Method: http.MethodGet, Path: LookupPath(groups, attribute, name)}, func(r Response) Step {
-		if unfiltered(r) {
-			return readList(g.send, groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
+		if unfiltered(r) && !g.strict() {
+			return readList(g.send, listInstead(&r), groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
 				if f == nil && ordinary(name) {
 					g.out.learn(g.traits, Traits{NoGroupFilter: true})
 				}
@@ -280,6 +280,9 @@ func (g *group) create() Step {
 		return g.fail(f)
 	}
 	first, rest := split(all, g.batch)
+	if g.strict() {
+		first, rest = all, nil
+	}
 	body := scim.NewObject(
 		scim.Member{Name: "schemas", Value: []string{scim.GroupSchema}},
 		scim.Member{Name: "displayName", Value: g.in.DisplayName},
@@ -292,6 +295,9 @@ func (g *group) create() Step {
 	return g.send(req, func(r Response) Step {
 		g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
 		switch {
+		case g.strict() && (conflict(r) || tooLarge(r)):
+			g.out.Origin = ""
+			return g.fail(fail(r).in("create"))
 		case conflict(r):
 			g.out.Origin = ""
 			return g.lookup(func(_ Response, found []*scim.Resource) Step {
@@ -316,8 +322,13 @@ func (g *group) create() Step {
 			return g.fail(rejected(r, "create: the answer has no id"))
 		}
 		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), Created, r.Status
-		if shown := shownGroup(r); shown != nil && len(first) > 0 && !contains(shown, first) {
+		switch shown := shownGroup(r); {
+		case shown == nil, len(first) == 0, contains(shown, first):
+		case !g.strict():
 			first, rest = nil, all // it hides its members, or has dropped them
+		case !g.mayHide(shown, Change{}):
+			g.full = true
+			return g.fail(rejected(r, ineffective))
 		}
 		g.acked = &Change{Rename: true, Replace: true, Add: first}
 		if len(rest) > 0 && g.puts() {
@@ -328,20 +339,25 @@ func (g *group) create() Step {
 	})
 }
 
-// gone handles a known group that the target does not have any more. Some targets also answer 404 for an unknown member.
-func (g *group) gone(r Response) Step {
+// gone handles a known group that the target does not have any more. Unless that was the answer to a read, a lookup shows whether it is
+// so: some targets also answer 404 for an unknown member, or for a method that they do not have.
+func (g *group) gone(r Response, read bool) Step {
 	lost, origin, cause := g.out.RemoteID, g.out.Origin, fail(r)
 	if g.rounds++; g.rounds > maxRounds {
 		return g.fail(vanishing)
 	}
-	if g.in.OnMissing == Fail {
-		return g.fail(rejected(r, "the group "+lost+" is gone at the target: "+cause.message))
+	gone := rejected(r, "the group "+lost+" is gone at the target: "+cause.message)
+	if g.in.OnMissing == Fail && read {
+		return g.fail(gone)
 	}
 	listed := func(found []*scim.Resource) bool { return len(found) == 1 && found[0].ID() == lost }
 	there := func() Step {
 		return g.fail(rejected(r, "push: the target has the group "+lost+", but answers "+cause.message))
 	}
 	anew := func(r Response, found []*scim.Resource) Step {
+		if g.in.OnMissing == Fail {
+			return g.fail(gone)
+		}
 		if !g.full && !g.traits.puts(g.in.Style) {
 			// The whole list is needed now, and only deltas were given: forget the id, the next sequence starts over.
 			g.out.RemoteID, g.out.Origin = "", ""

@@ -104,7 +104,7 @@ func digest(id string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// read takes a page in. A 404 reads as an empty one.
+// read takes a page in.
 func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) {
 	page, f = listed(r)
 	if f != nil {
@@ -155,6 +155,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 // listing finds resources in a whole collection, for a target that cannot filter.
 type listing struct {
 	send             func(Request, func(Response) Step) Step
+	instead          Alternative // of a lookup
 	pages            *Pages
 	attribute, value string
 	then             func(Response, []*scim.Resource, *failure) Step
@@ -162,15 +163,19 @@ type listing struct {
 }
 
 // readList finds the resources with that value of an attribute among all there are.
-func readList(send func(Request, func(Response) Step) Step, endpoint, attribute, value string,
+func readList(send func(Request, func(Response) Step) Step, instead Alternative, endpoint, attribute, value string,
 	then func(Response, []*scim.Resource, *failure) Step,
 ) Step {
-	l := &listing{send: send, pages: NewPages(endpoint), attribute: attribute, value: value, then: then}
+	l := &listing{send: send, instead: instead, pages: NewPages(endpoint), attribute: attribute, value: value, then: then}
 	l.pages.Grows = true
 	return l.page()
 }
 
-func (l *listing) page() Step { return l.send(l.pages.Request(), l.read) }
+func (l *listing) page() Step {
+	req := l.pages.Request()
+	req.Alternative = &l.instead
+	return l.send(req, l.read)
+}
 
 func (l *listing) fail(f *failure) Step {
 	return l.then(Response{}, nil, f.in("the list of all that are there"))

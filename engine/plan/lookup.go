@@ -64,11 +64,13 @@ func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 	return out, nil
 }
 
-// listed reads a page of a list. A 404 reads as an empty one.
+// listed reads a page of a list. A 404 reads as an empty one if it comes from SCIM: what else answers so is not the target.
 func listed(r Response) ([]*scim.Resource, *failure) {
 	switch {
-	case r.Err == nil && r.Status == http.StatusNotFound:
+	case r.Err == nil && r.Status == http.StatusNotFound && none(r.Body):
 		return nil, nil
+	case r.Err == nil && r.Status == http.StatusNotFound:
+		return nil, elsewhere(r)
 	case r.Err != nil || r.Status != http.StatusOK:
 		return nil, fail(r)
 	case r.Body == nil:
@@ -89,6 +91,24 @@ func listed(r Response) ([]*scim.Resource, *failure) {
 		out = append(out, &scim.Resource{Object: *o})
 	}
 	return out, nil
+}
+
+// none reports whether the body of a 404 is an Error or an empty ListResponse.
+func none(body *scim.Object) bool {
+	if body == nil {
+		return false
+	}
+	said := &scim.Resource{Object: *body}
+	return said.HasSchema(scim.ErrorMessage) || said.HasSchema(scim.ListResponseMessage) && len(body.Array("Resources")) == 0
+}
+
+// elsewhere is the failure of a 404 that does not come from SCIM.
+func elsewhere(r Response) *failure {
+	what := "no SCIM error in it"
+	if r.Page != "" {
+		what = r.Page + " instead of a SCIM error"
+	}
+	return transient(r, "404 Not Found with "+what+": check the base URL of the target")
 }
 
 // count reads an integer; some servers send it as a string.

@@ -95,6 +95,7 @@ func (g *group) batches() Step {
 	g.did(OpMembers)
 	req := Request{
 		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c, Op: OpMembers,
+		Alternative: g.alternative(http.MethodPatch, c),
 	}
 	return g.send(req, func(r Response) Step { return g.patched(c, r) })
 }
@@ -137,8 +138,8 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 func (g *group) patched(c Change, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		return g.gone(r)
-	case unsupported(r), misformed(r), tooLarge(r):
+		return g.gone(r, false)
+	case !g.strict() && (unsupported(r) || misformed(r) || tooLarge(r)):
 		return g.otherwise(c, r)
 	case !ok(r):
 		if unsure(r) {
@@ -150,10 +151,17 @@ func (g *group) patched(c Change, r Response) Step {
 				g.halve(n)
 			}
 		}
+		if g.strict() && misformed(r) && len(c.Remove) > 0 {
+			g.out.Unsure = true // as in otherwise
+		}
 		return g.fail(fail(r).in("push"))
 	}
 	g.out.Status = r.Status
 	switch shown := shownGroup(r); {
+	case g.strict():
+		if shown != nil && !g.mayHide(shown, c) && !(g.keeps(shown, c) && (!c.Replace || only(shown, c.Add))) {
+			return g.fail(rejected(r, ineffective))
+		}
 	case shown != nil && c.Replace && !g.tried[NoMembersReplace] && !only(shown, c.Add):
 		g.tried[NoMembersReplace], g.traits[NoMembersReplace] = true, true
 		return g.replaceByDeltas(g.add)
@@ -274,7 +282,7 @@ func (g *group) pushByPut() Step {
 		g.did(OpMembers)
 		put := Request{
 			Method: http.MethodPut, Path: resourcePath(groups, g.out.RemoteID), IfMatch: r.ETag, Body: &want.Object,
-			Members: &Change{Rename: true, Replace: true, Add: all}, Op: OpMembers,
+			Members: &Change{Rename: true, Replace: true, Add: all}, Op: OpMembers, Alternative: g.alternative(http.MethodPut, Change{}),
 		}
 		return g.send(put, func(answer Response) Step { return g.replaced(all, r.ETag, answer) })
 	})
@@ -283,10 +291,10 @@ func (g *group) pushByPut() Step {
 func (g *group) replaced(all []Member, before string, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		return g.gone(r)
+		return g.gone(r, false)
 	case r.Err == nil && r.Status == http.StatusPreconditionFailed:
 		return g.push()
-	case unsupported(r):
+	case unsupported(r) && !g.strict():
 		if g.refusal == nil {
 			g.refusal = fail(r).in("push")
 		}
@@ -314,8 +322,11 @@ func (g *group) replaced(all []Member, before string, r Response) Step {
 			return g.compared(r, have, all)
 		})
 	}
-	if shown == nil {
+	switch {
+	case shown == nil:
 		return g.pushed(r, all)
+	case !g.keeps(shown, Change{Rename: true, Replace: true, Add: all}):
+		return g.get(func(r Response, have *scim.Resource) Step { return g.compared(r, have, all) })
 	}
 	return g.compared(r, shown, all)
 }
@@ -325,11 +336,14 @@ func (g *group) compared(r Response, have *scim.Resource, all []Member) Step {
 	if g.keeps(have, Change{Rename: true, Replace: true, Add: all}) {
 		return g.pushed(r, all)
 	}
-	if g.overtake(NoPut) {
+	if !g.strict() && g.overtake(NoPut) {
 		return g.pushByPatch()
 	}
-	if !g.mayHide(have, Change{Rename: true}) {
+	switch {
+	case !g.mayHide(have, Change{Rename: true}):
 		return g.fail(rejected(r, ineffective))
+	case g.strict():
+		return g.pushed(r, all)
 	}
 	return g.hides()
 }
@@ -361,8 +375,8 @@ func (g *group) get(then func(Response, *scim.Resource) Step) Step {
 	id := g.out.RemoteID
 	return g.send(Request{Method: http.MethodGet, Path: resourcePath(groups, id)}, func(r Response) Step {
 		switch {
-		case r.Err == nil && r.Status == http.StatusNotFound:
-			return g.gone(r)
+		case missed(r):
+			return g.gone(r, true)
 		case !ok(r):
 			return g.fail(fail(r).in("read"))
 		case r.Body == nil:

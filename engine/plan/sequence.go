@@ -110,6 +110,8 @@ type Request struct {
 	Members *Change      // what it does to the members of a group, nil for nothing
 	Op      Operation    // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
 	Also    Operation    // what it changes besides, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
+	// Alternative is set when it has another form than the one that the style names first. It is always nil with FallbackNone.
+	Alternative *Alternative
 }
 
 // Change is what one request does to a group.
@@ -130,7 +132,9 @@ type Response struct {
 	Txn        string       // the header Set-Txn
 	Location   string       // the header, relative to the base URL where it is below that
 	Body       *scim.Object // nil when the body was empty
-	Err        error
+	// Page is the media type of an error body that is not JSON, such as the HTML page of a proxy. Empty otherwise.
+	Page string
+	Err  error
 }
 
 // Outcome is how a sequence ended. What was learned or done before a failure is told along with it.

@@ -67,7 +67,8 @@ type UserInput struct {
 //
 //	active, no id:    lookup; none: POST; one: link, then as below; several: held
 //	active, anew:     as without an id; the account of an earlier assignment is found again, if it is there
-//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs; PATCH the password (Catalog)
+//	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs; PATCH the password (Catalog);
+//	                  a PUT always says that the account is active
 //	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard)
 //	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
 //	keep:             nothing
@@ -78,8 +79,9 @@ type UserInput struct {
 // its externalId, is neither deactivated nor, unless OnRecycled says so, linked: the userName may have been given to another person.
 //
 // A form of a request that the target refuses, or that has no effect, is followed by another one, and what that teaches is in
-// Outcome.Learned. An attribute that the target does not keep is sent in a few sequences and then left alone: Outcome.Unkept.
-// A deactivation without effect is a failure.
+// Outcome.Learned; an attribute without effect never leads from PUT to PATCH in the style Wizard. With FallbackNone a refusal ends
+// the sequence, a conflict too, and there is no lookup by externalId. An attribute that the target does not keep is sent in a few
+// sequences and then left alone: Outcome.Unkept. A deactivation without effect is a failure.
 //
 // A change that is answered with 202 ends the sequence as Accepted. With that as Pending, the next one begins with a read of the account, or with
 // a lookup after a create. It ends as Accepted again while the account does not show the change, and goes on once it does.
@@ -94,7 +96,7 @@ func User(in UserInput) *Sequence {
 	}
 	u := &user{
 		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
-		traits: in.Traits.with(), unkept: ledger{map[string]Unkept{}, in.Rounds},
+		traits: in.Fallback.believed(in.Traits), unkept: ledger{map[string]Unkept{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
@@ -123,7 +125,10 @@ type user struct {
 	traits Traits // as known by now
 	unkept ledger
 
-	inactive bool // the account was found deactivated
+	inactive bool // the lookup found the account deactivated
+	found    bool // a lookup found the account
+	// linking says that the account is only the user's once it is activated: that is part of creating users.
+	linking bool
 
 	writing    *change  // of the request that was sent last
 	confirming bool     // whether a change that was accepted is carried out is being read
@@ -131,7 +136,11 @@ type user struct {
 }
 
 // learn notes what was found out about the target.
-func (u *user) learn(t Traits) { u.out.learn(u.traits, t) }
+func (u *user) learn(t Traits) {
+	if !u.strict() {
+		u.out.learn(u.traits, t)
+	}
+}
 
 // send yields a request; then is called with the answer.
 func (u *user) send(req Request, then func(Response) Step) Step {
@@ -152,6 +161,9 @@ func (u *user) end(class Class, message string) Step {
 func (u *user) sofar() Outcome {
 	out := u.out
 	out.Unkept = u.unkept.paths
+	if u.linking { // the next sequence looks the account up again, and so may activate it
+		out.RemoteID, out.Origin = u.in.RemoteID, u.in.Origin
+	}
 	if out.RemoteID == "" {
 		out.PasswordVersion = "" // it was that of an account
 	}
@@ -205,7 +217,7 @@ func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 		switch ours := u.externalID(); {
 		case len(found) > 0 || !u.in.Known && u.in.RemoteID == "":
 			return then(r, found)
-		case ours == "":
+		case ours == "" || u.strict():
 			return u.lookupEarlier(r, then)
 		default:
 			return u.ask("externalId", ours, func(r Response, found []*scim.Resource, f *failure) Step {
@@ -271,11 +283,15 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 		u.out.Operation = OpLookup
 	}
 	if u.traits[NoUserFilter] {
-		return readList(u.send, users, attribute, value, then)
+		return readList(u.send, listInstead(nil), users, attribute, value, then)
 	}
-	return u.send(Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}, func(r Response) Step {
-		if unfiltered(r) && attribute == u.in.LookupAttribute {
-			return readList(u.send, users, attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
+	req := Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}
+	if attribute != u.in.LookupAttribute {
+		req.Alternative = &Alternative{Form: "lookup by " + attribute, Reason: "none was found by " + u.in.LookupAttribute + ", although there may be one"}
+	}
+	return u.send(req, func(r Response) Step {
+		if unfiltered(r) && attribute == u.in.LookupAttribute && !u.strict() {
+			return readList(u.send, listInstead(&r), users, attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
 				if f == nil && ordinary(value) {
 					u.learn(Traits{NoUserFilter: true})
 				}
@@ -326,13 +342,17 @@ func (u *user) adopt(hit *scim.Resource) Step {
 		return u.end(Rejected, fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
 	}
 	u.link(hit)
-	u.out.Operation = OpLink
+	u.out.Operation, u.found = OpLink, true
 	_, told := hit.Get("active")
-	if !u.in.Update && (!u.in.Deactivate || told && active(hit)) && !u.passwordDue() {
+	if !u.in.Update && (!u.mayActivate() || told && active(hit)) && !u.passwordDue() {
 		return u.end(Done, "")
 	}
 	return u.refresh()
 }
+
+// mayActivate reports whether an inactive account is to be activated, even if nothing else of it changes. One that a lookup found takes
+// the place of one that would be created.
+func (u *user) mayActivate() bool { return u.in.Deactivate || u.in.Create && u.found }
 
 // recycled returns another user that an account is or was that of, although it has this user's name now.
 func (u *user) recycled(hit *scim.Resource) (string, error) {
@@ -365,6 +385,9 @@ func (u *user) create() Step {
 	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: OpCreate}, func(r Response) Step {
 		u.out.Operation, u.out.Origin = OpCreate, Unconfirmed
 		switch {
+		case u.strict() && (conflict(r) || r.Err == nil && r.Status == http.StatusBadRequest):
+			u.out.Origin = ""
+			return u.fail(fail(r).in("create"))
 		case conflict(r):
 			u.out.Origin = "" // the target says it did not create anything
 			return u.lookup(func(_ Response, found []*scim.Resource) Step { return u.afterConflict(r, found, true) })
@@ -457,7 +480,7 @@ func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bo
 
 // refresh reads the account and writes what differs.
 func (u *user) refresh() Step {
-	if !u.in.Update && !u.in.Deactivate && !u.passwordDue() {
+	if !u.in.Update && !u.mayActivate() && !u.passwordDue() {
 		return u.end(Skipped, "updating users is switched off for this target")
 	}
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
@@ -471,7 +494,7 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 	id := u.out.RemoteID
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, id)}, func(r Response) Step {
 		switch {
-		case r.Err == nil && r.Status == http.StatusNotFound:
+		case missed(r):
 			return u.gone(r)
 		case !ok(r):
 			return u.fail(fail(r).in("read"))
@@ -492,8 +515,7 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 // gone handles a known account that the target does not have any more.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != Active {
-		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
-		return u.end(Done, "")
+		return u.leftBehind(r)
 	}
 	lost := u.out.RemoteID
 	if u.in.OnMissing == Fail {
@@ -509,6 +531,28 @@ func (u *user) gone(r Response) Step {
 	})
 }
 
+// leftBehind ends the deactivation of an account that is gone. A 404 that is not a SCIM error may come from something else than the target,
+// which would leave the account active: the lookup has to answer, and not to list the account.
+func (u *user) leftBehind(r Response) Step {
+	lost := u.out.RemoteID
+	end := func() Step {
+		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
+		return u.end(Done, "")
+	}
+	if none(r.Body) || u.in.UserName == "" {
+		return end()
+	}
+	return u.ask(u.in.LookupAttribute, u.in.UserName, func(answer Response, found []*scim.Resource, f *failure) Step {
+		switch {
+		case f != nil:
+			return u.fail(f.in("lookup by " + u.in.LookupAttribute))
+		case slices.ContainsFunc(found, func(hit *scim.Resource) bool { return hit.ID() == lost }):
+			return u.fail(transient(answer, "the target lists the account "+lost+", but answers 404 for it"))
+		}
+		return end()
+	})
+}
+
 // reconcile compares what the target has with what it should have, and writes what differs: a reactivation by PATCH first.
 func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	is, wanted := have.Text("userName"), u.desired().Text("userName")
@@ -520,12 +564,14 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 		set = u.unkept.settle(overlay(have, u.desired()))
 		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.vain, a.path()) })
 	}
-	reactivate := u.in.Deactivate && !active(have)
+	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // what is written says that the account is active
+	u.linking = reactivate && u.found && !u.in.Deactivate
 	if reactivate && !u.traits.puts(u.in.Style) {
 		return u.write(&change{
 			what: "reactivate", op: OpReactivate, set: []assignment{setActive(true)}, have: have, etag: etag,
-			ways: u.traits.ways(u.in.Style), again: u.refresh,
+			ways: u.ways(u.in.Style), style: u.in.Style, again: u.refresh,
 			then: func(r Response, now *scim.Resource) Step {
+				u.linking = false
 				if now == nil { // the entity tag that we have is of the version before
 					return u.update(assigned(have, []assignment{setActive(true)}), "", set)
 				}
@@ -550,8 +596,9 @@ func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 		return u.setPassword()
 	}
 	return u.write(&change{
-		what: "update", op: OpUpdate, set: set, have: have, etag: etag, ways: u.traits.ways(Wizard), again: u.refresh,
+		what: "update", op: OpUpdate, set: set, have: have, etag: etag, ways: u.ways(Wizard), style: Wizard, again: u.refresh,
 		then: func(Response, *scim.Resource) Step {
+			u.linking = false
 			if along {
 				u.out.PasswordVersion = u.in.PasswordVersion
 			}
@@ -598,12 +645,12 @@ func (u *user) deactivate() Step {
 		return u.end(Done, "")
 	}
 	u.out.Operation = OpDeactivate
-	return u.deactivateBy(u.traits.ways(u.in.Style))
+	return u.deactivateBy(u.ways(u.in.Style))
 }
 
 func (u *user) deactivateBy(ways []way) Step {
 	return u.write(&change{
-		what: "deactivate", op: OpDeactivate, set: []assignment{setActive(false)}, ways: ways,
+		what: "deactivate", op: OpDeactivate, set: []assignment{setActive(false)}, ways: ways, style: u.in.Style,
 		again: func() Step { return u.deactivateBy([]way{byPut}) },
 		then:  func(Response, *scim.Resource) Step { return u.end(Done, "") },
 	})

@@ -16,10 +16,10 @@ const (
 
 // change is what is wanted different at an account, and the ways in which that can be asked for.
 //
-// A way that is refused as such (405, 501, for PATCH also 400) or that is answered with success and has no effect is followed
-// by the next one. Whether a change had its effect is told by the answer. An account is read back, once for each way, when the
-// answer does not show it (204, or a body without userName) or shows the version that it had before; not any more once the
-// target was seen to mean such answers ([PatchTrusted], [PutTrusted]).
+// A way that is refused as such (405, 501, for PATCH also 400; 404 where the account is there) or that is answered with success and
+// has no effect is followed by the next one, if there is one. A response that shows the account with what was sent is enough. Otherwise the
+// account is read back, once for each way: when the response lacks a value, does not show the account (204, or a body without userName)
+// or shows the version that it had before. The last two are believed once the target was seen to mean them ([PatchTrusted], [PutTrusted]).
 type change struct {
 	what string // begins messages: update, deactivate, reactivate
 	op   Operation
@@ -27,6 +27,8 @@ type change struct {
 	have *scim.Resource // as last read, nil when it was not
 	etag string         // of have
 	ways []way
+	// style is the one whose first form is not an Alternative.
+	style Style
 
 	tried   []attempt
 	missing []assignment // of the last way that had no effect
@@ -70,7 +72,10 @@ func (u *user) write(c *change) Step {
 	if len(operations) == 0 {
 		return c.then(Response{Status: u.out.Status}, c.have)
 	}
-	req := Request{Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does(), Also: c.besides()}
+	req := Request{
+		Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does(), Also: c.besides(),
+		Alternative: c.alternative(w),
+	}
 	return u.send(req, func(r Response) Step { return u.answered(c, w, r) })
 }
 
@@ -92,22 +97,31 @@ func (u *user) writeByPut(c *change) Step {
 	return u.sendPut(c)
 }
 
+// sendPut sends the whole account. Of a user who is to be active it never says that the account is not.
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
-	req := Request{Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides()}
+	if u.in.Want == Active && !active(body) {
+		c.set = append(c.set, setActive(true))
+		body = assigned(c.have, c.set)
+		u.did(OpReactivate)
+	}
+	req := Request{
+		Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides(),
+		Alternative: c.alternative(byPut),
+	}
 	return u.send(req, func(r Response) Step { return u.answered(c, byPut, r) })
 }
 
 func (u *user) answered(c *change, w way, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		return u.gone(r)
+		return u.absent(c, w, r)
 	case w == byPut && r.Err == nil && r.Status == http.StatusPreconditionFailed:
 		return c.again()
 	case unsupported(r), w != byPut && misformed(r):
 		c.tried = append(c.tried, attempt{w, fail(r)})
-		if unsupported(r) && w != byPut {
-			c.ways = slices.DeleteFunc(c.ways, func(w way) bool { return w != byPut })
+		if unsupported(r) {
+			c.withoutMethod(w)
 		}
 		return u.write(c)
 	case !ok(r):
@@ -120,6 +134,36 @@ func (u *user) answered(c *change, w way, r Response) Step {
 	return u.verify(c, w, r)
 }
 
+// withoutMethod drops the other ways with the method of one that the target does not have.
+func (c *change) withoutMethod(w way) {
+	c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return (other == byPut) == (w == byPut) })
+}
+
+// absent finds out what a 404 to a change is about: the account, or the form of the request, which the target may have no route for.
+func (u *user) absent(c *change, w way, r Response) Step {
+	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
+		switch {
+		case missed(read):
+			return u.gone(read)
+		case !ok(read):
+			return u.fail(fail(read).in("read back"))
+		}
+		if read.Body != nil && c.must() {
+			now := &scim.Resource{Object: *read.Body}
+			if _, told := now.Get(activePath); told && len(missing(c.set, now)) == 0 {
+				u.out.Status = read.Status
+				return c.then(read, now)
+			}
+		}
+		r.Page = "" // what has no route for the method may say so with a page
+		refusal := fail(r)
+		refusal.message += ", although the account " + u.out.RemoteID + " is there"
+		c.tried = append(c.tried, attempt{w, refusal})
+		c.withoutMethod(w)
+		return u.write(c)
+	})
+}
+
 // verify finds out whether a change that was answered with success had its effect.
 func (u *user) verify(c *change, w way, r Response) Step {
 	trust := PatchTrusted
@@ -130,15 +174,16 @@ func (u *user) verify(c *change, w way, r Response) Step {
 	if c.visible() == 0 {
 		return u.effective(c, w, r, shown)
 	}
-	switch doubt := shown == nil || c.etag != "" && version(r) == c.etag; {
-	case shown != nil && (!doubt || u.traits[trust]):
-		return u.judge(c, w, r, shown, false)
-	case u.traits[trust]:
+	doubt := shown == nil || c.etag != "" && version(r) == c.etag
+	switch {
+	case shown == nil && u.traits[trust]:
 		return u.effective(c, w, r, nil)
+	case shown != nil && (!doubt || u.traits[trust]) && len(missing(c.set, shown)) == 0:
+		return u.judge(c, w, r, shown, false)
 	}
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
-		case read.Err == nil && read.Status == http.StatusNotFound:
+		case missed(read):
 			return u.gone(read)
 		case !ok(read):
 			return u.fail(fail(read).in("read back"))
@@ -146,7 +191,7 @@ func (u *user) verify(c *change, w way, r Response) Step {
 			return u.fail(transient(read, "read back: the answer has no body"))
 		}
 		now := &scim.Resource{Object: *read.Body}
-		if len(missing(c.set, now)) == 0 {
+		if doubt && len(missing(c.set, now)) == 0 {
 			u.learn(Traits{trust: true})
 		}
 		return u.judge(c, w, read, now, true)
@@ -178,7 +223,7 @@ func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bo
 		return u.effective(c, w, r, shown)
 	}
 	if !c.must() { // the form is not at fault; and a value that was not kept before is no news
-		fought := u.unkept.fought(c.set)
+		fought := u.in.Style == Wizard || u.unkept.fought(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]
 	}

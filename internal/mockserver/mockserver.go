@@ -35,7 +35,7 @@ type Options struct {
 	Token string
 	// Listen is the address to listen on. Defaults to a free port of the loopback interface.
 	Listen string
-	// Quirks are how the server deviates. Defaults to not at all.
+	// Quirks are how the server deviates, beyond those of the scenario. Defaults to not at all.
 	Quirks []quirks.Setting
 	// Scenario is what the client is asked to do.
 	Scenario clientgrade.Scenario
@@ -122,7 +122,11 @@ func (s *Server) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return quirks.New(server, s.opts.Quirks...)
+	more, err := quirks.ParseAll(s.opts.Scenario.Quirks)
+	if err != nil {
+		return nil, fmt.Errorf("quirks of the scenario: %w", err)
+	}
+	return quirks.New(server, slices.Concat(s.opts.Quirks, more)...)
 }
 
 // cheap is the least bcrypt cost: nobody keeps these passwords.

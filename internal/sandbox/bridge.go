@@ -36,16 +36,23 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 	if err != nil {
 		return engine.Target{}, err
 	}
-	style := engine.Catalog
-	if t.Custom {
-		style = engine.Wizard
-	}
+	return b.targetOf(t), nil
+}
+
+// targetOf translates a target.
+func (b *bridge) targetOf(t desired.Target) engine.Target {
 	return engine.Target{
-		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: style, Fallback: fallbacks[t.Fallback], UserNameAttribute: t.UserNameAttribute,
-		CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords,
+		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: styles[t.Style], Fallback: fallbacks[t.Fallback],
+		UserNameAttribute: t.UserNameAttribute,
+		CreateUsers:       t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords,
 		Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
-	}, nil
+	}
+}
+
+// styles translates the update styles of connections.
+var styles = map[model.UpdateStyle]engine.Style{
+	model.StyleCatalog: engine.Catalog, model.StyleWizard: engine.Wizard, model.StyleAuto: engine.Auto,
 }
 
 // fallbacks translates the fallbacks of connections.
@@ -119,7 +126,7 @@ var confirmed = map[plan.Operation]desired.Operation{
 func steps(sent []engine.Step) []desired.Step {
 	out := make([]desired.Step, len(sent))
 	for i, s := range sent {
-		out[i] = desired.Step{Method: s.Method, Path: s.Path, Status: s.Status, Message: s.Message}
+		out[i] = desired.Step{Method: s.Method, Path: s.Path, Status: s.Status, Message: s.Message, Alternative: s.Alternative}
 	}
 	return out
 }

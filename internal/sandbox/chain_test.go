@@ -125,13 +125,13 @@ func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
 			}
 		}, "no complete answer within 1s"},
 	}
-	s, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
-	_ = s
+	_, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
 	for i, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
 			good := scimHandler(t)
 			tg := newTarget(t, good)
 			app := newApp(t, api, tg.URL, scimToken)
+			setFallback(t, api, app, "LEARN")
 			login := fmt.Sprintf("fault%d@chain.example", i)
 			user := newUser(t, api, login)
 
@@ -165,6 +165,7 @@ func TestATargetThatIsDownIsRetriedUntilItIsUp(t *testing.T) {
 	first := newTarget(t, good)
 	addr := first.Listener.Addr().String()
 	app := newApp(t, api, first.URL, scimToken)
+	setFallback(t, api, app, "LEARN")
 	first.Server.Close()
 
 	user := newUser(t, api, "down@chain.example")

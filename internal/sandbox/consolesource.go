@@ -190,16 +190,26 @@ func (c *consoleSource) app(ctx context.Context, id string) (console.App, error)
 	return c.describe(ctx, doc)
 }
 
-func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App]) (console.App, error) {
-	app := console.App{ID: doc.ID, Label: doc.Value.Label, Name: doc.Value.Name, Status: string(doc.Value.Status), Style: "PATCH for activation and deactivation, PUT for other updates"}
-	if doc.Value.Custom {
-		app.Style = "PUT for every update"
+// requestsOf describes which requests an application is sent for updates.
+func requestsOf(style model.UpdateStyle, fallback model.Fallback) string {
+	text := map[model.UpdateStyle]string{
+		model.StyleCatalog: "PATCH for activation and deactivation, PUT for other updates",
+		model.StyleWizard:  "PUT for every update",
+		model.StyleAuto:    "PATCH or PUT, as the target says",
+	}[style]
+	if fallback == model.FallbackLearn {
+		text += "; other forms after a rejection"
 	}
+	return text
+}
+
+func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App]) (console.App, error) {
+	app := console.App{ID: doc.ID, Label: doc.Value.Label, Name: doc.Value.Name, Status: string(doc.Value.Status)}
 	connection, err := c.model.Connections.Get(ctx, c.store.Reader(), doc.ID)
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return app, err
 	}
-	app.Target = connection.Value.BaseURL
+	app.Target, app.Style = connection.Value.BaseURL, requestsOf(connection.Value.Style(&doc.Value), connection.Value.FallsBack())
 	counts, err := c.engine.Counts(ctx, doc.ID)
 	if err != nil {
 		return app, err

@@ -23,6 +23,7 @@ type engineAPI struct {
 	store  *docstore.Store
 	engine *engine.Engine
 	bridge *bridge
+	now    func() time.Time
 }
 
 var _ sandboxapi.Engine = (*engineAPI)(nil)

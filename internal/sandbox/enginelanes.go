@@ -79,6 +79,10 @@ func (e *engineAPI) describe(ctx context.Context, doc docstore.Doc[model.App]) (
 		return app, err
 	}
 	app.BaseURL = target.BaseURL
+	if row.Learned.BaseURL != target.BaseURL {
+		row.Learned = engine.Learned{}
+	}
+	app.Style, app.Fallback = string(row.Learned.Style(e.bridge.targetOf(target), e.now())), string(fallbacks[target.Fallback])
 	app.Lane = laneState(target.Paused, row)
 	return app, nil
 }

@@ -13,7 +13,8 @@ var TablesOf = tablesOf
 // WarnOfPlainText says so when an address without TLS can be reached from other machines.
 var WarnOfPlainText = warnOfPlainText
 
-// Seed creates the seed organisation, with all its apps connected to one SCIM server. It may be called again after a failure.
+// Seed creates the seed organisation, with all its apps connected to one SCIM server, which may be sent other forms of requests. It may be
+// called again after a failure.
 func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func(context.Context) error) error {
 	org, err := fixtures.Seed()
 	if err != nil {
@@ -23,6 +24,8 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 		api:    api,
 		target: func(string) (string, string) { return baseURL, token },
 		drain:  drain,
+
+		profile: map[string]string{"fallback": "LEARN"},
 	}
 	_, err = s.run(ctx, org)
 	return err

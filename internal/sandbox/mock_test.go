@@ -29,11 +29,19 @@ import (
 
 const mockToken = "the-token-of-the-mock"
 
+const joinerMoverLeaver = "joiner-mover-leaver"
+
 // startMock starts a mock server with the scenario joiner-mover-leaver.
 func startMock(t *testing.T, settings ...string) *mockserver.Server {
 	t.Helper()
-	scenario, ok := clientgrade.ScenarioNamed("joiner-mover-leaver")
+	return startMockWith(t, joinerMoverLeaver, clientgrade.Resilient, settings...)
+}
+
+func startMockWith(t *testing.T, name string, contract clientgrade.Contract, settings ...string) *mockserver.Server {
+	t.Helper()
+	scenario, ok := clientgrade.ScenarioNamed(name)
 	require.True(t, ok)
+	scenario.Contract = contract
 	parsed, err := quirks.ParseAll(settings)
 	require.NoError(t, err)
 	server, err := mockserver.Start(t.Context(), mockserver.Options{Token: mockToken, Scenario: scenario, Quirks: parsed})
@@ -55,7 +63,7 @@ func TestTheEngineIsGradedCleanByTheMock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := startMock(t, settings...)
-			provision(t, server.URL())
+			provision(t, joinerMoverLeaver, engine.Target{BaseURL: server.URL()})
 			result, err := server.Grade(t.Context())
 			require.NoError(t, err)
 			for _, c := range result.Checks {
@@ -71,6 +79,53 @@ func TestTheEngineIsGradedCleanByTheMock(t *testing.T) {
 	}
 }
 
+// The engine passes under each contract in its own mode, and under those of the documents in no other.
+func TestMock_EngineKeepsContracts(t *testing.T) {
+	styles := map[clientgrade.Contract]engine.Style{clientgrade.Catalog: engine.Catalog, clientgrade.Wizard: engine.Wizard}
+	for _, scenario := range clientgrade.Scenarios() {
+		for _, contract := range clientgrade.Contracts() {
+			t.Run(scenario.Name+"/"+string(contract), func(t *testing.T) {
+				t.Parallel()
+				target := engine.Target{Style: styles[contract], Fallback: engine.FallbackNone}
+				if contract == clientgrade.Resilient {
+					target.Fallback = engine.FallbackLearn
+				}
+				server := startMockWith(t, scenario.Name, contract)
+				target.BaseURL = server.URL()
+				provision(t, scenario.Name, target)
+				result, err := server.Grade(t.Context())
+				require.NoError(t, err)
+				for _, c := range result.Checks {
+					require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s: %+v", c.Check.ID, c.Findings)
+				}
+				require.Equal(t, conformance.Clean, result.Verdict)
+			})
+		}
+	}
+	for name, c := range map[string]struct {
+		scenario string
+		contract clientgrade.Contract
+		target   engine.Target
+		fails    string
+		quirks   []string
+	}{
+		"a conflict is resolved":           {"taken", clientgrade.Catalog, engine.Target{}, "contract.conflict-stops", nil},
+		"a wizard app is sent PATCH":       {joinerMoverLeaver, clientgrade.Wizard, engine.Target{Fallback: engine.FallbackNone}, "contract.requests", nil},
+		"another form after a rejection":   {joinerMoverLeaver, clientgrade.Catalog, engine.Target{}, "contract.no-other-form", []string{"patch-needs-path"}},
+		"a conflict stops a resilient one": {"taken", clientgrade.Resilient, engine.Target{Fallback: engine.FallbackNone}, "cope.links-on-conflict", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := startMockWith(t, c.scenario, c.contract, c.quirks...)
+			c.target.BaseURL = server.URL()
+			provision(t, c.scenario, c.target)
+			result, err := server.Grade(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, []conformance.Outcome{conformance.Fail, conformance.Warn}, outcomeOf(result, c.fails))
+		})
+	}
+}
+
 func outcomeOf(r *conformance.Result, id string) conformance.Outcome {
 	for _, c := range r.Checks {
 		if c.Check.ID == id {
@@ -80,8 +135,8 @@ func outcomeOf(r *conformance.Result, id string) conformance.Outcome {
 	return ""
 }
 
-// provision has the engine do what joiner-mover-leaver asks.
-func provision(t *testing.T, base string) {
+// provision has the engine do what a scenario asks, with the target's style and fallback.
+func provision(t *testing.T, scenario string, target engine.Target) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+url.PathEscape(filepath.Join(t.TempDir(), "idp.db"))+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	require.NoError(t, err)
@@ -89,9 +144,9 @@ func provision(t *testing.T, base string) {
 	store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
 	require.NoError(t, err)
 	directory := &enginetest.Directory{}
-	directory.SetTarget("app", engine.Target{
-		BaseURL: base, Auth: engine.Auth{Scheme: engine.Bearer, Secret: mockToken}, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true,
-	})
+	target.Auth = engine.Auth{Scheme: engine.Bearer, Secret: mockToken}
+	target.CreateUsers, target.UpdateUsers, target.DeactivateUsers, target.PushGroups = true, true, true, true
+	directory.SetTarget("app", target)
 	e, err := engine.New(engine.Options{Store: store, Directory: directory, RetryInitial: 20 * time.Millisecond, RetryMax: testRetryMax})
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))
@@ -125,6 +180,20 @@ func provision(t *testing.T, base string) {
 			directory.SetMember("app", id, u, strings.Contains(strings.Join(members, " "), u))
 		}
 		return engine.Mark{Kind: engine.Group, ID: id, Members: []string{"ada", "ben"}}
+	}
+	switch scenario {
+	case "joiners":
+		mark(user("ada", "Ada", "Joiner", "joiner", engine.Active), user("ben", "Ben", "Joiner", "joiner", engine.Active), user("cleo", "Cleo", "Joiner", "joiner", engine.Active))
+		return
+	case "returner":
+		target.DeactivateUsers = false
+		directory.SetTarget("app", target)
+		mark(user("ada", "Ada", "Returner", "returner", engine.Active))
+		mark(user("ada", "Ada", "Again", "returner", engine.Active))
+		return
+	case "taken":
+		mark(user("ada", "Ada", "Taken", "taken", engine.Active))
+		return
 	}
 	mark(user("ada", "Ada", "Joiner", "joiner", engine.Active), user("ben", "Ben", "Mover", "mover", engine.Active),
 		user("cleo", "Cleo", "Leaver", "leaver", engine.Active), user("dora", "Dora", "Linked", "linked", engine.Active))

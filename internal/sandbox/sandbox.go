@@ -241,7 +241,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	p.work = &work{model: m, store: p.store, engine: p.engine, now: clk.Now}
-	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge}
+	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge, now: clk.Now}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -18,6 +19,8 @@ type seeder struct {
 	target func(name string) (baseURL, token string)
 	// drain waits until the engine has nothing left to do.
 	drain func(context.Context) error
+	// profile is what connections have beyond the credentials. May be nil.
+	profile map[string]string
 
 	users, groups map[string]string // login or name to id
 }
@@ -176,6 +179,8 @@ func (s *seeder) leave(ctx context.Context, login string) error {
 // connect points the app at a service provider of the sandbox and activates the connection.
 func (s *seeder) connect(ctx context.Context, app, target string) error {
 	baseURL, token := s.target(target)
-	body := map[string]any{"baseUrl": baseURL, "profile": map[string]string{"authScheme": "TOKEN", "token": token}}
+	profile := map[string]string{"authScheme": "TOKEN", "token": token}
+	maps.Copy(profile, s.profile)
+	body := map[string]any{"baseUrl": baseURL, "profile": profile}
 	return s.api.Do(ctx, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", body, nil)
 }

@@ -112,6 +112,12 @@ func connectedApp(t testing.TB, api *sandbox.APIClient, body, baseURL, token str
 	return app.ID
 }
 
+// setFallback changes the fallback of an app's connection.
+func setFallback(t testing.TB, api *sandbox.APIClient, app, fallback string) {
+	t.Helper()
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", fmt.Sprintf(`{"profile":{"fallback":%q}}`, fallback), nil)
+}
+
 // newUser creates an active user and returns its id.
 func newUser(t *testing.T, api *sandbox.APIClient, login string) string {
 	t.Helper()

@@ -37,9 +37,8 @@ type Target struct {
 	// OAuth says where the token is the secret of a client; nil for one that is sent as it is.
 	OAuth             *model.ConnectionOAuth
 	UserNameAttribute string // compared when a user is looked up
-	// Custom says that every update is a PUT, as for custom integrations;
-	// otherwise PATCH serves activation, deactivation and membership.
-	Custom bool
+	// Style says which requests update users and groups.
+	Style model.UpdateStyle
 	// Fallback says whether other forms of a request may be tried.
 	Fallback model.Fallback
 
@@ -125,7 +124,7 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 	}
 	return Target{
 		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, OAuth: conn.OAuth, UserNameAttribute: conn.UserNameAttribute,
-		Custom:      a.Value.Custom,
+		Style:       conn.Style(&a.Value),
 		Fallback:    conn.FallsBack(),
 		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.OwesDeactivations(), PushGroups: conn.PushesGroups(),
 		SyncPasswords: conn.SyncsPasswords(),

@@ -27,7 +27,7 @@ func TestTheTargetFollowsTheConnection(t *testing.T) {
 		w.Connect(app, `{"update":{"profile":{"status":"ENABLED"}}}`)
 		want := desired.Target{
 			BaseURL: "https://scim.example.com/v2", Header: model.HeaderBearer, Token: apptest.Secret,
-			UserNameAttribute: "userName", Fallback: model.FallbackNone, UpdateUsers: true, PushGroups: true,
+			UserNameAttribute: "userName", Style: model.StyleCatalog, Fallback: model.FallbackNone, UpdateUsers: true, PushGroups: true,
 		}
 		got, err := w.Desired.Target(ctx, app)
 		require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestCustomApplicationsAreProvisionedInTheirOwnStyle(t *testing.T) {
 	w.Connect(app, "")
 	target, err := w.Desired.Target(t.Context(), app)
 	require.NoError(t, err)
-	require.True(t, target.Custom)
+	require.Equal(t, model.StyleWizard, target.Style)
 }
 
 // user reads the desired state of a user.

@@ -96,6 +96,8 @@ func userEvent(step Step, r Result) audit.Type {
 	switch {
 	case step.Method == http.MethodGet && strings.Contains(step.Path, "filter="), strings.HasSuffix(step.Path, ".search"):
 		return audit.TargetLookup
+	case step.Method == http.MethodGet && step.Alternative != "" && strings.Contains(step.Path, "startIndex=1&"): // the list instead of a lookup
+		return audit.TargetLookup
 	case step.Method == http.MethodGet:
 		return ""
 	case step.Method == http.MethodPost:
@@ -188,6 +190,9 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 		e := audit.Entry{Type: event, Targets: targets, Debug: map[string]string{
 			"scimMethod": step.Method, "scimPath": step.Path, "scimStatus": strconv.Itoa(step.Status),
 		}}
+		if step.Alternative != "" {
+			e.Debug["scimAlternative"] = step.Alternative
+		}
 		switch {
 		case i == culprit:
 			e.Failure = r.reason() // also of an answer that looked like a success

@@ -32,6 +32,9 @@ func logOf(w *apptest.World) []entry {
 		if debug["scimMethod"] != "" {
 			sent = debug["scimMethod"] + " " + debug["scimPath"] + " " + debug["scimStatus"]
 		}
+		if debug["scimAlternative"] != "" {
+			sent += " instead: " + debug["scimAlternative"]
+		}
 		out = append(out, entry{e.EventType, e.Outcome.Result, e.Outcome.Reason, sent})
 		if (e.Outcome.Result == "FAILURE") != (e.Severity == "ERROR") {
 			out = append(out, entry{Type: "the severity " + e.Severity + " does not fit"})
@@ -109,6 +112,20 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 				{Method: http.MethodPatch, Path: "/Users/r1", Status: 204}, {Method: http.MethodGet, Path: "/Users/r1", Status: 200},
 			}},
 			want: []entry{{prefix + "user.deactivate", failed, "still active", "PATCH /Users/r1 204"}},
+		},
+		"requests in another form": {
+			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Created, Steps: []desired.Step{
+				{Method: http.MethodGet, Path: lookup, Status: 400},
+				{Method: http.MethodGet, Path: "/Users?startIndex=1&count=100", Status: 200, Alternative: "GET of the whole list (400)"},
+				{Method: http.MethodGet, Path: "/Users?startIndex=101&count=100", Status: 200, Alternative: "GET of the whole list (400)"},
+				{Method: http.MethodPost, Path: "/Users", Status: 201},
+			}},
+			want: []entry{
+				{prefix + "user.verify_exists", failed, "The target answered with the status 400", "GET " + lookup + " 400"},
+				{prefix + "user.verify_exists", ok, "", "GET /Users?startIndex=1&count=100 200 instead: GET of the whole list (400)"},
+				{prefix + "user.push", ok, "", "POST /Users 201"},
+				{"app.user_management.push_new_user_success", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
+			},
 		},
 		"a success that shows no account is none": {
 			result: desired.Result{Outcome: desired.Failed, Error: "the answer has no id", Operation: desired.Created, Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},

@@ -67,6 +67,8 @@ type Step struct {
 	Status int    // 0 when no answer came
 	// Message is why the request has failed, in the words of the target if it gave any; empty for a success.
 	Message string
+	// Alternative names the form of the request and the reason for it, if it is not the one of the update style.
+	Alternative string
 }
 
 // maxErrorSummary is the length of the longest error that is kept, in bytes.

@@ -22,6 +22,16 @@ const (
 	FallbackNone  Fallback = "NONE"  // never
 )
 
+// UpdateStyle says which SCIM requests update users and groups.
+type UpdateStyle string
+
+// The update styles.
+const (
+	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and group membership, PUT for other updates
+	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all
+	StyleAuto    UpdateStyle = "AUTO"    // as the target's ServiceProviderConfig says
+)
+
 // Connection is the provisioning connection of an application and the
 // features that work over it. Its document id is the application id; an
 // application that was never configured has none.
@@ -37,6 +47,8 @@ type Connection struct {
 	// OAuth is nil for a token that is sent as it is.
 	OAuth             *ConnectionOAuth `json:"oauth,omitempty"`
 	UserNameAttribute string           `json:"userNameAttribute"`
+	// UpdateStyle is empty as long as none was chosen: see Style.
+	UpdateStyle UpdateStyle `json:"updateStyle,omitempty"`
 	// Fallback is empty as long as none was chosen: see FallsBack.
 	Fallback Fallback `json:"fallback,omitempty"`
 
@@ -88,6 +100,18 @@ const (
 type GroupPush struct {
 	// Off is kept, not on, because the feature starts on with the connection.
 	Off bool `json:"off,omitempty"`
+}
+
+// Style returns the update style: the one that was chosen, otherwise the one of the application, whose name the sandbox generated for a
+// custom integration. It is the latter for nil.
+func (c *Connection) Style(app *App) UpdateStyle {
+	switch {
+	case c != nil && c.UpdateStyle != "":
+		return c.UpdateStyle
+	case app.Custom:
+		return StyleWizard
+	}
+	return StyleCatalog
 }
 
 // FallsBack returns the fallback: the one that was chosen, otherwise FallbackNone. It is FallbackNone for nil.

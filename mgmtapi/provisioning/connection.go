@@ -48,6 +48,7 @@ type ConnectionProfile struct {
 	Scope             string             `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Scopes that are asked for, separated by blanks, for OAUTH2."`
 	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent" enum:"BEARER,RAW,BASIC" doc:"How the token is put into the Authorization header: behind Bearer, as it is, or as user:password in Base64. Defaults to BEARER."`
 	UserNameAttribute string             `json:"userNameAttribute,omitempty" empty:"absent" max:"255" doc:"Attribute by which users are looked up in the target. Defaults to userName."`
+	UpdateStyle       model.UpdateStyle  `json:"updateStyle,omitempty" empty:"absent" enum:"CATALOG,WIZARD,AUTO" doc:"Which SCIM requests update users and groups. CATALOG: PATCH for activation, deactivation, password and group membership, PUT for other updates. WIZARD: PUT for all. AUTO: WIZARD where the target's ServiceProviderConfig says that it has no PATCH, otherwise CATALOG. Defaults to WIZARD for a custom integration, and to CATALOG for others."`
 	Fallback          model.Fallback     `json:"fallback,omitempty" empty:"absent" enum:"LEARN,NONE" doc:"Whether another form of a SCIM request may be tried after a rejection or a success without effect. LEARN: yes, and the form that works is used from then on. NONE: never. Defaults to NONE."`
 }
 
@@ -76,7 +77,7 @@ func renderConnection(ctx context.Context, app docstore.Doc[model.App], c model.
 		out.Profile.UserNameAttribute = c.UserNameAttribute
 	}
 	if c.BaseURL != "" {
-		out.Profile.Fallback = c.FallsBack()
+		out.Profile.UpdateStyle, out.Profile.Fallback = c.Style(&app.Value), c.FallsBack()
 	}
 	if c.Enabled {
 		out.Status = enabled
@@ -216,7 +217,7 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 		}
 	}
 	c.UserNameAttribute = cmp.Or(p.UserNameAttribute, c.UserNameAttribute, defaultUserNameAttribute)
-	c.Fallback = cmp.Or(p.Fallback, c.Fallback)
+	c.UpdateStyle, c.Fallback = cmp.Or(p.UpdateStyle, c.UpdateStyle), cmp.Or(p.Fallback, c.Fallback)
 	if c.HeaderFormat == model.HeaderBasic && p.Token != "" && !strings.Contains(p.Token, ":") {
 		causes.Add("profile.token", "The token for %s must have the form user:password", model.HeaderBasic)
 	}

@@ -174,6 +174,7 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 		"another header format":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"DIGEST"}}`, "profile.headerFormat"},
 		"basic without a colon":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"BASIC"}}`, "profile.token: The token for BASIC"},
 		"a header injection":        {`{"baseUrl":"https://a.example","profile":{"token":"x\r\nX-Evil: 1"}}`, "profile.token: The value contains a control character"},
+		"an unknown style":          {`{"baseUrl":"https://a.example","profile":{"token":"x","updateStyle":"PUT"}}`, "profile.updateStyle"},
 		"an unknown fallback":       {`{"baseUrl":"https://a.example","profile":{"token":"x","fallback":"MAYBE"}}`, "profile.fallback"},
 		"a lookup attribute of two": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`, "profile.userNameAttribute"},
 	}
@@ -193,7 +194,7 @@ func TestAConnectionWithAnOAuthClient(t *testing.T) {
 		w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://i.example/token?x=1"}}`).
 			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is none
 		got := w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
-		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim", "fallback": "NONE"}
+		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim", "updateStyle": "CATALOG", "fallback": "NONE"}
 		require.Empty(t, cmp.Diff(want, got.Value("profile")))
 		require.Equal(t, "OAUTH2", got.Text("authScheme"))
 
@@ -225,6 +226,27 @@ func TestExtensionsOfAConnectionAreShownWhenTheyAreNotTheDefault(t *testing.T) {
 	got = w.Post(path, `{"profile":{"headerFormat":"BEARER","userNameAttribute":"userName"}}`).OK()
 	require.Nil(t, got.Value("profile", "headerFormat"))
 	require.Nil(t, got.Value("profile", "userNameAttribute"))
+}
+
+func TestConnection_UpdateStyle(t *testing.T) {
+	w := apptest.New(t)
+	custom := w.Post("/apps", `{"label":"x","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`).OK().Text("id")
+	for app, derived := range map[string]model.UpdateStyle{w.SCIMApp("HR"): model.StyleCatalog, custom: model.StyleWizard} {
+		path := "/apps/" + app + "/connections/default"
+		check := func(want model.UpdateStyle, got *apptest.Answer) {
+			t.Helper()
+			require.Equal(t, string(want), got.OK().Text("profile", "updateStyle"))
+			require.Equal(t, string(want), w.Get(path).OK().Text("profile", "updateStyle"))
+			target, err := w.Desired.Target(t.Context(), app)
+			require.NoError(t, err)
+			require.Equal(t, want, target.Style)
+		}
+		check(derived, w.Post(path, `{"baseUrl":"http://127.0.0.1:8080/scim","profile":{"token":"x"}}`))
+		for _, style := range []model.UpdateStyle{model.StyleCatalog, model.StyleWizard, model.StyleAuto} {
+			check(style, w.Post(path, `{"profile":{"updateStyle":"`+string(style)+`"}}`))
+		}
+		check(model.StyleAuto, w.Post(path, `{"profile":{"fallback":"LEARN"}}`))
+	}
 }
 
 func TestConnection_Fallback(t *testing.T) {

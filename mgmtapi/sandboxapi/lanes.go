@@ -31,12 +31,14 @@ type Lanes interface {
 
 // EngineApp is an app as the engine sees it.
 type EngineApp struct {
-	ID      string         `json:"id" readOnly:"true"`
-	Label   string         `json:"label" readOnly:"true"`
-	BaseURL string         `json:"baseUrl,omitempty" readOnly:"true" doc:"of its SCIM server; absent without a connection"`
-	Lane    LaneState      `json:"lane" readOnly:"true"`
-	Counts  map[string]int `json:"counts" readOnly:"true" doc:"principals by status"`
-	Lag     Lag            `json:"lag" readOnly:"true"`
+	ID       string         `json:"id" readOnly:"true"`
+	Label    string         `json:"label" readOnly:"true"`
+	BaseURL  string         `json:"baseUrl,omitempty" readOnly:"true" doc:"of its SCIM server; absent without a connection"`
+	Style    string         `json:"style,omitempty" readOnly:"true" enum:"catalog,wizard,auto" doc:"which requests update users and groups: catalog: PATCH for activation, deactivation, password and membership, PUT for other updates; wizard: PUT for all; auto: it is not known yet which of them fits the target; absent without a connection"`
+	Fallback string         `json:"fallback,omitempty" readOnly:"true" enum:"learn,none" doc:"whether another form of a request may be tried after a rejection or a success without effect: learn or none; absent without a connection"`
+	Lane     LaneState      `json:"lane" readOnly:"true"`
+	Counts   map[string]int `json:"counts" readOnly:"true" doc:"principals by status"`
+	Lag      Lag            `json:"lag" readOnly:"true"`
 	// Unprovisioned is absent if every assigned user has an account or is to get one.
 	Unprovisioned []Unprovisioned `json:"unprovisioned,omitempty" readOnly:"true" doc:"assigned users that have no account and get none, by the reason"`
 

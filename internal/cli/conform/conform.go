@@ -110,7 +110,7 @@ func parse(cmds *commands, program string, args []string, stdout, stderr io.Writ
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
 		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
-			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "mocks": mockNames()},
+			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "contracts": contractNames(), "mocks": mockNames()},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
 				done = &code

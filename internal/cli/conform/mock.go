@@ -19,6 +19,7 @@ type mockCommand struct {
 	outputs
 	printing
 	Scenario   string        `help:"What the client is asked to do: ${scenarios}, or a YAML or JSON file; docs/conformance.md describes it." default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
+	Contract   string        `help:"What is expected on the way: ${contracts}. resilient: recover from whatever the server does. catalog, wizard: exactly the requests that docs/conformance.md names, for apps of the catalog, or for custom ones. Defaults to what the scenario says, and to resilient." placeholder:"NAME"`
 	Quirk      []string      `help:"Have the server deviate; may be repeated." placeholder:"NAME[=ARG]" sep:"none"`
 	Profile    []string      `help:"Quirks that occur together: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
 	Listen     string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
@@ -33,6 +34,14 @@ func scenarioNames() string {
 	var names []string
 	for _, s := range clientgrade.Scenarios() {
 		names = append(names, s.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func contractNames() string {
+	var names []string
+	for _, c := range clientgrade.Contracts() {
+		names = append(names, string(c))
 	}
 	return strings.Join(names, ", ")
 }
@@ -53,6 +62,12 @@ func (c *mockCommand) Run(in *invocation) error {
 	scenario, err := c.scenario()
 	if err != nil {
 		return err
+	}
+	if contract := clientgrade.Contract(c.Contract); contract != "" {
+		if !slices.Contains(clientgrade.Contracts(), contract) {
+			return usage("--contract: no contract is called %q: contracts are %s", c.Contract, contractNames())
+		}
+		scenario.Contract = contract
 	}
 	settings, err := c.settings()
 	if err != nil {

@@ -198,7 +198,7 @@ func conclude(in *invocation, result *conformance.Result, files []outputFile, p 
 // party tells what a check of an observation is about: one of the two sides, or what came of it all.
 func party(c conformance.Check) string {
 	switch {
-	case c.Area() == clientgrade.Area:
+	case c.Area() == clientgrade.Area, c.Area() == clientgrade.ContractArea:
 		return "outcome"
 	case observed.SideOf(c) == observed.Client:
 		return "client"

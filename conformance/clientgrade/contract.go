@@ -1,0 +1,292 @@
+package clientgrade
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A Contract says what is expected of a client on the way to the wanted state.
+type Contract string
+
+// The contracts. Resilient expects a client that recovers from whatever a server does. Catalog and Wizard expect exactly the requests
+// that the management document C lists: for integrations of the catalog, and for custom ones. The zero value reads as Resilient.
+const (
+	Resilient Contract = "resilient"
+	Catalog   Contract = "catalog"
+	Wizard    Contract = "wizard"
+)
+
+// Contracts lists the contracts.
+func Contracts() []Contract { return []Contract{Resilient, Catalog, Wizard} }
+
+// ContractArea begins the ids of the expectations that only Catalog and Wizard have.
+const ContractArea = "contract"
+
+// resilience lists the expectations that Catalog and Wizard do not have: the document stops a job where they have it go on.
+var resilience = []string{Area + ".looks-after-lost-answer", Area + ".links-on-conflict", Area + ".comes-back"}
+
+// expectations returns what a contract expects.
+func (c Contract) expectations() []expectation {
+	if c != Catalog && c != Wizard {
+		return expectations()
+	}
+	result := slices.DeleteFunc(expectations(), func(e expectation) bool { return slices.Contains(resilience, e.ID) })
+	return append(result, c.listed()...)
+}
+
+// listed returns the expectations of the document.
+func (c Contract) listed() []expectation {
+	row := func(id, title, why, fix string, judge func(*grading)) expectation {
+		return expectation{conformance.Check{ID: ContractArea + "." + id, Title: title, Level: conformance.Must, Why: why, Fix: fix}, judge}
+	}
+	const strict = "A server that is tested with a client that sends something else is not known to work with one that does not."
+	return []expectation{
+		row("requests", "The client sends the listed requests and no others", strict,
+			"Look users up by userName and groups by displayName, list with count=100, and send the bodies where the contract has them.", c.requests),
+		row("user-patch", "A PATCH of a user sets active or the password, and nothing else", strict,
+			"Send one replace operation without a path, with active or password in its value; send PUT for the rest, and for all in a wizard app.",
+			userPatches),
+		row("group-patch", "A PATCH of a group has the listed operations", strict,
+			"Add and replace members by the path members, remove them by members[value eq \"id\"], and rename by a replace of id and displayName.",
+			groupPatches),
+		row("read-before-put", "A PUT is preceded by a GET of the resource", "A PUT of what the client knows takes away what it does not know.",
+			"Read the resource right before it is replaced, and send everything back that was read.", readBeforePut),
+		row("lookup-before-create", "A user or a group is created after a lookup that found none", strict,
+			"Look the name up before each create, and create when the list is empty.", lookupBeforeCreate),
+		row("create-body", "A create of a user has userName, active, groups and a password", strict,
+			"Send active true, an empty list of groups and a placeholder as password with each create.", createBodies),
+		row("wanted-stay-active", "No PUT says that a user is inactive who is wanted as active", "The update of a name must not lock a user out.",
+			"Send active true in each PUT for a user who is assigned.", wantedStayActive),
+		row("conflict-stops", "After a 409 to a create nothing is sent for that user or group", "An administrator has to see that the name is taken.",
+			"End the job with an error, and wait until somebody retries it.", conflictStops),
+		row("no-other-form", "A rejected request is not repeated in another form", "The error of the server is the result of the test.",
+			"End the job with the error of the server when it answers 400, 405 or 501.", noOtherForm),
+	}
+}
+
+// quoted is a value in a filter.
+const quoted = `"(?:[^"\\]|\\.)*"`
+
+var lookups = map[string]*regexp.Regexp{
+	"/Users":  regexp.MustCompile(`^userName eq ` + quoted + `$`),
+	"/Groups": regexp.MustCompile(`^displayName eq ` + quoted + `$`),
+}
+
+// looksUp reports whether a request is a lookup by name.
+func looksUp(x observed.Exchange) bool {
+	pattern := lookups[x.Path]
+	q, err := url.ParseQuery(x.Query)
+	return x.Method == http.MethodGet && pattern != nil && err == nil && len(q) == 3 && pattern.MatchString(q.Get("filter")) &&
+		q.Get("startIndex") == "1" && q.Get("count") == "100"
+}
+
+// listing reports whether a request reads a page of a whole list.
+func listing(x observed.Exchange) bool {
+	q, err := url.ParseQuery(x.Query)
+	return x.Method == http.MethodGet && lookups[x.Path] != nil && err == nil && len(q) == 2 && q.Get("startIndex") != "" && q.Get("count") == "100"
+}
+
+func (c Contract) requests(g *grading) {
+	single := regexp.MustCompile(`^/(Users|Groups)/[^/]+$`)
+	for i, x := range g.exchanges {
+		group := strings.HasPrefix(x.Path, "/Groups")
+		ok := false
+		switch plain := x.Query == ""; {
+		case looksUp(x), listing(x):
+			ok = true
+		case lookups[x.Path] != nil:
+			ok = x.Method == http.MethodPost && plain
+		case !single.MatchString(x.Path) || !plain:
+		case x.Method == http.MethodGet:
+			ok = true
+		case x.Method == http.MethodPut:
+			ok = !group || c == Wizard
+		case x.Method == http.MethodPatch:
+			ok = c == Catalog
+		case x.Method == http.MethodDelete:
+			ok = group
+		}
+		text := x.Method + " " + x.Path
+		if x.Query != "" {
+			text += "?" + x.Query
+		}
+		g.holds(ok, i, "request", "a listed one", text)
+	}
+}
+
+// operations returns the operations of a PATCH whose path begins so, and whether it is one.
+func operations(x observed.Exchange, collection string) ([]*scim.Object, bool) {
+	if x.Method != http.MethodPatch || !strings.HasPrefix(x.Path, collection+"/") {
+		return nil, false
+	}
+	var all []*scim.Object
+	if body := sent(x); body != nil {
+		for _, v := range body.Array("Operations") {
+			o, _ := v.(*scim.Object)
+			all = append(all, o)
+		}
+	}
+	return all, true
+}
+
+func userPatches(g *grading) {
+	for i, x := range g.exchanges {
+		ops, patch := operations(x, "/Users")
+		if !patch {
+			continue
+		}
+		ok := len(ops) == 1 && ops[0].Text("op") == "replace" && ops[0].Text("path") == ""
+		if ok {
+			value := ops[0].Complex("value")
+			_, active := value.Bool("active")
+			ok = value != nil && value.Len() == 1 && (active || value.Text("password") != "")
+		}
+		g.holds(ok, i, "operations", "a replace of active or password", describe(sent(x)))
+	}
+}
+
+var memberPath = regexp.MustCompile(`^members\[value eq ` + quoted + `\]$`)
+
+func groupPatches(g *grading) {
+	for i, x := range g.exchanges {
+		ops, patch := operations(x, "/Groups")
+		if !patch {
+			continue
+		}
+		ok := len(ops) > 0
+		for _, o := range ops {
+			path, value := o.Text("path"), o.Complex("value")
+			switch op := o.Text("op"); {
+			case (op == "add" || op == "replace") && path == "members":
+			case op == "remove" && memberPath.MatchString(path):
+			case op == "replace" && path == "" && value != nil && value.Len() == 2 && value.Text("id") != "" && value.Text("displayName") != "":
+			default:
+				ok = false
+			}
+		}
+		g.holds(ok, i, "operations", "those of members and of the name", describe(sent(x)))
+	}
+}
+
+func readBeforePut(g *grading) {
+	read := map[string]bool{}
+	for i, x := range g.exchanges {
+		switch {
+		case x.Method == http.MethodGet:
+			read[x.Path] = read[x.Path] || x.Status == http.StatusOK
+		case x.Method == http.MethodPut:
+			g.holds(read[x.Path], i, "PUT "+x.Path, "a GET right before", "none")
+			read[x.Path] = false
+		}
+	}
+}
+
+// nameOf returns the name in lower case that a lookup asks for.
+func nameOf(x observed.Exchange) string {
+	q, _ := url.ParseQuery(x.Query)
+	_, value, _ := strings.Cut(q.Get("filter"), " eq ")
+	o, err := scim.Decode([]byte(`{"value":` + value + `}`))
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(o.Text("value"))
+}
+
+func lookupBeforeCreate(g *grading) {
+	none := map[string]bool{}
+	for i, x := range g.exchanges {
+		if looksUp(x) {
+			body, err := scim.Decode([]byte(x.ResponseBody))
+			empty := err == nil && len(body.Array("Resources")) == 0
+			none[x.Path+"\x00"+nameOf(x)] = (x.Status == http.StatusOK || x.Status == http.StatusNotFound) && empty
+		}
+		if collection, name := creates(x); name != "" {
+			g.holds(none[collection+"\x00"+name], i, "create of "+name, "a lookup before that finds none", "none")
+			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // it may be repeated as it is
+				delete(none, collection+"\x00"+name)
+			}
+		}
+	}
+}
+
+func createBodies(g *grading) {
+	for i, x := range g.exchanges {
+		if collection, name := creates(x); name == "" || collection != "/Users" {
+			continue
+		}
+		body := &scim.Resource{Object: *sent(x)}
+		active, _ := body.Bool("active")
+		_, listed := body.Get("groups")
+		g.holds(active && listed && len(body.Array("groups")) == 0 && body.Text("password") != "" && body.HasSchema(scim.UserSchema), i,
+			"create of "+body.Text("userName"), "active true, no groups, a password and the schema of users", "something else")
+	}
+}
+
+func wantedStayActive(g *grading) {
+	for i, x := range g.exchanges {
+		body := sent(x)
+		if x.Method != http.MethodPut || !strings.HasPrefix(x.Path, "/Users/") || body == nil {
+			continue
+		}
+		name := body.Text("userName")
+		wanted := slices.ContainsFunc(g.scenario.Want.Users, func(u User) bool {
+			return strings.EqualFold(u.UserName, name) && u.Attributes["active"] == true
+		})
+		if wanted {
+			active, told := body.Bool("active")
+			g.holds(active || !told, i, "active of "+name, "true", "false")
+		}
+	}
+}
+
+func conflictStops(g *grading) {
+	stopped := map[string]bool{} // by collection and name
+	for i, x := range g.exchanges {
+		for key := range stopped {
+			collection, name, _ := strings.Cut(key, "\x00")
+			_, again := creates(x)
+			if x.Path == collection && (x.Method == http.MethodGet || again == name) {
+				about := again == name || nameOf(x) == name || !looksUp(x) && !listing(x)
+				g.holds(!about, i, "after the 409 for "+name, "nothing for it", x.Method+" "+x.Path)
+			}
+		}
+		if collection, name := creates(x); name != "" && x.Status == http.StatusConflict {
+			g.concerned = true
+			stopped[collection+"\x00"+name] = true
+		}
+	}
+}
+
+func noOtherForm(g *grading) {
+	rejected := map[string]string{} // the method, by path
+	for i, x := range g.exchanges {
+		before, again := rejected[x.Path]
+		if x.Method != http.MethodPatch && x.Method != http.MethodPut {
+			continue
+		}
+		if again {
+			g.holds(before == x.Method && g.sameBody(i, x), i, "after "+before+" "+x.Path+" was rejected", "no request in another form", x.Method)
+		}
+		if x.Status == http.StatusBadRequest || x.Status == http.StatusMethodNotAllowed || x.Status == http.StatusNotImplemented {
+			g.concerned = true
+			rejected[x.Path] = x.Method
+		}
+	}
+}
+
+// sameBody reports whether the last request before with the method and path had the same body.
+func (g *grading) sameBody(at int, x observed.Exchange) bool {
+	for _, before := range slices.Backward(g.exchanges[:at]) {
+		if before.Method == x.Method && before.Path == x.Path {
+			return before.RequestBody == x.RequestBody
+		}
+	}
+	return false
+}
