@@ -66,6 +66,9 @@ type Options struct {
 	MaxBody int64
 	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
+	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides. Data that was made up enrolls
+	// and verifies a key then.
+	RelaxedFIDO bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.

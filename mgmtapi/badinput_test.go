@@ -97,6 +97,7 @@ func newOrganisation(t *testing.T) *organisation {
 		{"POST /api/v1/iam/resource-sets/{set}/bindings", `{"role":"{role}","members":["/api/v1/users/{user}"]}`, "", ""},
 		{"GET /api/v1/iam/resource-sets/{set}/bindings/{role}/members", "", "member", "members.0.id"},
 		{"POST /api/v1/users/{user}/factors", `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`, "factor", "id"},
+		{"POST /api/v1/users/{user}/factors", `{"factorType":"webauthn","provider":"FIDO"}`, "securitykey", "id"},
 		{"POST /api/v1/org/factors/hardware_token/tokens", `{"serialNumber":"7886622","publicId":"ccccccijgibu","privateId":"b74be6169486","aesKey":"1fcc6ce8a0b1a3f1b5d6f3bd7b9f3c2a"}`, "hardware", "id"},
 		{"POST /api/v1/meta/types/user", `{"name":"guest","displayName":"Guest"}`, "type", "id"},
 		{"GET /api/v1/mappings?sourceId={app}", "", "mapping", "0.id"},
@@ -175,6 +176,7 @@ var stands = []struct{ path, variable, stands string }{
 	{"/api/v1/users/", "assignee", "{user}"},
 	{"/api/v1/groups/", "assignee", "{group}"},
 	{"/oauth2/", "assignee", "{client}"},
+	{"/sandbox/v1/fido/", "factorId", "{securitykey}"},
 	{"/sandbox/v1/", "factorId", nobody}, // of push and web
 	{"/", "ownerId", "{owner}"},
 	{"/", "factorId", "{factor}"},

@@ -60,7 +60,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		people,
 		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
 		sessions.New(d),
-		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays, BaseURL: o.BaseURL, Telephony: caller, Logger: o.Logger}),
+		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays, RelaxedFIDO: o.RelaxedFIDO, BaseURL: o.BaseURL, Telephony: caller, Logger: o.Logger}),
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),

@@ -45,6 +45,8 @@ type Options struct {
 	BaseURL string
 	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
+	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides.
+	RelaxedFIDO bool
 	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
 	HookCA string
 

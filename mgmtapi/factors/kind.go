@@ -63,6 +63,8 @@ type kind struct {
 	Link func(ctx context.Context, id string, f *model.Factor, links rest.Links)
 	// Removed ends what hangs on a factor that goes, or that another enrolment replaces.
 	Removed func(ctx context.Context, a *act) error
+	// Attest and Assert answer with the security key of the sandbox: the enrollment that waits, and the verification.
+	Attest, Assert func(ctx context.Context, a *act) (KeyProof, error)
 }
 
 // kinds are all kinds, in the order in which they are offered.
