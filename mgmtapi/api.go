@@ -40,6 +40,8 @@ type Options struct {
 	Connections provisioning.ConnectionTester
 	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
 	Work sandboxapi.Work
+	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
+	Released func()
 	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.
 	Engine sandboxapi.Engine
 	// Imports reads the accounts of targets, for /sandbox/v1. Defaults to none: its paths are not served.
@@ -173,8 +175,14 @@ func (a *API) infos() []rest.Info {
 
 // Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
 // change of a mapping, and says whether there may be more. What is left survives a restart. Whoever serves the API calls it
-// after each commit that emitted events, and from time to time.
+// after each commit that emitted events, and from time to time. While /sandbox/v1/work holds the work, it does nothing.
 func (a *API) Work(ctx context.Context) (more bool, err error) {
+	switch org, err := a.deps.Org(ctx, a.deps.Store.Reader()); {
+	case err != nil:
+		return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+	case org.HoldWork:
+		return false, nil
+	}
 	for _, w := range a.workers {
 		left, err := w.Work(ctx)
 		if err != nil {

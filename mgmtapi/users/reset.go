@@ -98,7 +98,7 @@ func (s *Slice) unlock() rest.Route {
 		Find: func(ctx context.Context, r *unlockRequest) error { return s.find(ctx, &r.target) },
 		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
-				doc, err := s.again(ctx, tx, &r.target)
+				doc, err := s.settled(ctx, tx, &r.target)
 				if err != nil || doc.Value.Status == model.UserActive { // nothing locks an ACTIVE user out
 					return err
 				}
