@@ -45,10 +45,22 @@ var ownOperations = map[string]string{
 	"assertSecurityKey":        "no test client has a security key, whose signatures are checked by default",
 	"getWork":                  "asynchronous work is over too soon to be seen, unless it is held",
 	"holdWork":                 "asynchronous work is over too soon to be seen, unless it is held",
+	"createPolicyRule":         demandsFactors,
+	"getPolicyRule":            demandsFactors,
+	"replacePolicyRule":        demandsFactors,
+	"deletePolicyRule":         demandsFactors,
+	"activatePolicyRule":       demandsFactors,
+	"deactivatePolicyRule":     demandsFactors,
+	"verifySignInFactor":       "a sign-in that is MFA_REQUIRED goes on with a factor",
+	"enrollSignInFactor":       "a sign-in that demands a factor of a user who has none has to end somehow",
+	"activateSignInFactor":     "a sign-in that demands a factor of a user who has none has to end somehow",
+	"previousSignInStep":       "who has chosen a factor that is not at hand chooses another one",
 	"introspect":               "the tokens of the org server are credentials as those of the others",
 	"revoke":                   "the tokens of the org server are credentials as those of the others",
 	"createPolicy":             "says that there are no others, where the path alone would say that the method is wrong",
 }
+
+const demandsFactors = "a sign-in demands a factor where a rule of the sign-on policy says so"
 
 // refusing are operations that never succeed, each with its reason.
 var refusing = map[string]string{
@@ -120,7 +132,15 @@ var logged = map[string][]audit.Type{
 	"authenticate":                                       {audit.UserSessionStart, audit.UserImportPassword},
 	"resetRecoveredPassword":                             {audit.UserUpdatePassword, audit.UserSessionStart},
 	"changeExpiredPassword":                              {audit.UserUpdatePassword, audit.UserSessionStart},
+	"verifySignInFactor":                                 {audit.FactorVerify, audit.UserSessionStart},
+	"enrollSignInFactor":                                 {audit.FactorActivate, audit.FactorEmail, audit.UserSessionStart},
+	"activateSignInFactor":                               {audit.FactorActivate, audit.UserSessionStart},
 	"replacePolicy":                                      {audit.PolicyUpdate},
+	"createPolicyRule":                                   {audit.PolicyRuleAdd},
+	"replacePolicyRule":                                  {audit.PolicyRuleUpdate},
+	"deletePolicyRule":                                   {audit.PolicyRuleDelete},
+	"activatePolicyRule":                                 {audit.PolicyRuleActivate},
+	"deactivatePolicyRule":                               {audit.PolicyRuleDeactivate},
 	"uploadYubikeyOtpTokenSeed":                          {audit.HardwareTokenCreate},
 	"deleteYubikeyOtpToken":                              {audit.HardwareTokenDelete},
 	"createUserType":                                     {audit.UserTypeCreate},
@@ -272,6 +292,7 @@ var ownEvents = map[string]string{
 var unlogged = map[string]string{
 	"verifyRecoveryToken":    "begins what is told when it is complete",
 	"answerRecoveryQuestion": "goes on with what is told when it is complete",
+	"previousSignInStep":     "goes back in what is told when it is complete",
 	"cancelSignIn":           "ends what is told when it is complete",
 	"refreshSession":         "prolongs what was told when it began",
 	"refreshCurrentSession":  "prolongs what was told when it began",

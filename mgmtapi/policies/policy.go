@@ -40,26 +40,19 @@ type Policy struct {
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Conditions say whom a policy or a rule applies to.
+// Conditions say whom a policy applies to.
 type Conditions struct {
-	People  *People  `json:"people,omitempty" doc:"Users and groups."`
-	Network *Network `json:"network,omitempty" doc:"Networks."`
+	People *People `json:"people,omitempty" doc:"Groups."`
 }
 
-// People are the groups that a policy applies to, or the users that a rule leaves out.
+// People are the groups that a policy applies to.
 type People struct {
 	Groups *Include `json:"groups,omitempty" doc:"Groups."`
-	Users  *Exclude `json:"users,omitempty" doc:"Users."`
 }
 
 // Include lists ids that count.
 type Include struct {
 	Include []string `json:"include" doc:"Ids."`
-}
-
-// Exclude lists ids that do not count.
-type Exclude struct {
-	Exclude []string `json:"exclude" doc:"Ids."`
 }
 
 // Network says from where.
@@ -79,41 +72,4 @@ func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.OrgPolicy], o
 		p.Settings = shown(doc.Value.Password)
 	}
 	return p
-}
-
-// Rule is a rule of a policy.
-type Rule struct {
-	ID          string         `json:"id" readOnly:"true" doc:"Id."`
-	Type        string         `json:"type" readOnly:"true" enum:"PASSWORD,SIGN_ON,MFA_ENROLL" doc:"Type."`
-	Name        string         `json:"name" readOnly:"true" doc:"Name."`
-	Status      string         `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Status."`
-	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation."`
-	System      bool           `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
-	Conditions  Conditions     `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Actions     map[string]any `json:"actions" readOnly:"true" doc:"What it does, by type."`
-	Created     rest.Time      `json:"created" readOnly:"true" doc:"When it was made."`
-	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
-}
-
-// rules are what the rules of each type are called and do. They describe what the service does anyway.
-var rules = map[model.PolicyType]struct {
-	name    string
-	actions map[string]any
-}{
-	model.PolicyPassword: {"PASSWORD", map[string]any{
-		"passwordChange":           map[string]any{"access": "ALLOW"},
-		"selfServicePasswordReset": map[string]any{"access": "ALLOW"},
-		"selfServiceUnlock":        map[string]any{"access": "DENY"},
-	}},
-	model.PolicySignOn: {"SIGN_ON", map[string]any{"signon": map[string]any{"access": "ALLOW", "requireFactor": false}}},
-	model.PolicyEnroll: {"MFA_ENROLL", map[string]any{"enroll": map[string]any{"self": "CHALLENGE"}}},
-}
-
-func ruleOf(doc docstore.Doc[model.OrgPolicy]) Rule {
-	r := rules[doc.Value.Type]
-	return Rule{
-		ID: doc.Value.Rule, Type: r.name, Name: defaultRule, Status: active, Priority: 1, System: true, Actions: r.actions,
-		Conditions: Conditions{People: &People{Users: &Exclude{[]string{}}}, Network: &Network{"ANYWHERE"}},
-		Created:    rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Created),
-	}
 }
