@@ -71,6 +71,9 @@ type Options struct {
 	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides. Data that was made up enrolls
 	// and verifies a key then.
 	RelaxedFIDO bool
+	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed: such users are ACTIVE without one and
+	// sign in by e-mail.
+	OptionalPassword bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.
@@ -113,7 +116,7 @@ func New(o Options) (*API, error) {
 	if o.Secrets == nil {
 		o.Secrets = seal.Random()
 	}
-	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now}
+	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now, OptionalPassword: o.OptionalPassword}
 	if o.Authorizer == nil {
 		o.Authorizer = authz.New(deps)
 	}

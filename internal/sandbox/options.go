@@ -47,6 +47,8 @@ type Options struct {
 	AnswerReplays bool
 	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides.
 	RelaxedFIDO bool
+	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed.
+	OptionalPassword bool
 	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
 	HookCA string
 

@@ -252,11 +252,11 @@ func (s *Slice) enrolling(ctx context.Context, q docstore.Reader, token, factor 
 }
 
 func (s *Slice) enroll(ctx context.Context, r *enrollRequest) (out Transaction, err error) {
-	_, user, err := s.enrolling(ctx, s.Store.Reader(), r.Body.StateToken, "")
+	known, user, err := s.enrolling(ctx, s.Store.Reader(), r.Body.StateToken, "")
 	if err != nil {
 		return out, err
 	}
-	if err := s.mayEnroll(ctx, s.Store.Reader(), user, mfa.SignInFactor{}); err != nil { // before anything is sent
+	if err := s.mayEnroll(ctx, s.Store.Reader(), user, known.Value, mfa.SignInFactor{}); err != nil { // before anything is sent
 		return out, err
 	}
 	e := mfa.Enrollment{User: user.ID, Type: r.Body.Type, Provider: r.Body.Provider, Profile: r.Body.Profile, Proof: r.Body.Verify}
@@ -280,8 +280,8 @@ func (s *Slice) activateFactor(ctx context.Context, r *activateRequest) (out Tra
 }
 
 // mayEnroll rejects an enrollment of a user who has another factor by now: who knows the password alone must not add one.
-func (s *Slice) mayEnroll(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User], factor mfa.SignInFactor) error {
-	usable, err := s.factors.Usable(ctx, q, user)
+func (s *Slice) mayEnroll(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User], in model.SignIn, factor mfa.SignInFactor) error {
+	usable, err := s.usable(ctx, q, user, in)
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (s *Slice) enrolled(ctx context.Context, tx *docstore.Tx, token, factor str
 	if err != nil {
 		return Transaction{}, err
 	}
-	if err := s.mayEnroll(ctx, tx, user, o.Factor); err != nil {
+	if err := s.mayEnroll(ctx, tx, user, in.Value, o.Factor); err != nil {
 		return Transaction{}, err
 	}
 	if o.Result == model.FactorSuccess {

@@ -20,9 +20,16 @@ type signInRequest struct {
 		Token      string `json:"token" writeOnly:"true" doc:"Activation token, in place of login and password."`
 		RelayState string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
 	} `body:"required"`
+
+	enroll model.PasswordEnrollment
 }
 
-// Check wants a token, or login and password.
+func (s *Slice) prepareSignIn(ctx context.Context, r *signInRequest) (err error) {
+	r.enroll, err = s.PasswordEnrollment(ctx, s.Store.Reader())
+	return err
+}
+
+// Check wants a token, or login and password. Where no password is required, the login is enough.
 func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
 	if r.Body.Token != "" {
 		return
@@ -30,7 +37,7 @@ func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
 	if r.Body.Username == "" {
 		causes.Blank("username")
 	}
-	if r.Body.Password == "" {
+	if r.Body.Password == "" && r.enroll == model.PasswordRequired {
 		causes.Blank("password")
 	}
 }
@@ -47,6 +54,9 @@ const (
 func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, error) {
 	if r.Body.Token != "" {
 		return s.activate(ctx, r.Body.Token, r.Body.RelayState)
+	}
+	if r.Body.Password == "" {
+		return s.signInByEmail(ctx, r.Body.Username, r.Body.RelayState)
 	}
 	known, err := s.FindUser(ctx, s.Store.Reader(), r.Body.Username)
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {

@@ -47,7 +47,9 @@ const (
 func (s *Slice) Routes() []rest.Route {
 	return append([]rest.Route{
 		rest.Op[signInRequest, Transaction]{
-			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token", Do: s.signIn,
+			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
+			Description: "Where the enrollment policy requires no password, a user without one signs in with the username alone and an e-mail factor.",
+			Find:        s.prepareSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{
 			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token", Do: s.beginRecovery,

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/mfa"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -114,6 +115,37 @@ func (s *Slice) Verify(ctx context.Context, at mfa.Attempt, then mfa.Then) error
 		err = a.refusal(refusal.code, refusal)
 	}
 	return err
+}
+
+// EnsureEmail implements mfa.Factors.
+func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
+	address := user.Value.Text("email")
+	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService), &enrolRequest{owner: owner{user: user}, enrolQuery: defaultQuery})
+	a.tx = tx
+	allowed, err := s.allowed(ctx, tx, a.kind.Org)
+	if err != nil || !allowed || address == "" {
+		return err
+	}
+	if err := a.look(ctx); err != nil {
+		return err
+	}
+	if before := a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }); before != nil {
+		if strings.EqualFold(before.Value.Profile["email"], address) {
+			return nil
+		}
+		former := a.on(*before) // has an address that the user had before, or the secondary one
+		if err := former.remove(ctx); err != nil {
+			return err
+		}
+		if err := former.log(ctx, audit.FactorDeactivate, ""); err != nil {
+			return err
+		}
+	}
+	if err := a.replacePending(ctx); err != nil {
+		return err
+	}
+	a.factor.Profile = map[string]string{"email": address}
+	return a.complete(ctx)
 }
 
 // Enrollable implements mfa.Factors. Kinds that only an administrator can enroll are left out.

@@ -143,6 +143,8 @@ type Deps struct {
 	Store *docstore.Store
 	Feed  *Feed
 	Now   func() time.Time
+	// OptionalPassword lets the enrollment policy do without passwords, see PasswordEnrollment.
+	OptionalPassword bool
 }
 
 // Org is the organisation: the singleton that everything belongs to.

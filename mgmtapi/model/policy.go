@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,8 +31,29 @@ type OrgPolicy struct {
 	Rule string `json:"rule"`
 	// Password are the settings of PolicyPassword.
 	Password *PasswordSettings `json:"password,omitempty"`
+	// PasswordEnroll is what PolicyEnroll says of passwords; empty for PasswordRequired.
+	PasswordEnroll PasswordEnrollment `json:"passwordEnroll,omitempty"`
 	// SignOn are the rules of PolicySignOn before its own one, in the order in which they are evaluated.
 	SignOn []SignOnRule `json:"signOn,omitempty"`
+}
+
+// PasswordEnrollment says whether users have passwords.
+type PasswordEnrollment string
+
+// Users need a password, may have one, or have none.
+const (
+	PasswordRequired   PasswordEnrollment = "REQUIRED"
+	PasswordOptional   PasswordEnrollment = "OPTIONAL"
+	PasswordNotAllowed PasswordEnrollment = "NOT_ALLOWED"
+)
+
+// PasswordEnrollment returns what the enrollment policy says of passwords: PasswordRequired, unless Optional Password is enabled.
+func (d Deps) PasswordEnrollment(ctx context.Context, q docstore.Reader) (PasswordEnrollment, error) {
+	if !d.OptionalPassword {
+		return PasswordRequired, nil
+	}
+	doc, err := d.OrgPolicy(ctx, q, PolicyEnroll)
+	return cmp.Or(doc.Value.PasswordEnroll, PasswordRequired), err
 }
 
 // SignOnRule is a rule about the sign-ins of some users. The first active one that a user is among decides.

@@ -21,7 +21,7 @@ type PolicyInput struct {
 	Description string    `json:"description" max:"255" doc:"What it is for."`
 	Status      string    `json:"status" empty:"absent" doc:"Status, which stays."`
 	Priority    *int      `json:"priority" doc:"Priority, which stays."`
-	Settings    *Settings `json:"settings" doc:"Settings; those of the password policy can be replaced."`
+	Settings    *Settings `json:"settings" doc:"Settings; those of the password policy, and of the enrollment policy, can be replaced."`
 }
 
 // Policy is a policy as callers see it.
@@ -34,7 +34,7 @@ type Policy struct {
 	Priority    int        `json:"priority" readOnly:"true" doc:"Order of evaluation."`
 	System      bool       `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
 	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Settings    *Settings  `json:"settings,omitempty" doc:"Settings of the password policy."`
+	Settings    *Settings  `json:"settings,omitempty" doc:"Settings of the password policy, and of the enrollment policy where Optional Password is enabled."`
 	Created     rest.Time  `json:"created" readOnly:"true" doc:"When it was made."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`
@@ -68,8 +68,11 @@ func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.OrgPolicy], o
 		Created:    rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
 		Links: rest.Links{"self": rest.To(rest.URL(ctx, self...), "GET", "PUT"), "rules": rest.To(rest.URL(ctx, append(self, "rules")...), "GET")},
 	}
-	if doc.Value.Password != nil {
+	switch {
+	case doc.Value.Password != nil:
 		p.Settings = shown(doc.Value.Password)
+	case doc.Value.Type == model.PolicyEnroll && s.OptionalPassword:
+		p.Settings = shownEnrollment(doc.Value.PasswordEnroll)
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
@@ -92,4 +93,31 @@ func TestSignOnRules_Refused(t *testing.T) {
 		require.Equal(t, 200, a.Status, "%s", a.Body)
 	}
 	require.Equal(t, 400, e.Do(t, "POST "+strings.ReplaceAll(allRules, "{{id}}", saved["id"]), demands("one too many", ""), nil).Status)
+}
+
+func TestEnrollmentPolicy_Password(t *testing.T) {
+	on := func(o *mgmtapi.Options) { o.OptionalPassword = true }
+	put := func(of, settings string) string {
+		return `{"type":"` + of + `","name":"Default Policy","settings":` + settings + `}`
+	}
+	const optional = `{"authenticators":[{"key":"svc_password","enroll":{"self":"OPTIONAL"}}]}`
+	enrollment := apitest.Step{Do: "GET /api/v1/policies?type=MFA_ENROLL", Save: map[string]string{"id": "0.id"}}
+	apitest.New(t, sqldbtest.SQLite(t), on).Run(t,
+		enrollment,
+		apitest.Step{Do: "GET /api/v1/policies/{{id}}", Equal: map[string]any{"settings.authenticators.0.key": "svc_password", "settings.authenticators.0.enroll.self": "REQUIRED"}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", optional), Equal: map[string]any{"settings.authenticators.0.enroll.self": "OPTIONAL"}},
+		apitest.Step{Do: "GET /api/v1/policies/{{id}}", Equal: map[string]any{"settings.authenticators.0.enroll.self": "OPTIONAL"}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{"authenticators":[{"key":"svc_email","enroll":{"self":"OPTIONAL"}}]}`), Status: 400, Code: "E0000001", Causes: []string{"settings.authenticators[0].key: "}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{"authenticators":[{"key":"svc_password","enroll":{"self":"MAYBE"}}]}`), Status: 400, Code: "E0000001", Causes: []string{"settings.authenticators[0].enroll.self: "}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{"authenticators":[{"key":"svc_password"}]}`), Status: 400, Code: "E0000001", Causes: []string{"settings.authenticators[0].enroll: "}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{"password":{}}`), Status: 400, Code: "E0000001", Causes: []string{"settings: "}},
+		apitest.Step{Do: "GET /api/v1/policies?type=PASSWORD", Save: map[string]string{"password": "0.id"}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{password}}", Body: put("PASSWORD", optional), Status: 400, Code: "E0000001", Causes: []string{"settings.authenticators: "}},
+		apitest.Step{Name: "what is left out goes back", Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{}`), Equal: map[string]any{"settings.authenticators.0.enroll.self": "REQUIRED"}},
+	)
+	apitest.New(t, sqldbtest.SQLite(t)).Run(t,
+		enrollment,
+		apitest.Step{Do: "GET /api/v1/policies/{{id}}", Lacks: []string{"settings"}},
+		apitest.Step{Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", optional), Status: 400, Code: "E0000001", Causes: []string{"settings.authenticators: Optional Password is not enabled"}},
+	)
 }

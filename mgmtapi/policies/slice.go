@@ -71,13 +71,15 @@ type createRequest struct {
 type target struct {
 	PolicyID string `path:"policyId" doc:"Id of the policy."`
 
-	found docstore.Doc[model.OrgPolicy]
-	org   model.Org
+	found    docstore.Doc[model.OrgPolicy]
+	org      model.Org
+	optional bool // Optional Password is enabled
 }
 
 func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
 
 func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+	t.optional = s.OptionalPassword
 	if t.org, err = s.Org(ctx, q); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 		fixed("priority", "1")
 	}
 	if b.Settings != nil {
-		b.Settings.check(p.Type, causes)
+		b.Settings.check(p.Type, r.optional, causes)
 	}
 }
 
@@ -131,8 +133,11 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Policy, error) 
 		}
 		p := r.found.Value
 		p.Description = r.Body.Description
-		if p.Type == model.PolicyPassword {
+		switch {
+		case p.Type == model.PolicyPassword:
 			p.Password = r.Body.Settings.stored()
+		case p.Type == model.PolicyEnroll && s.OptionalPassword:
+			p.PasswordEnroll = r.Body.Settings.enrollment()
 		}
 		doc, err := s.OrgPolicies.Update(ctx, tx, r.found.ID, r.found.Rev, p)
 		if err != nil {

@@ -31,7 +31,7 @@ func always(status model.UserStatus) func(*model.User) model.UserStatus {
 
 var (
 	activate = transition{
-		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: activeStatus,
+		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: always(model.UserActive), // or PROVISIONED, see activated
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
@@ -243,7 +243,11 @@ func (s *Slice) queueActivation(ctx context.Context, tx *docstore.Tx, doc docsto
 	if !send {
 		how.Token = issued
 	}
-	return s.queue(ctx, tx, doc, activeStatus(&doc.Value), how)
+	enroll, err := s.PasswordEnrollment(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return s.queue(ctx, tx, doc, activeStatus(&doc.Value, enroll), how)
 }
 
 // activateQueued does an activation that was queued. The token is the one that the caller has received, or else a new one.
@@ -259,7 +263,14 @@ func (s *Slice) activateQueued(ctx context.Context, tx *docstore.Tx, doc docstor
 func (s *Slice) activated(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty, out Activation, issued *model.OneTimeToken, send bool,
 ) error {
-	doc, err := s.move(ctx, tx, doc, t, by, func(_ model.UserStatus, u *model.User) {
+	enroll, err := s.PasswordEnrollment(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if t.verb == activate.verb {
+		t.to = func(u *model.User) model.UserStatus { return activeStatus(u, enroll) }
+	}
+	doc, err = s.move(ctx, tx, doc, t, by, func(_ model.UserStatus, u *model.User) {
 		u.Activation, u.Reset = nil, nil
 		if u.Status == model.UserProvisioned {
 			u.Activation = issued

@@ -36,7 +36,11 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	if r.Provider != "" {
 		return PasswordReset{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.federate(ctx, tx, r) })
 	}
-	if r.found.Value.Provider.External() { // there is no password here
+	enroll, err := s.PasswordEnrollment(ctx, s.Store.Reader())
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	if r.found.Value.Provider.External() || enroll == model.PasswordNotAllowed { // there is no password here
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
 	}
 	url, token, issued, err := s.issueReset(ctx, false, "reset_password")
