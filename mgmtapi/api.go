@@ -42,6 +42,8 @@ type Options struct {
 	Syncing func(ctx context.Context, u *model.AppUser) bool
 	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
 	Work sandboxapi.Work
+	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
+	Released func()
 	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.
 	Engine sandboxapi.Engine
 	// Imports reads the accounts of targets, for /sandbox/v1. Defaults to none: its paths are not served.
@@ -68,6 +70,12 @@ type Options struct {
 	MaxBody int64
 	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
+	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides. Data that was made up enrolls
+	// and verifies a key then.
+	RelaxedFIDO bool
+	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed: such users are ACTIVE without one and
+	// sign in by e-mail.
+	OptionalPassword bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets internal errors. Defaults to none.
@@ -110,7 +118,7 @@ func New(o Options) (*API, error) {
 	if o.Secrets == nil {
 		o.Secrets = seal.Random()
 	}
-	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now}
+	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now, OptionalPassword: o.OptionalPassword}
 	if o.Authorizer == nil {
 		o.Authorizer = authz.New(deps)
 	}
@@ -172,8 +180,14 @@ func (a *API) infos() []rest.Info {
 
 // Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
 // change of a mapping, and says whether there may be more. What is left survives a restart. Whoever serves the API calls it
-// after each commit that emitted events, and from time to time.
+// after each commit that emitted events, and from time to time. While /sandbox/v1/work holds the work, it does nothing.
 func (a *API) Work(ctx context.Context) (more bool, err error) {
+	switch org, err := a.deps.Org(ctx, a.deps.Store.Reader()); {
+	case err != nil:
+		return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+	case org.HoldWork:
+		return false, nil
+	}
 	for _, w := range a.workers {
 		left, err := w.Work(ctx)
 		if err != nil {

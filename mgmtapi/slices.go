@@ -54,13 +54,17 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show, Syncing: o.Syncing})
 	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
 	tokens := apitokens.New(d)
+	further := factors.New(d, factors.Options{
+		Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays, RelaxedFIDO: o.RelaxedFIDO, BaseURL: o.BaseURL,
+		Telephony: caller, Logger: o.Logger,
+	})
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
 		people,
-		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller}),
+		authn.New(d, authn.Options{HashCost: o.HashCost, Hook: caller, Factors: further}),
 		sessions.New(d),
-		factors.New(d, factors.Options{Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays, BaseURL: o.BaseURL, Telephony: caller, Logger: o.Logger}),
+		further,
 		groups.New(d),
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
@@ -90,7 +94,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	if o.Work != nil {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{
 			Work: o.Work, Engine: o.Engine, Imports: o.Imports, Importing: importing, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
-			Outbox: box, Clock: o.Clock, Reset: o.Reset,
+			Outbox: box, Released: o.Released, Clock: o.Clock, Reset: o.Reset,
 		}))
 	}
 	return list, importing

@@ -27,20 +27,22 @@ func (f metricsFlags) options() sandbox.MetricsOptions {
 }
 
 type sandboxCommand struct {
-	Listen        string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Data          string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
-	DB            string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	SecretKey     string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
-	APIToken      string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
-	SCIMToken     string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadyFile     string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
-	Empty         bool   `help:"Start without the seed organisation."`
-	NoRateLimits  bool   `help:"Do not limit the rate of management API requests."`
-	BaseURL       string `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
-	AnswerReplays bool   `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
-	HookCA        string `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
-	Egress        string `help:"Addresses that connections, inline hooks and token endpoints may have: any, private (not this machine) or public (no private network either). Default: any if --listen is a loopback address, else private." enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
+	Listen           string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Data             string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
+	DB               string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	SecretKey        string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
+	SecretKeyFile    string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	APIToken         string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken        string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadyFile        string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
+	Empty            bool   `help:"Start without the seed organisation."`
+	NoRateLimits     bool   `help:"Do not limit the rate of management API requests."`
+	BaseURL          string `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
+	AnswerReplays    bool   `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
+	RelaxedFIDO      bool   `help:"Accept u2f and webauthn data whose challenge is right without checking its signatures." name:"relaxed-fido"`
+	OptionalPassword bool   `help:"Let the enrollment policy make passwords optional or forbid them; users without one sign in by email." name:"optional-password"`
+	HookCA           string `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
+	Egress           string `help:"Addresses that connections, inline hooks and token endpoints may have: any, private (not this machine) or public (no private network either). Default: any if --listen is a loopback address, else private." enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
 	metricsFlags
 	Guard   int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
 	Quirk   []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
@@ -71,7 +73,9 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Egress: c.Egress, Metrics: c.metricsFlags.options(), Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays,
+		RelaxedFIDO: c.RelaxedFIDO, OptionalPassword: c.OptionalPassword, HookCA: c.HookCA, Egress: c.Egress, Metrics: c.metricsFlags.options(),
+		Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err

@@ -45,6 +45,10 @@ type Options struct {
 	BaseURL string
 	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
+	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides.
+	RelaxedFIDO bool
+	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed.
+	OptionalPassword bool
 	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
 	HookCA string
 	// Egress is the policy for the addresses of connections, inline hooks and token endpoints: any, private or public. Default: any if

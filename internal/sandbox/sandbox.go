@@ -247,9 +247,11 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Syncing: p.work.syncing, Engine: engineSide, Imports: engineSide, Providers: servers,
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Syncing: p.work.syncing,
+		Released: func() { p.worker.wakeUp() }, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA, Egress: s.egress}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays,
+		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Hooks: hooks.Network{CA: hookCA, Egress: s.egress}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

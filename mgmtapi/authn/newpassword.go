@@ -81,12 +81,13 @@ func (s *Slice) choose(
 		}
 		password.Set(&policy, &user, hash, s.Now())
 		user.Enter(model.UserActive, s.Now())
-		if out, err = s.complete(ctx, tx, doc, user, in.Value.RelayState, audit.UserUpdatePassword); err != nil {
+		next := model.SignIn{RelayState: in.Value.RelayState, Methods: []string{byPassword}, PasswordVerified: s.Now()}
+		if out, err = s.complete(ctx, tx, doc, user, next, audit.UserUpdatePassword); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Set: true, Plain: value})
 	})
-	return out, err
+	return out, s.orDenied(ctx, known, err)
 }
 
 // waits says whether the user still waits for the password that the sign-in is to set.

@@ -20,9 +20,16 @@ type signInRequest struct {
 		Token      string `json:"token" writeOnly:"true" doc:"Activation token, in place of login and password."`
 		RelayState string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
 	} `body:"required"`
+
+	enroll model.PasswordEnrollment
 }
 
-// Check wants a token, or login and password.
+func (s *Slice) prepareSignIn(ctx context.Context, r *signInRequest) (err error) {
+	r.enroll, err = s.PasswordEnrollment(ctx, s.Store.Reader())
+	return err
+}
+
+// Check wants a token, or login and password. Where no password is required, the login is enough.
 func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
 	if r.Body.Token != "" {
 		return
@@ -30,7 +37,7 @@ func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
 	if r.Body.Username == "" {
 		causes.Blank("username")
 	}
-	if r.Body.Password == "" {
+	if r.Body.Password == "" && r.enroll == model.PasswordRequired {
 		causes.Blank("password")
 	}
 }
@@ -47,6 +54,9 @@ const (
 func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, error) {
 	if r.Body.Token != "" {
 		return s.activate(ctx, r.Body.Token, r.Body.RelayState)
+	}
+	if r.Body.Password == "" {
+		return s.signInByEmail(ctx, r.Body.Username, r.Body.RelayState)
 	}
 	known, err := s.FindUser(ctx, s.Store.Reader(), r.Body.Username)
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
@@ -220,7 +230,8 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 		if hash != "" {
 			password.TakeOver(&user, hash)
 		}
-		if out, err = s.complete(ctx, tx, doc, user, relay, told...); err != nil {
+		in = model.SignIn{RelayState: relay, Methods: []string{byPassword}, PasswordVerified: s.Now()}
+		if out, err = s.complete(ctx, tx, doc, user, in, told...); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Plain: value})
@@ -228,7 +239,7 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 	if err == nil && locked {
 		return s.locked(ctx, policy, known)
 	}
-	return out, err
+	return out, s.orDenied(ctx, known, err)
 }
 
 // expire has a user change a password that is too old.
@@ -247,26 +258,45 @@ func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// complete stores a user, as the sign-in leaves it, with a session token. The entries are told before the sign-in itself.
+// complete stores a user, as the sign-in leaves it, with a session token: unless the sign-on policy denies access, or demands a factor that
+// has not been verified. The entries are told before the sign-in itself.
 func (s *Slice) complete(
-	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, relay string, told ...audit.Type,
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
+	rule, err := s.SignOnRuleFor(ctx, tx, doc.ID)
+	switch {
+	case err != nil:
+		return Transaction{}, err
+	case rule == nil:
+	case rule.Access == model.AccessDeny:
+		return Transaction{}, errDenied
+	case rule.Factor && in.FactorVerified.IsZero():
+		return s.demandFactor(ctx, tx, doc, user, in, told...)
+	}
 	user.LastLogin = s.Now()
 	user.Attempts++
-	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
+	if doc, err = s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
+		return Transaction{}, err
+	}
+	in.UserID, in.Status = doc.ID, model.SignInSuccess
+	token, in, err := s.store(ctx, tx, in)
 	if err != nil {
 		return Transaction{}, err
 	}
-	token, in, err := s.store(ctx, tx, model.SignIn{UserID: doc.ID, Status: model.SignInSuccess, RelayState: relay})
-	if err != nil {
+	if err := s.tell(ctx, tx, doc, append(told, audit.UserSessionStart)...); err != nil {
 		return Transaction{}, err
-	}
-	party := audit.User(doc)
-	for _, event := range append(told, audit.UserSessionStart) {
-		entry := audit.Entry{Type: event, Actor: &party, Targets: []model.LogParty{party}}
-		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
-			return Transaction{}, err
-		}
 	}
 	return show(ctx, token, in, doc), s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
+}
+
+// tell writes what a user has done while signing in to the log.
+func (s *Slice) tell(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], events ...audit.Type) error {
+	party := audit.User(doc)
+	for _, event := range events {
+		entry := audit.Entry{Type: event, Actor: &party, Targets: []model.LogParty{party}}
+		if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
+			return err
+		}
+	}
+	return nil
 }

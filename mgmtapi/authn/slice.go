@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/scimwright/scimwright/mgmtapi/mfa"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
@@ -16,6 +17,8 @@ type Options struct {
 	HashCost int
 	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
 	Hook password.Hook
+	// Factors are the further factors of users, which the sign-on policy can demand.
+	Factors mfa.Factors
 }
 
 // Slice serves the primary authentication.
@@ -23,6 +26,7 @@ type Slice struct {
 	model.Deps
 	hasher   password.Hasher
 	hook     password.Hook
+	factors  mfa.Factors
 	refusals *rate.Limiter // of what is logged of unknown users
 }
 
@@ -31,7 +35,7 @@ const maxRefusals = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
+	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, factors: o.Factors, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 }
 
 const (
@@ -41,9 +45,11 @@ const (
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
-	return []rest.Route{
+	return append([]rest.Route{
 		rest.Op[signInRequest, Transaction]{
-			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token", Do: s.signIn,
+			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
+			Description: "Where the enrollment policy requires no password, a user without one signs in with the username alone and an e-mail factor.",
+			Find:        s.prepareSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{
 			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token", Do: s.beginRecovery,
@@ -62,5 +68,5 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[cancelRequest, Cancelled]{
 			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Gives a sign-in up", Do: s.cancel,
 		},
-	}
+	}, s.factorRoutes()...)
 }

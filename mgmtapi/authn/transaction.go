@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/mfa"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -17,7 +18,8 @@ type Transaction struct {
 	StateToken   string     `json:"stateToken,omitempty" doc:"Token of the next step."`
 	SessionToken string     `json:"sessionToken,omitempty" doc:"Token of a complete sign-in, valid for five minutes."`
 	ExpiresAt    *rest.Time `json:"expiresAt,omitempty" doc:"When the token expires."`
-	Status       string     `json:"status" readOnly:"true" enum:"SUCCESS,PASSWORD_EXPIRED,PASSWORD_RESET,RECOVERY,LOCKED_OUT" doc:"How far the sign-in is."`
+	Status       string     `json:"status" readOnly:"true" enum:"SUCCESS,PASSWORD_EXPIRED,PASSWORD_RESET,RECOVERY,LOCKED_OUT,MFA_REQUIRED,MFA_CHALLENGE,MFA_ENROLL,MFA_ENROLL_ACTIVATE" doc:"How far the sign-in is."`
+	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" enum:"CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR" doc:"How far the verification or the enrollment of the factor is."`
 	RelayState   string     `json:"relayState,omitempty" doc:"What the caller sent."`
 	Embedded     *Embedded  `json:"_embedded,omitempty" doc:"Who signs in."`
 	Links        rest.Links `json:"_links,omitempty" doc:"The next step, and how to give up."`
@@ -25,7 +27,9 @@ type Transaction struct {
 
 // Embedded is who signs in.
 type Embedded struct {
-	User Person `json:"user" doc:"Who signs in."`
+	User    Person             `json:"user" doc:"Who signs in."`
+	Factors []mfa.SignInFactor `json:"factors,omitempty" doc:"Factors of which one is to be verified, or enrolled."`
+	Factor  *mfa.SignInFactor  `json:"factor,omitempty" doc:"The factor that is verified or enrolled."`
 }
 
 // Person is a user as it is shown to itself before the sign-in is complete.
@@ -117,11 +121,18 @@ func show(ctx context.Context, token string, in model.SignIn, user docstore.Doc[
 	if in.Status == model.SignInRecovery && u.Recovery != nil {
 		out.Embedded.User.Recovery = &Question{Question: u.Recovery.Question}
 	}
-	step := next[in.Status]
-	link := rest.To(rest.URL(ctx, append([]string{"api", "v1", "authn"}, strings.Split(step[1], "/")...)...), "POST")
-	link.Name = step[0]
-	out.Links = rest.Links{"next": link, "cancel": rest.To(rest.URL(ctx, "api", "v1", "authn", "cancel"), "POST")}
+	out.Links = rest.Links{"cancel": rest.To(authnURL(ctx, "cancel"), "POST")}
+	if step, known := next[in.Status]; known {
+		link := rest.To(authnURL(ctx, strings.Split(step[1], "/")...), "POST")
+		link.Name = step[0]
+		out.Links["next"] = link
+	}
 	return out
+}
+
+// authnURL is the address of a step.
+func authnURL(ctx context.Context, segments ...string) string {
+	return rest.URL(ctx, append([]string{"api", "v1", "authn"}, segments...)...)
 }
 
 // pending reads a sign-in by its state token, with its user. It must be in one of the statuses, when any are given.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -200,7 +201,7 @@ func (s *Slice) applyRule(ctx context.Context, tx *docstore.Tx, in *RuleInput, s
 			Groups: unique(given.Groups.Include), ExcludeGroups: unique(given.Groups.Exclude),
 		}
 	}
-	if err := s.checkPeople(ctx, tx, &people, &causes); err != nil {
+	if err := auth.CheckPeople(ctx, tx, s.Deps, &people, &causes); err != nil {
 		return err
 	}
 	grants := unique(in.Conditions.GrantTypes.Include)
@@ -243,50 +244,6 @@ func checkScopes(server *model.AuthServer, names []string, member string, anySco
 			causes.Add(fmt.Sprintf("%s[%d]", member, i), "The authorization server has no scope %.100q", name)
 		}
 	}
-}
-
-// checkPeople wants ids of users and groups.
-func (s *Slice) checkPeople(ctx context.Context, q docstore.Reader, people *model.RulePeople, causes *rest.Causes) error {
-	for _, list := range []struct {
-		member string
-		ids    []string
-		groups bool
-	}{
-		{"conditions.people.users.include", people.Users, false},
-		{"conditions.people.users.exclude", people.ExcludeUsers, false},
-		{"conditions.people.groups.include", people.Groups, true},
-		{"conditions.people.groups.exclude", people.ExcludeGroups, true},
-	} {
-		if len(list.ids) > maxNamed {
-			causes.Add(list.member, "The field must have at most %d elements", maxNamed)
-			continue
-		}
-		known, kind := map[string]bool{}, "user"
-		if list.groups {
-			known[model.EveryoneToken], kind = true, "group"
-			groups, err := s.Groups.GetMany(ctx, q, list.ids)
-			if err != nil {
-				return err
-			}
-			for _, g := range groups {
-				known[g.ID] = true
-			}
-		} else {
-			users, err := s.Users.GetMany(ctx, q, list.ids)
-			if err != nil {
-				return err
-			}
-			for _, u := range users {
-				known[u.ID] = true
-			}
-		}
-		for i, id := range list.ids {
-			if !known[id] {
-				causes.Add(fmt.Sprintf("%s[%d]", list.member, i), "There is no %s with the id %.100q", kind, id)
-			}
-		}
-	}
-	return nil
 }
 
 // applyTokens checks how tokens are to be made and puts it into a rule. What is left out has its default.

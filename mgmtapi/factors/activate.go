@@ -27,45 +27,60 @@ func (s *Slice) pollActivation(ctx context.Context, r *activateRequest) (FactorO
 }
 
 func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrActivation, err error) {
+	err = s.activateThen(ctx, r, func(_ *act, shown any) error {
+		out.shown = shown
+		return nil
+	})
+	return out, err
+}
+
+// activateThen completes an enrollment, or tells how far it is. Then runs in the transaction if that is not refused, with a Factor or an
+// *Activation.
+func (s *Slice) activateThen(ctx context.Context, r *activateRequest, then func(a *act, shown any) error) error {
 	a := s.actOn(&r.target)
 	a.polling = r.polling
 	if r.Body != nil {
 		a.proof = *r.Body
 	}
 	var refusal *wrong
-	err = a.change(ctx, func(tx *docstore.Tx) error {
+	err := a.change(ctx, func(tx *docstore.Tx) error {
+		refusal = nil
 		if err := a.again(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if a.kind.Elsewhere && a.factor.Status == model.FactorActive {
-			out.shown, err = s.render(ctx, tx, a)
+		if !a.kind.Elsewhere || a.factor.Status != model.FactorActive {
+			if err := a.mayActivate(ctx); err != nil {
+				return err
+			}
+			var waiting *Activation
+			var err error
+			refusal, err = a.try(ctx, audit.FactorActivate, func() (err error) {
+				waiting, err = a.kind.Activate(ctx, a)
+				return err
+			})
+			switch {
+			case err != nil || refusal != nil:
+				return err
+			case waiting != nil:
+				if err := a.write(ctx); err != nil {
+					return err
+				}
+				return then(a, waiting)
+			}
+			if err := a.complete(ctx); err != nil {
+				return err
+			}
+		}
+		shown, err := s.render(ctx, tx, a)
+		if err != nil {
 			return err
 		}
-		if err := a.mayActivate(ctx); err != nil {
-			return err
-		}
-		var waiting *Activation
-		refusal, err = a.try(ctx, audit.FactorActivate, func() (err error) {
-			waiting, err = a.kind.Activate(ctx, a)
-			return err
-		})
-		switch {
-		case err != nil || refusal != nil:
-			return err
-		case waiting != nil:
-			out.shown = waiting
-			return a.write(ctx)
-		}
-		if err := a.complete(ctx); err != nil {
-			return err
-		}
-		out.shown, err = s.render(ctx, tx, a)
-		return err
+		return then(a, shown)
 	})
 	if err == nil && refusal != nil {
 		err = a.refusal(rest.CodeFactorWrong, refusal)
 	}
-	return out, err
+	return err
 }
 
 // mayActivate answers factors whose enrolment cannot be completed now.

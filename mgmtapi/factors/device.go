@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -14,7 +15,7 @@ import (
 // manageSandbox is the scope of what a sandbox has beside the organisation.
 const manageSandbox = "svc.sandbox.manage"
 
-// deviceRoutes are the phones and browsers of a sandbox: what stands on the other side of push and web factors.
+// deviceRoutes are the phones, browsers and security keys of a sandbox: what is on the other side of push, web and FIDO factors.
 func (s *Slice) deviceRoutes() []rest.Route {
 	scope := []string{manageSandbox}
 	return []rest.Route{
@@ -30,6 +31,18 @@ func (s *Slice) deviceRoutes() []rest.Route {
 			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
 			Summary: "Complete the enrolment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
 		},
+		rest.Op[elsewhere, KeyProof]{
+			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
+			Summary:     "Answer the enrollment of a u2f or webauthn factor with a software security key",
+			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs each call anew.",
+			Find:        s.findKey, Do: s.attestKey,
+		},
+		rest.Op[elsewhere, KeyProof]{
+			ID: "assertSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/assert", Tag: "Sandbox", Scopes: scope,
+			Summary:     "Answer the challenge of a u2f or webauthn factor with its software security key",
+			Description: "The response is the body of verify of the factor, after a verify without a body has begun the verification.",
+			Find:        s.findKey, Do: s.assertKey,
+		},
 	}
 }
 
@@ -39,8 +52,8 @@ type elsewhere struct {
 }
 
 // actElsewhere is the act on the factor in a transaction. Factors of other types are not found.
-func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, t model.FactorType) (*act, error) {
-	found, err := s.findElsewhere(ctx, tx, id, t)
+func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
+	found, err := s.findElsewhere(ctx, tx, id, types...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +66,9 @@ func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, t 
 	return a, nil
 }
 
-func (s *Slice) findElsewhere(ctx context.Context, q docstore.Reader, id string, t model.FactorType) (docstore.Doc[model.Factor], error) {
+func (s *Slice) findElsewhere(ctx context.Context, q docstore.Reader, id string, types ...model.FactorType) (docstore.Doc[model.Factor], error) {
 	doc, err := s.Factors.Get(ctx, q, id)
-	if err == nil && doc.Value.Type != t {
+	if err == nil && !slices.Contains(types, doc.Value.Type) {
 		return doc, rest.NotFound(name, id)
 	}
 	return doc, rest.Missing(err, name, id)

@@ -38,7 +38,12 @@ func (r *enrolRequest) pair() (model.FactorType, model.FactorProvider) {
 	return model.FactorType(r.Body.Type), model.FactorProvider(r.Body.Provider)
 }
 
-func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err error) {
+func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (Factor, error) {
+	return s.enrolThen(ctx, r, nil)
+}
+
+// enrolThen enrolls a factor. Then, unless nil, runs in the transaction if that is not refused.
+func (s *Slice) enrolThen(ctx context.Context, r *enrolRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
 	k := s.kindOf(r.pair())
 	if k == nil {
 		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
@@ -60,7 +65,9 @@ func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err err
 		if refusal, err = a.begin(ctx); err != nil || refusal != nil {
 			return err
 		}
-		out, err = s.render(ctx, tx, a)
+		if out, err = s.render(ctx, tx, a); err == nil && then != nil {
+			err = then(a, out)
+		}
 		return err
 	})
 	if err == nil && refusal != nil {

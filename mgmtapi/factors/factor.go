@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/mfa"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
@@ -26,29 +27,11 @@ type Factor struct {
 	Embedded    map[string]any    `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrolment. Shown as long as that is not complete."`
 }
 
-// FactorProfile is what callers give of a factor, by its type. What is read-only is ignored.
-type FactorProfile struct {
-	Question     string `json:"question" doc:"Key of a question, or custom."`
-	QuestionText string `json:"questionText" max:"200" doc:"The question, for custom."`
-	Answer       string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to the question, at least 4 characters."`
-	PhoneNumber  string `json:"phoneNumber" max:"100" doc:"Number of a phone; kept as in E.164."`
-	Extension    string `json:"phoneExtension" max:"15" doc:"What is dialled after the number, for calls."`
-	Email        string `json:"email" max:"100" doc:"Primary or secondary address of the user."`
-	CredentialID string `json:"credentialId" max:"255" doc:"Name of a token, or of the user with its vendor."`
-	SharedSecret string `json:"sharedSecret" max:"1024" writeOnly:"true" doc:"Secret of a token of a custom profile, in hexadecimal or Base32."`
-}
-
-// Proof is what shows that somebody has a factor, by its type.
-type Proof struct {
-	PassCode          string `json:"passCode" max:"64" writeOnly:"true" doc:"Code that was sent, or that a device shows."`
-	NextPassCode      string `json:"nextPassCode" max:"64" writeOnly:"true" doc:"Code that a device shows after that."`
-	Answer            string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to a question."`
-	ClientData        string `json:"clientData" max:"8192" doc:"What a device has signed, in Base64."`
-	RegistrationData  string `json:"registrationData" max:"16384" doc:"Registration of a U2F device, in Base64."`
-	Attestation       string `json:"attestation" max:"32768" doc:"Attestation of a WebAuthn device, in Base64."`
-	AuthenticatorData string `json:"authenticatorData" max:"8192" doc:"Data of a WebAuthn device, in Base64."`
-	SignatureData     string `json:"signatureData" max:"8192" doc:"Signature of a device, in Base64."`
-}
+// FactorProfile is what callers give of a factor, and Proof what shows that a user has it: as during a sign-in.
+type (
+	FactorProfile = mfa.FactorProfile
+	Proof         = mfa.Proof
+)
 
 // FactorOrActivation is what an activation answers: the factor when it is complete, else how far it is.
 type FactorOrActivation struct{ shown any }
@@ -88,7 +71,8 @@ type Verification struct {
 	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what is to be signed."`
 	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"How it goes on."`
 
-	created bool // somebody else was asked
+	created     bool   // somebody else was asked
+	transaction string // id of the verification that somebody else answers
 }
 
 // HTTPStatus is 201 where there is something to poll from now on.

@@ -63,6 +63,8 @@ type kind struct {
 	Link func(ctx context.Context, id string, f *model.Factor, links rest.Links)
 	// Removed ends what hangs on a factor that goes, or that another enrolment replaces.
 	Removed func(ctx context.Context, a *act) error
+	// Attest and Assert answer with the security key of the sandbox: the enrollment that waits, and the verification.
+	Attest, Assert func(ctx context.Context, a *act) (KeyProof, error)
 }
 
 // kinds are all kinds, in the order in which they are offered.
@@ -180,8 +182,17 @@ func (a *act) on(doc docstore.Doc[model.Factor]) *act {
 // log tells the system log what happened to the factor.
 func (a *act) log(ctx context.Context, event audit.Type, failure string) error {
 	return audit.Write(ctx, a.tx, a.Deps, audit.Entry{
-		Type: event, Failure: failure, Targets: []model.LogParty{audit.User(a.user), audit.Factor(a.id, &a.factor)},
+		Type: event, Failure: failure, Actor: a.actor(ctx), Targets: []model.LogParty{audit.User(a.user), audit.Factor(a.id, &a.factor)},
 	})
+}
+
+// actor is who acts: nil for the caller, and the user in a sign-in, which has no caller.
+func (a *act) actor(ctx context.Context) *model.LogParty {
+	if caller := rest.Caller(ctx); caller.UserID != "" || caller.ClientID != "" || rest.RequestID(ctx) == "" {
+		return nil
+	}
+	party := audit.User(a.user)
+	return &party
 }
 
 // wrong is a proof that is not right. It is counted, logged and answered with its code, or with its result where callers want that.

@@ -158,7 +158,7 @@ func askDevice(ctx context.Context, a *act) (*Verification, error) {
 		return nil, err
 	}
 	out := a.polled(ctx, doc.ID, &t)
-	out.created = true
+	out.created, out.transaction = true, doc.ID
 	return &out, nil
 }
 

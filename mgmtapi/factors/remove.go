@@ -45,7 +45,10 @@ func (s *Slice) resetAll(ctx context.Context, o *owner) (rest.Empty, error) {
 		if err := s.findOwnerIn(ctx, tx, o, o.user.ID); err != nil {
 			return err
 		}
-		if o.user.Value.Status == model.UserDeprovisioned {
+		switch {
+		case o.user.Value.Transition != "":
+			return rest.Fail(rest.CodeTransitioning)
+		case o.user.Value.Status == model.UserDeprovisioned:
 			return rest.Fail(rest.CodeStatus)
 		}
 		removed, err := s.removeAll(ctx, tx, o.user)

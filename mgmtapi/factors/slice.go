@@ -24,6 +24,8 @@ type Options struct {
 	Outbox *outbox.Box
 	// AnswerReplays answers passcodes that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
+	// RelaxedFIDO accepts security keys whose client data has the challenge, without checking a signature or an origin.
+	RelaxedFIDO bool
 	// BaseURL is the public base of the API, to which security keys are bound. Defaults to that of requests of the machine itself.
 	BaseURL string
 	// Telephony is asked to deliver text messages and calls before the outbox is. Defaults to none.
@@ -39,6 +41,7 @@ type Slice struct {
 	hasher        password.Hasher
 	outbox        *outbox.Box
 	answerReplays bool
+	relaxedFIDO   bool
 	baseURL       string
 	telephony     Telephony
 	logger        *slog.Logger
@@ -52,7 +55,7 @@ func New(d model.Deps, o Options) *Slice {
 	}
 	s := &Slice{
 		Deps: d, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, outbox: o.Outbox, answerReplays: o.AnswerReplays,
-		baseURL: o.BaseURL, telephony: o.Telephony, logger: o.Logger, kinds: kinds(),
+		relaxedFIDO: o.RelaxedFIDO, baseURL: o.BaseURL, telephony: o.Telephony, logger: o.Logger, kinds: kinds(),
 	}
 	model.On(d.Feed, s.forget)
 	return s

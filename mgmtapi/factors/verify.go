@@ -20,42 +20,9 @@ func (s *Slice) findForVerify(ctx context.Context, r *verifyRequest) error {
 	return s.find(ctx, &r.target)
 }
 
-func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Verification, err error) {
+func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, error) {
 	a := s.actOn(&r.target)
-	a.query.TemplateID, a.query.Lifetime = r.TemplateID, r.Lifetime
-	if r.Body != nil {
-		a.proof = *r.Body
-	}
-	if a.kind.Prepare != nil {
-		if err := a.prepareProof(ctx); err != nil {
-			return out, err
-		}
-	}
-	var refusal *wrong
-	err = a.change(ctx, func(tx *docstore.Tx) error {
-		if err := a.again(ctx, tx, &r.target); err != nil {
-			return err
-		}
-		if err := a.mayVerify(ctx, tx); err != nil {
-			return err
-		}
-		if a.proof == (Proof{}) {
-			out, err = a.challenge(ctx)
-			return err
-		}
-		if a.kind.Verify == nil {
-			return rest.Fail(rest.CodeStateToken)
-		}
-		refusal, err = a.try(ctx, audit.FactorVerify, func() error { return a.kind.Verify(ctx, a) })
-		if err != nil || refusal != nil {
-			return err
-		}
-		if err := a.write(ctx); err != nil {
-			return err
-		}
-		out = Verification{Result: model.FactorSuccess}
-		return a.log(ctx, audit.FactorVerify, "")
-	})
+	out, refusal, err := a.prove(ctx, r, "", nil)
 	switch {
 	case err != nil || refusal == nil:
 		return out, err
@@ -63,6 +30,66 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Verification,
 		return Verification{Result: refusal.result}, nil
 	}
 	return out, a.refusal(refusal.code, refusal)
+}
+
+// prove checks a proof, or begins a verification without one. With the id of a transaction, it tells how far that is instead of
+// beginning another. Then, unless nil, runs in the transaction of the database if the step is not refused.
+func (a *act) prove(ctx context.Context, r *verifyRequest, transaction string, then func(Verification) error) (out Verification, refusal *wrong, err error) {
+	a.query.TemplateID, a.query.Lifetime = r.TemplateID, r.Lifetime
+	if r.Body != nil {
+		a.proof = *r.Body
+	}
+	if a.kind.Prepare != nil {
+		if err := a.prepareProof(ctx); err != nil {
+			return out, nil, err
+		}
+	}
+	err = a.change(ctx, func(tx *docstore.Tx) error {
+		out, refusal = Verification{}, nil
+		if err := a.again(ctx, tx, &r.target); err != nil {
+			return err
+		}
+		if err := a.mayVerify(ctx, tx); err != nil {
+			return err
+		}
+		switch {
+		case a.proof != (Proof{}):
+			if a.kind.Verify == nil {
+				return rest.Fail(rest.CodeStateToken)
+			}
+			if refusal, err = a.try(ctx, audit.FactorVerify, func() error { return a.kind.Verify(ctx, a) }); err != nil || refusal != nil {
+				return err
+			}
+			if err := a.write(ctx); err != nil {
+				return err
+			}
+			out = Verification{Result: model.FactorSuccess}
+			err = a.log(ctx, audit.FactorVerify, "")
+		case transaction != "":
+			out, err = a.answered(ctx, transaction)
+		default:
+			out, err = a.challenge(ctx)
+		}
+		if err == nil && then != nil {
+			err = then(out)
+		}
+		return err
+	})
+	return out, refusal, err
+}
+
+// answered tells how far a verification is that somebody else answers. One that is not there any more was not answered in time.
+func (a *act) answered(ctx context.Context, transaction string) (Verification, error) {
+	doc, err := model.Optional(ctx, a.tx, a.FactorTransactions, transaction)
+	if err != nil {
+		return Verification{}, err
+	}
+	if doc == nil || doc.Value.Factor != a.id {
+		return Verification{Result: model.FactorTimeout, transaction: transaction}, nil
+	}
+	out := a.polled(ctx, transaction, &doc.Value)
+	out.transaction = transaction
+	return out, nil
 }
 
 // prepareProof does what takes long for a proof, unless that is refused whatever it is.

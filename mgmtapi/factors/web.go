@@ -102,7 +102,7 @@ func challengeWeb(ctx context.Context, a *act) (*Verification, error) {
 		return nil, err
 	}
 	out := a.challenged(ctx)
-	out.ExpiresAt = rest.TimePtr(t.Expires)
+	out.ExpiresAt, out.transaction = rest.TimePtr(t.Expires), doc.ID
 	out.Links["poll"] = rest.To(a.url(ctx, "transactions", doc.ID), http.MethodGet)
 	out.Embedded = map[string]any{"challenge": a.request(ctx, newSignature(), model.FactorWaiting)}
 	return out, nil

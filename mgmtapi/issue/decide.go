@@ -48,10 +48,7 @@ func (p *Person) in(people *model.RulePeople) bool {
 	member := func(id string) bool {
 		return id == model.EveryoneToken || slices.ContainsFunc(p.Groups, func(g docstore.Doc[model.Group]) bool { return g.ID == id })
 	}
-	if slices.Contains(people.ExcludeUsers, p.User.ID) || slices.ContainsFunc(people.ExcludeGroups, member) {
-		return false
-	}
-	return slices.Contains(people.Users, p.User.ID) || slices.ContainsFunc(people.Groups, member)
+	return people.Has(p.User.ID, member)
 }
 
 // RequestedScopes splits what a client asked for, and checks it: the default scopes when it asked for nothing.

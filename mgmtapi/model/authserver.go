@@ -92,6 +92,21 @@ type RulePeople struct {
 	ExcludeGroups []string `json:"excludeGroups,omitempty"`
 }
 
+// Has reports whether a user, who is a member of some groups, is among the people.
+func (p *RulePeople) Has(user string, member func(group string) bool) bool {
+	if slices.Contains(p.ExcludeUsers, user) || slices.ContainsFunc(p.ExcludeGroups, member) {
+		return false
+	}
+	return slices.Contains(p.Users, user) || slices.ContainsFunc(p.Groups, member)
+}
+
+// Forget takes a deleted user or group out.
+func (p *RulePeople) Forget(id string) {
+	gone := func(other string) bool { return other == id }
+	p.Users, p.ExcludeUsers = slices.DeleteFunc(p.Users, gone), slices.DeleteFunc(p.ExcludeUsers, gone)
+	p.Groups, p.ExcludeGroups = slices.DeleteFunc(p.Groups, gone), slices.DeleteFunc(p.ExcludeGroups, gone)
+}
+
 // AuthScope is what a client can ask for.
 type AuthScope struct {
 	ID          string `json:"id"`
@@ -181,16 +196,11 @@ func (s *AuthServer) refs() []string {
 
 // Forget takes an id out of all policies and rules: what it named is gone.
 func (s *AuthServer) Forget(id string) {
-	without := func(ids []string) []string {
-		return slices.DeleteFunc(ids, func(other string) bool { return other == id })
-	}
 	for i := range s.Policies {
 		p := &s.Policies[i]
-		p.Clients = without(p.Clients)
+		p.Clients = slices.DeleteFunc(p.Clients, func(other string) bool { return other == id })
 		for j := range p.Rules {
-			people := &p.Rules[j].People
-			people.Users, people.ExcludeUsers = without(people.Users), without(people.ExcludeUsers)
-			people.Groups, people.ExcludeGroups = without(people.Groups), without(people.ExcludeGroups)
+			p.Rules[j].People.Forget(id)
 		}
 	}
 }

@@ -143,6 +143,8 @@ type Deps struct {
 	Store *docstore.Store
 	Feed  *Feed
 	Now   func() time.Time
+	// OptionalPassword lets the enrollment policy do without passwords, see PasswordEnrollment.
+	OptionalPassword bool
 }
 
 // Org is the organisation: the singleton that everything belongs to.
@@ -151,6 +153,9 @@ type Org struct {
 	Administrator string `json:"administrator"` // id of the built-in administrator
 	Everyone      string `json:"everyone"`      // id of the built-in group
 	UserType      string `json:"userType"`      // id of the default user type
+
+	// HoldWork says that what can be done after the answer to a request waits, see API.Work.
+	HoldWork bool `json:"holdWork,omitempty"`
 }
 
 // OrgDocument is the id of the one document of the collection Orgs.

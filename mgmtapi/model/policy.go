@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -29,6 +31,75 @@ type OrgPolicy struct {
 	Rule string `json:"rule"`
 	// Password are the settings of PolicyPassword.
 	Password *PasswordSettings `json:"password,omitempty"`
+	// PasswordEnroll is what PolicyEnroll says of passwords; empty for PasswordRequired.
+	PasswordEnroll PasswordEnrollment `json:"passwordEnroll,omitempty"`
+	// SignOn are the rules of PolicySignOn before its own one, in the order in which they are evaluated.
+	SignOn []SignOnRule `json:"signOn,omitempty"`
+}
+
+// PasswordEnrollment says whether users have passwords.
+type PasswordEnrollment string
+
+// Users need a password, may have one, or have none.
+const (
+	PasswordRequired   PasswordEnrollment = "REQUIRED"
+	PasswordOptional   PasswordEnrollment = "OPTIONAL"
+	PasswordNotAllowed PasswordEnrollment = "NOT_ALLOWED"
+)
+
+// PasswordEnrollment returns what the enrollment policy says of passwords: PasswordRequired, unless Optional Password is enabled.
+func (d Deps) PasswordEnrollment(ctx context.Context, q docstore.Reader) (PasswordEnrollment, error) {
+	if !d.OptionalPassword {
+		return PasswordRequired, nil
+	}
+	doc, err := d.OrgPolicy(ctx, q, PolicyEnroll)
+	return cmp.Or(doc.Value.PasswordEnroll, PasswordRequired), err
+}
+
+// SignOnRule is a rule about the sign-ins of some users. The first active one that a user is among decides.
+type SignOnRule struct {
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Status  Status     `json:"status"`
+	People  RulePeople `json:"people"`
+	Access  string     `json:"access"` // AccessAllow or AccessDeny
+	Factor  bool       `json:"factor,omitempty"`
+	Prompt  string     `json:"prompt,omitempty"` // how often the factor is required
+	Created time.Time  `json:"created"`
+	Updated time.Time  `json:"updated"`
+}
+
+// What a SignOnRule says of access.
+const (
+	AccessAllow = "ALLOW"
+	AccessDeny  = "DENY"
+)
+
+// SignOnRuleFor returns the rule of the sign-on policy that decides about the sign-ins of a user. Without one, the rule of the policy
+// itself decides, which allows them with the password alone: nil.
+func (d Deps) SignOnRuleFor(ctx context.Context, q docstore.Reader, user string) (*SignOnRule, error) {
+	policy, err := d.OrgPolicy(ctx, q, PolicySignOn)
+	if err != nil {
+		return nil, err
+	}
+	active := slices.DeleteFunc(slices.Clone(policy.Value.SignOn), func(r SignOnRule) bool { return r.Status != Active })
+	if len(active) == 0 {
+		return nil, nil
+	}
+	groups := map[string]bool{EveryoneToken: true}
+	err = Each(ctx, q, d.Memberships, docstore.Eq(MembershipByUser, user), func(m docstore.Doc[Membership]) error {
+		groups[m.Value.Group] = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range active {
+		if active[i].People.Has(user, func(group string) bool { return groups[group] }) {
+			return &active[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // PasswordSettings say which passwords are good, for how long, and how often one may be wrong. The zero value allows everything.

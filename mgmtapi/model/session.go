@@ -22,6 +22,8 @@ type Session struct {
 	Expires time.Time `json:"expires"`
 	// PasswordVerified is when the password was last compared.
 	PasswordVerified time.Time `json:"passwordVerified"`
+	// FactorVerified is when a further factor was last verified, zero if none was.
+	FactorVerified time.Time `json:"factorVerified,omitzero"`
 	// Methods are the methods of the sign-in, as RFC 8176 names them.
 	Methods []string `json:"methods"`
 }

@@ -43,6 +43,13 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	if !right {
 		return nil, s.wrong(ctx, known.ID, r, client)
 	}
+	rule, err := s.SignOnRuleFor(ctx, s.Store.Reader(), known.ID)
+	if err != nil {
+		return nil, err
+	}
+	if rule != nil && (rule.Factor || rule.Access == model.AccessDeny) { // the grant has no way to verify a factor
+		return nil, rest.OAuthFail(rest.OAuthAccessDenied, "The sign-on policy does not allow the user to sign in with a password alone.")
+	}
 	if known, err = s.accept(ctx, known, r.Password); err != nil {
 		return nil, err
 	}

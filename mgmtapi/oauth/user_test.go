@@ -314,3 +314,23 @@ func TestClientsAreRegistered(t *testing.T) {
 	)
 	w.refused(ask(), 400, "invalid_client")
 }
+
+// The password grant does not get around a rule of the sign-on policy that demands a factor or denies access.
+func TestPasswordGrant_SignOnPolicy(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t))
+	user := w.user("ann")
+	id, secret := w.app()
+	w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
+	ask := func(pass string) *apitest.Answer {
+		return w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com", "password", pass, "scope", "openid")
+	}
+	require.Equal(t, 200, ask(password).Status)
+	policy := w.Do(t, "GET /api/v1/policies?type=SVC_SIGN_ON", "", nil).Value("0.id")
+	for _, action := range []string{`"access":"ALLOW","requireFactor":true`, `"access":"DENY"`} {
+		rule := w.post("/api/v1/policies/"+policy+"/rules", `{"name":"One","actions":{"signon":{`+action+`}}}`).Value("id")
+		w.refused(ask(password), 400, "access_denied")
+		w.refused(ask("wrong"), 400, "invalid_grant")
+		w.Do(t, "DELETE /api/v1/policies/"+policy+"/rules/"+rule, "", nil)
+	}
+	require.Equal(t, 200, ask(password).Status)
+}

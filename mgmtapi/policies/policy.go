@@ -21,7 +21,7 @@ type PolicyInput struct {
 	Description string    `json:"description" max:"255" doc:"What it is for."`
 	Status      string    `json:"status" empty:"absent" doc:"Status, which stays."`
 	Priority    *int      `json:"priority" doc:"Priority, which stays."`
-	Settings    *Settings `json:"settings" doc:"Settings; those of the password policy can be replaced."`
+	Settings    *Settings `json:"settings" doc:"Settings; those of the password policy, and of the enrollment policy, can be replaced."`
 }
 
 // Policy is a policy as callers see it.
@@ -34,32 +34,25 @@ type Policy struct {
 	Priority    int        `json:"priority" readOnly:"true" doc:"Order of evaluation."`
 	System      bool       `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
 	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Settings    *Settings  `json:"settings,omitempty" doc:"Settings of the password policy."`
+	Settings    *Settings  `json:"settings,omitempty" doc:"Settings of the password policy, and of the enrollment policy where Optional Password is enabled."`
 	Created     rest.Time  `json:"created" readOnly:"true" doc:"When it was made."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Conditions say whom a policy or a rule applies to.
+// Conditions say whom a policy applies to.
 type Conditions struct {
-	People  *People  `json:"people,omitempty" doc:"Users and groups."`
-	Network *Network `json:"network,omitempty" doc:"Networks."`
+	People *People `json:"people,omitempty" doc:"Groups."`
 }
 
-// People are the groups that a policy applies to, or the users that a rule leaves out.
+// People are the groups that a policy applies to.
 type People struct {
 	Groups *Include `json:"groups,omitempty" doc:"Groups."`
-	Users  *Exclude `json:"users,omitempty" doc:"Users."`
 }
 
 // Include lists ids that count.
 type Include struct {
 	Include []string `json:"include" doc:"Ids."`
-}
-
-// Exclude lists ids that do not count.
-type Exclude struct {
-	Exclude []string `json:"exclude" doc:"Ids."`
 }
 
 // Network says from where.
@@ -75,45 +68,11 @@ func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.OrgPolicy], o
 		Created:    rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
 		Links: rest.Links{"self": rest.To(rest.URL(ctx, self...), "GET", "PUT"), "rules": rest.To(rest.URL(ctx, append(self, "rules")...), "GET")},
 	}
-	if doc.Value.Password != nil {
+	switch {
+	case doc.Value.Password != nil:
 		p.Settings = shown(doc.Value.Password)
+	case doc.Value.Type == model.PolicyEnroll && s.OptionalPassword:
+		p.Settings = shownEnrollment(doc.Value.PasswordEnroll)
 	}
 	return p
-}
-
-// Rule is a rule of a policy.
-type Rule struct {
-	ID          string         `json:"id" readOnly:"true" doc:"Id."`
-	Type        string         `json:"type" readOnly:"true" enum:"PASSWORD,SIGN_ON,MFA_ENROLL" doc:"Type."`
-	Name        string         `json:"name" readOnly:"true" doc:"Name."`
-	Status      string         `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Status."`
-	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation."`
-	System      bool           `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
-	Conditions  Conditions     `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Actions     map[string]any `json:"actions" readOnly:"true" doc:"What it does, by type."`
-	Created     rest.Time      `json:"created" readOnly:"true" doc:"When it was made."`
-	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
-}
-
-// rules are what the rules of each type are called and do. They describe what the service does anyway.
-var rules = map[model.PolicyType]struct {
-	name    string
-	actions map[string]any
-}{
-	model.PolicyPassword: {"PASSWORD", map[string]any{
-		"passwordChange":           map[string]any{"access": "ALLOW"},
-		"selfServicePasswordReset": map[string]any{"access": "ALLOW"},
-		"selfServiceUnlock":        map[string]any{"access": "DENY"},
-	}},
-	model.PolicySignOn: {"SIGN_ON", map[string]any{"signon": map[string]any{"access": "ALLOW", "requireFactor": false}}},
-	model.PolicyEnroll: {"MFA_ENROLL", map[string]any{"enroll": map[string]any{"self": "CHALLENGE"}}},
-}
-
-func ruleOf(doc docstore.Doc[model.OrgPolicy]) Rule {
-	r := rules[doc.Value.Type]
-	return Rule{
-		ID: doc.Value.Rule, Type: r.name, Name: defaultRule, Status: active, Priority: 1, System: true, Actions: r.actions,
-		Conditions: Conditions{People: &People{Users: &Exclude{[]string{}}}, Network: &Network{"ANYWHERE"}},
-		Created:    rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Created),
-	}
 }

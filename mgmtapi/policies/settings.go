@@ -1,16 +1,46 @@
 package policies
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Settings are those of the password policy. A part that is not given has the values that it has at the beginning.
+// Settings are those of the password policy, and of the enrollment policy. A part that is not given has the values that it has at the beginning.
 type Settings struct {
 	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lock-outs."`
 	Recovery *RecoveryPart `json:"recovery,omitempty" doc:"Recovery of forgotten passwords."`
+
+	Authenticators []Authenticator `json:"authenticators,omitempty" max:"1" doc:"Authenticators of the enrollment policy, where Optional Password is enabled."`
+}
+
+// Authenticator is what users sign in with.
+type Authenticator struct {
+	Key    string      `json:"key" required:"true" enum:"svc_password" doc:"The authenticator."`
+	Enroll *Enrollment `json:"enroll" required:"true" doc:"Whether users have it."`
+}
+
+// Enrollment says whether users have an authenticator.
+type Enrollment struct {
+	Self string `json:"self" required:"true" enum:"REQUIRED,OPTIONAL,NOT_ALLOWED" doc:"REQUIRED: a user without a password is PROVISIONED. OPTIONAL and NOT_ALLOWED: such a user is ACTIVE and signs in by e-mail, and administrators cannot set passwords."`
+}
+
+// passwordKey names the password among the authenticators.
+const passwordKey = "svc_password"
+
+// shownEnrollment is what the enrollment policy says, as callers see it.
+func shownEnrollment(p model.PasswordEnrollment) *Settings {
+	return &Settings{Authenticators: []Authenticator{{Key: passwordKey, Enroll: &Enrollment{Self: string(cmp.Or(p, model.PasswordRequired))}}}}
+}
+
+// enrollment is what the enrollment policy is to say. What is not given is as at the beginning.
+func (s *Settings) enrollment() model.PasswordEnrollment {
+	if s == nil || len(s.Authenticators) == 0 {
+		return ""
+	}
+	return model.PasswordEnrollment(s.Authenticators[0].Enroll.Self)
 }
 
 // PasswordPart is about passwords and lock-outs.
@@ -89,10 +119,15 @@ type TokenLife struct {
 	Minutes int `json:"tokenLifetimeMinutes" default:"60" min:"1" max:"43200" doc:"How long the link is good."`
 }
 
-// check refuses settings that a policy of the type does not have.
-func (s *Settings) check(of model.PolicyType, causes *rest.Causes) {
-	if of != model.PolicyPassword && (s.Password != nil || s.Recovery != nil) {
-		causes.Add("settings", "A policy of the type %s has no settings", of)
+// check rejects settings that a policy of the type does not have. Optional tells whether Optional Password is enabled.
+func (s *Settings) check(of model.PolicyType, optional bool, causes *rest.Causes) {
+	switch {
+	case of != model.PolicyPassword && (s.Password != nil || s.Recovery != nil):
+		causes.Add("settings", "A policy of the type %s has no settings for passwords", of)
+	case of != model.PolicyEnroll && len(s.Authenticators) > 0:
+		causes.Add("settings.authenticators", "A policy of the type %s has no authenticators", of)
+	case !optional && len(s.Authenticators) > 0:
+		causes.Add("settings.authenticators", "Optional Password is not enabled")
 	}
 }
 

@@ -12,8 +12,13 @@ import (
 // Slice serves the policies.
 type Slice struct{ model.Deps }
 
-// New returns the slice.
-func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps) *Slice {
+	s := &Slice{Deps: d}
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return s.forget(ctx, tx, e.ID) })
+	return s
+}
 
 const tag = "Policies"
 
@@ -25,7 +30,7 @@ var (
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
 	const one = "/api/v1/policies/{policyId}"
-	return []rest.Route{
+	return append([]rest.Route{
 		rest.Op[listRequest, rest.Page[Policy]]{
 			ID: "listPolicies", Route: "GET /api/v1/policies", Tag: tag, Scopes: readScope, Summary: "Lists the policies of a type", Do: s.list,
 		},
@@ -48,13 +53,7 @@ func (s *Slice) Routes() []rest.Route {
 			Find:        func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
 			Do:          s.replace,
 		},
-		rest.Op[target, rest.Page[Rule]]{
-			ID: "listPolicyRules", Route: "GET " + one + "/rules", Tag: tag, Scopes: readScope, Summary: "Lists the rules of a policy", Find: s.find,
-			Do: func(_ context.Context, r *target) (rest.Page[Rule], error) {
-				return rest.Page[Rule]{Items: []Rule{ruleOf(r.found)}}, nil
-			},
-		},
-	}
+	}, s.ruleRoutes()...)
 }
 
 type listRequest struct {
@@ -72,13 +71,15 @@ type createRequest struct {
 type target struct {
 	PolicyID string `path:"policyId" doc:"Id of the policy."`
 
-	found docstore.Doc[model.OrgPolicy]
-	org   model.Org
+	found    docstore.Doc[model.OrgPolicy]
+	org      model.Org
+	optional bool // Optional Password is enabled
 }
 
 func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
 
 func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+	t.optional = s.OptionalPassword
 	if t.org, err = s.Org(ctx, q); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 		fixed("priority", "1")
 	}
 	if b.Settings != nil {
-		b.Settings.check(p.Type, causes)
+		b.Settings.check(p.Type, r.optional, causes)
 	}
 }
 
@@ -132,16 +133,23 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Policy, error) 
 		}
 		p := r.found.Value
 		p.Description = r.Body.Description
-		if p.Type == model.PolicyPassword {
+		switch {
+		case p.Type == model.PolicyPassword:
 			p.Password = r.Body.Settings.stored()
+		case p.Type == model.PolicyEnroll && s.OptionalPassword:
+			p.PasswordEnroll = r.Body.Settings.enrollment()
 		}
 		doc, err := s.OrgPolicies.Update(ctx, tx, r.found.ID, r.found.Rev, p)
 		if err != nil {
 			return err
 		}
 		out = s.render(ctx, doc, r.org)
-		party := model.LogParty{ID: doc.ID, Type: audit.TypePolicy, AlternateID: string(p.Type), DisplayName: defaultName}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.PolicyUpdate, Targets: []model.LogParty{party}})
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.PolicyUpdate, Targets: []model.LogParty{policyParty(doc)}})
 	})
 	return out, err
+}
+
+// policyParty is a policy as a party of the log.
+func policyParty(doc docstore.Doc[model.OrgPolicy]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: audit.TypePolicy, AlternateID: string(doc.Value.Type), DisplayName: defaultName}
 }

@@ -34,6 +34,8 @@ type Options struct {
 	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
 	// Outbox holds the messages.
 	Outbox *outbox.Box
+	// Released is called when asynchronous work was released, so that it starts. Defaults to none: it starts when it is next looked for.
+	Released func()
 	// Clock is what can be moved. Defaults to none: the path is not served.
 	Clock Clock
 	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
@@ -66,7 +68,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[attemptsRequest, []attempt]{ID: "listProvisioningAttempts", Route: "GET /sandbox/v1/apps/{app}/attempts", Tag: tag,
 			Summary: "List the exchanges with an app's SCIM server, newest first", Scopes: []string{manage}, Find: s.findAppOfAttempts, Do: s.attempts},
 	}
-	list = append(list, s.outboxRoutes()...)
+	list = append(append(list, s.outboxRoutes()...), s.holdRoutes()...)
 	if s.o.Clock != nil {
 		list = append(list, s.clockRoute())
 	}

@@ -32,7 +32,7 @@ type IdP struct {
 	Type string `json:"type" readOnly:"true" enum:"SVC" doc:"Type."`
 }
 
-// active is the status of every session: nothing asks for further factors.
+// active is the status of every session: a sign-in has verified the factors that it needs before there is one.
 const active = "ACTIVE"
 
 // held is a session with what is shown along with it.
@@ -41,6 +41,8 @@ type held struct {
 	doc  docstore.Doc[model.Session]
 	user docstore.Doc[model.User]
 	org  model.Org
+	// further reports whether the user has a further factor.
+	further bool
 }
 
 // render makes the wire form.
@@ -52,8 +54,8 @@ func render(ctx context.Context, h held) Session {
 	return Session{
 		ID: h.id, Login: h.user.Value.Login(), UserID: h.user.ID, Status: active,
 		CreatedAt: rest.TimeOf(h.doc.Created), ExpiresAt: rest.TimeOf(session.Expires),
-		LastPasswordVerification: rest.TimePtr(session.PasswordVerified), AMR: session.Methods,
-		IdP: IdP{ID: h.org.ID, Type: string(model.ProviderService)},
+		LastPasswordVerification: rest.TimePtr(session.PasswordVerified), LastFactorVerification: rest.TimePtr(session.FactorVerified), AMR: session.Methods,
+		MFAActive: h.further, IdP: IdP{ID: h.org.ID, Type: string(model.ProviderService)},
 		Links: rest.Links{
 			"self":    rest.To(url(), "GET", "DELETE"),
 			"refresh": rest.To(url("lifecycle", "refresh"), "POST"),
@@ -74,8 +76,24 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h 
 	if !s.Now().Before(h.doc.Value.Expires) {
 		return held{}, rest.NotFound("Session", ref)
 	}
-	h.org, err = s.Org(ctx, q)
+	if h.org, err = s.Org(ctx, q); err == nil {
+		h.further, err = s.hasFactor(ctx, q, h.user.ID)
+	}
 	return h, err
+}
+
+// hasFactor reports whether a user has a factor that is complete and allowed.
+func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (has bool, err error) {
+	complete := docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Not(docstore.NotNull(model.FactorByPending)))
+	err = model.Each(ctx, q, s.Factors, complete, func(doc docstore.Doc[model.Factor]) error {
+		if has {
+			return nil
+		}
+		allowed, err := model.Optional(ctx, q, s.OrgFactors, doc.Value.Org)
+		has = err == nil && (allowed == nil || allowed.Value.Status == model.Active)
+		return err
+	})
+	return has, err
 }
 
 // create makes a session of a sign-in that is complete. It clears away those of the user that have expired.
@@ -102,7 +120,15 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
 		if err := s.forgetExpired(ctx, tx, h.user.ID); err != nil {
 			return err
 		}
-		session := model.Session{UserID: h.user.ID, Expires: now.Add(Lifetime), PasswordVerified: in.Created, Methods: []string{"pwd"}}
+		session := model.Session{
+			UserID: h.user.ID, Expires: now.Add(Lifetime), PasswordVerified: in.Value.PasswordVerified, FactorVerified: in.Value.FactorVerified, Methods: in.Value.Methods,
+		}
+		if len(session.Methods) == 0 { // a sign-in of an earlier version
+			session.Methods, session.PasswordVerified = []string{"pwd"}, in.Created
+		}
+		if h.further, err = s.hasFactor(ctx, tx, h.user.ID); err != nil {
+			return err
+		}
 		if h.doc, err = s.Sessions.Insert(ctx, tx, model.SecretHash(h.id), session); err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ type createRequest struct {
 	guessed *basis                          // nil when there is no guess
 	schema  *docstore.Doc[model.UserSchema] // that the profile was checked with
 	failed  error                           // finding the schema
+	enroll  model.PasswordEnrollment
 }
 
 // basis is what a user is created on. That of the last user without a type of its own is remembered.
@@ -71,6 +72,9 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
 	r.failed = cmp.Or(r.failed, err)
 	r.Body.Credentials.check(&policy, profile, provider, causes)
+	r.enroll, err = r.slice.PasswordEnrollment(ctx, r.slice.Store.Reader())
+	r.failed = cmp.Or(r.failed, err)
+	r.Body.Credentials.checkEnrollment(r.enroll, causes)
 	switch provider {
 	case model.ProviderFederation, model.ProviderSocial:
 		if !r.Provider {
@@ -143,7 +147,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	secrets.set(&user, now)
 	if r.Activate {
 		user.Activated = now
-		user.Enter(activeStatus(&user), now)
+		user.Enter(activeStatus(&user, r.enroll), now)
 	}
 	if r.NextLogin == changePassword {
 		user.Enter(model.UserPasswordExpired, now)
@@ -287,9 +291,10 @@ func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyon
 	return doc, err
 }
 
-// activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished.
-func activeStatus(u *model.User) model.UserStatus {
-	if !u.HasPassword() && u.Provider == model.ProviderService {
+// activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished. Where no password is
+// required, users sign in by e-mail.
+func activeStatus(u *model.User, enroll model.PasswordEnrollment) model.UserStatus {
+	if !u.HasPassword() && u.Provider == model.ProviderService && enroll == model.PasswordRequired {
 		return model.UserProvisioned
 	}
 	return model.UserActive

@@ -129,6 +129,13 @@ func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[str
 	}
 }
 
+// checkEnrollment rejects passwords that an administrator gives to a user who needs none.
+func (c *CredentialsInput) checkEnrollment(enroll model.PasswordEnrollment, causes *rest.Causes) {
+	if _, given := c.password(); enroll != model.PasswordRequired && (given || c.imported() != nil || c.hooked()) {
+		causes.Add("password", "An administrator cannot set a password, because the enrollment policy does not require one")
+	}
+}
+
 // dropRead drops the recovery question when it is the one that the user has, without an answer: it was read and is sent back.
 func (c *CredentialsInput) dropRead(has *model.Recovery) {
 	if q := c.recovery(); q != nil && q.Answer == "" && has != nil && q.Question == has.Question {

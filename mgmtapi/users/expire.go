@@ -87,6 +87,13 @@ func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) 
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
+	enroll, err := s.PasswordEnrollment(ctx, s.Store.Reader())
+	if err != nil {
+		return TemporaryPassword{}, err
+	}
+	if enroll != model.PasswordRequired { // administrators set none
+		return TemporaryPassword{}, rest.Fail(rest.CodeStatus)
+	}
 	value := password.Temporary(&policy, at.found.Value.Profile)
 	hash, err := s.hasher.Hash(value)
 	if err != nil {

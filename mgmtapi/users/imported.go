@@ -22,11 +22,17 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 		return doc, err
 	}
 	user := model.User{Status: model.UserStaged, Provider: model.ProviderService, Type: org.UserType, Profile: merge(nil, profile)}
+	enroll, err := s.PasswordEnrollment(ctx, tx)
+	if err != nil {
+		return doc, err
+	}
 	var activation Activation
 	if now := s.Now(); activate {
 		user.Activated = now
-		user.Enter(activeStatus(&user), now)
-		activation, user.Activation = s.issueActivation(ctx)
+		user.Enter(activeStatus(&user, enroll), now)
+		if user.Status == model.UserProvisioned {
+			activation, user.Activation = s.issueActivation(ctx)
+		}
 	}
 	id := model.NewID(model.KindUser)
 	if err := s.fits(ctx, tx, &schema.Value, id, &user); err != nil {

@@ -31,7 +31,7 @@ func always(status model.UserStatus) func(*model.User) model.UserStatus {
 
 var (
 	activate = transition{
-		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: activeStatus,
+		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: always(model.UserActive), // or PROVISIONED, see activated
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
@@ -203,33 +203,25 @@ func (s *Slice) issueActivation(ctx context.Context) (Activation, *model.OneTime
 	return Activation{Token: token, URL: rest.URL(ctx, "welcome", token)}, issued
 }
 
-// startActivation activates or reactivates a user. The token goes to the user, or to the caller.
+// startActivation activates or reactivates a user. The token goes to the user, or to the caller. While work is held, an activation is
+// queued.
 func (s *Slice) startActivation(ctx context.Context, at *target, t transition, send bool) (Activation, error) {
 	out, issued := s.issueActivation(ctx)
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.enter(ctx, tx, at, t, func(before model.UserStatus, u *model.User) {
-			u.Activation, u.Reset = nil, nil
-			if u.Status == model.UserProvisioned {
-				u.Activation = issued
-			}
-			if t.verb == activate.verb {
-				u.Activated = s.Now()
-			}
-		})
-		if err == nil && send {
-			err = s.mailActivation(ctx, tx, doc, out)
-		}
-		if err != nil || t.verb != activate.verb {
-			return err
-		}
-		org, err := s.Org(ctx, tx)
+		doc, err := s.settled(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		if err := s.Join(ctx, tx, org.Everyone, doc.ID); err != nil {
-			return err
+		if t.verb == activate.verb {
+			held, err := s.held(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if held {
+				return s.queueActivation(ctx, tx, doc, issued, send)
+			}
 		}
-		return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID})
+		return s.activated(ctx, tx, doc, t, nil, out, issued, send)
 	})
 	if err != nil || send {
 		return Activation{}, err
@@ -237,7 +229,73 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 	return out, nil
 }
 
-// change runs a change of a user that can be done later, when the caller prefers that.
+// held reports whether what can be done after the answer waits until it is released.
+func (s *Slice) held(ctx context.Context, tx *docstore.Tx) (bool, error) {
+	org, err := s.Org(ctx, tx)
+	return org.HoldWork, err
+}
+
+func (s *Slice) queueActivation(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], issued *model.OneTimeToken, send bool) error {
+	if err := activate.check(&doc.Value); err != nil {
+		return err
+	}
+	how := model.Transition{Activate: true, Notify: send, Base: rest.URL(ctx), By: audit.Caller(ctx)}
+	if !send {
+		how.Token = issued
+	}
+	enroll, err := s.PasswordEnrollment(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return s.queue(ctx, tx, doc, activeStatus(&doc.Value, enroll), how)
+}
+
+// activateQueued does an activation that was queued. The token is the one that the caller has received, or else a new one.
+func (s *Slice) activateQueued(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], waiting model.Transition) error {
+	out, issued := s.issueActivation(ctx)
+	if waiting.Token != nil {
+		issued = waiting.Token
+	}
+	return s.activated(ctx, tx, doc, activate, &waiting.By, out, issued, waiting.Notify)
+}
+
+// activated activates or reactivates a user that was read. By is who does it, nil for the caller.
+func (s *Slice) activated(
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty, out Activation, issued *model.OneTimeToken, send bool,
+) error {
+	enroll, err := s.PasswordEnrollment(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if t.verb == activate.verb {
+		t.to = func(u *model.User) model.UserStatus { return activeStatus(u, enroll) }
+	}
+	doc, err = s.move(ctx, tx, doc, t, by, func(_ model.UserStatus, u *model.User) {
+		u.Activation, u.Reset = nil, nil
+		if u.Status == model.UserProvisioned {
+			u.Activation = issued
+		}
+		if t.verb == activate.verb {
+			u.Activated = s.Now()
+		}
+	})
+	if err == nil && send {
+		err = s.mailActivation(ctx, tx, doc, out)
+	}
+	if err != nil || t.verb != activate.verb {
+		return err
+	}
+	org, err := s.Org(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := s.Join(ctx, tx, org.Everyone, doc.ID); err != nil {
+		return err
+	}
+	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID})
+}
+
+// change runs a change of a user that can be done later: when the caller prefers that, and while work is held.
 func (s *Slice) change(ctx context.Context, at *target, prefer string, change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
 	async := later(prefer)
 	return s.Update(ctx, func(tx *docstore.Tx) error {
@@ -245,7 +303,11 @@ func (s *Slice) change(ctx context.Context, at *target, prefer string, change fu
 		if err != nil {
 			return err
 		}
-		return change(ctx, tx, doc, async)
+		held, err := s.held(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return change(ctx, tx, doc, async || held)
 	})
 }
 
@@ -261,7 +323,7 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	if err := deactivate.check(&doc.Value); err != nil {
 		return err
 	}
-	return s.queue(ctx, tx, doc, how)
+	return s.queue(ctx, tx, doc, model.UserDeprovisioned, how)
 }
 
 // deactivated ends everything a user has: sessions and memberships here, the assignments in a reaction.
@@ -333,7 +395,7 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 			return err
 		}
 		if async {
-			return s.queue(ctx, tx, doc, model.Transition{Delete: true, By: audit.Caller(ctx)})
+			return s.queue(ctx, tx, doc, model.UserDeprovisioned, model.Transition{Delete: true, By: audit.Caller(ctx)})
 		}
 		return s.remove(ctx, tx, doc, nil)
 	})

@@ -36,7 +36,11 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	if r.Provider != "" {
 		return PasswordReset{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.federate(ctx, tx, r) })
 	}
-	if r.found.Value.Provider.External() { // there is no password here
+	enroll, err := s.PasswordEnrollment(ctx, s.Store.Reader())
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	if r.found.Value.Provider.External() || enroll == model.PasswordNotAllowed { // there is no password here
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
 	}
 	url, token, issued, err := s.issueReset(ctx, false, "reset_password")
@@ -98,7 +102,7 @@ func (s *Slice) unlock() rest.Route {
 		Find: func(ctx context.Context, r *unlockRequest) error { return s.find(ctx, &r.target) },
 		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
-				doc, err := s.again(ctx, tx, &r.target)
+				doc, err := s.settled(ctx, tx, &r.target)
 				if err != nil || doc.Value.Status == model.UserActive { // nothing locks an ACTIVE user out
 					return err
 				}

@@ -23,10 +23,10 @@ func later(prefer string) bool {
 	return false
 }
 
-// queue accepts a change of a user that is done later.
-func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
+// queue accepts a change of a user that is done later, and leads to the status.
+func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], to model.UserStatus, how model.Transition) error {
 	user := doc.Value
-	user.Transition = model.UserDeprovisioned
+	user.Transition = to
 	if _, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
 		return err
 	}
@@ -72,8 +72,11 @@ func (s *Slice) finish(ctx context.Context, tx *docstore.Tx, id string) error {
 	if err != nil || user == nil {
 		return err
 	}
-	if waiting.Delete {
+	switch {
+	case waiting.Delete:
 		return s.remove(ctx, tx, *user, &waiting.By)
+	case waiting.Activate:
+		return s.activateQueued(rest.At(ctx, waiting.Base), tx, *user, waiting)
 	}
 	return s.deactivated(ctx, tx, *user, waiting)
 }
@@ -89,8 +92,11 @@ func (s *Slice) giveUp(ctx context.Context, tx *docstore.Tx, id string, refusal 
 		return err
 	}
 	entry := audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(doc)}, Actor: &waiting.By, Failure: refusal.Text()}
-	if waiting.Delete {
+	switch {
+	case waiting.Delete:
 		entry.Type = audit.UserDeleteCompleted
+	case waiting.Activate:
+		entry.Type = audit.UserActivate
 	}
 	if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
 		return err

@@ -147,6 +147,12 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 		return
 	}
 	c.Body.Credentials.check(&policy, profile, c.found.Value.Provider, causes)
+	enroll, err := c.slice.PasswordEnrollment(ctx, c.slice.Store.Reader())
+	if err != nil {
+		c.failed = err
+		return
+	}
+	c.Body.Credentials.checkEnrollment(enroll, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
 		if broken := c.slice.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
 			causes.Add("password", "%s", password.Unmet(broken))

@@ -48,15 +48,15 @@ var (
 	ErrCounter = errors.New("u2f: the counter did not grow")
 )
 
-// What client data says of the action that it is for.
+// The types of client data: what it is for.
 const (
-	enrolling = "navigator.id.finishEnrollment"
-	asserting = "navigator.id.getAssertion"
+	Enrolling = "navigator.id.finishEnrollment"
+	Asserting = "navigator.id.getAssertion"
 )
 
 // Register checks the registration response message of a token (section 4.3) for the challenge that was given.
 func (s Site) Register(challenge string, clientData, registrationData []byte) (Registration, error) {
-	if err := s.checkClientData(challenge, enrolling, clientData); err != nil {
+	if err := s.checkClientData(challenge, Enrolling, clientData); err != nil {
 		return Registration{}, err
 	}
 	m, err := parseRegistration(registrationData)
@@ -64,24 +64,24 @@ func (s Site) Register(challenge string, clientData, registrationData []byte) (R
 		return Registration{}, err
 	}
 	application, sent := sha256.Sum256([]byte(s.AppID)), sha256.Sum256(clientData)
-	signed := bytes.Join([][]byte{{reserved}, application[:], sent[:], m.keyHandle, m.publicKey}, nil)
+	signed := bytes.Join([][]byte{{Reserved}, application[:], sent[:], m.keyHandle, m.publicKey}, nil)
 	if err := m.certificate.CheckSignature(x509.ECDSAWithSHA256, signed, m.signature); err != nil {
 		return Registration{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
-	return Registration{KeyHandle: bytes.Clone(m.keyHandle), PublicKey: bytes.Clone(m.publicKey)}, nil
+	return m.kept(), nil
 }
 
 // Authenticate checks the authentication response message of a token (section 5.4) for the challenge that was given and returns
 // the counter to keep.
 func (s Site) Authenticate(r Registration, challenge string, clientData, signatureData []byte) (counter uint32, err error) {
-	if err := s.checkClientData(challenge, asserting, clientData); err != nil {
+	if err := s.checkClientData(challenge, Asserting, clientData); err != nil {
 		return 0, err
 	}
 	if len(signatureData) <= presenceSize+counterSize {
 		return 0, fmt.Errorf("%w: the signature data is too short", ErrMessage)
 	}
 	head, signature := signatureData[:presenceSize+counterSize], signatureData[presenceSize+counterSize:]
-	if head[0]&present == 0 {
+	if head[0]&Present == 0 {
 		return 0, ErrPresence
 	}
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), r.PublicKey)
@@ -100,32 +100,47 @@ func (s Site) Authenticate(r Registration, challenge string, clientData, signatu
 	return counter, nil
 }
 
-// checkClientData checks what the browser says of an action (FIDO U2F Raw Message Formats, section 7).
-func (s Site) checkClientData(challenge, action string, data []byte) error {
-	var said struct {
-		Type      string `json:"typ"`
-		Challenge string `json:"challenge"`
-		Origin    string `json:"origin"`
-	}
+// clientData is what a client says of an action (FIDO U2F Raw Message Formats, section 7).
+type clientData struct {
+	Type      string `json:"typ"`
+	Challenge string `json:"challenge"`
+	Origin    string `json:"origin"`
+}
+
+// readClientData reads client data and checks that it is for the challenge.
+func readClientData(challenge string, data []byte) (said clientData, err error) {
 	if err := json.Unmarshal(data, &said); err != nil {
-		return fmt.Errorf("%w: %w", ErrMessage, err)
+		return said, fmt.Errorf("%w: %w", ErrMessage, err)
 	}
+	if subtle.ConstantTimeCompare([]byte(said.Challenge), []byte(challenge)) != 1 {
+		return said, fmt.Errorf("%w: another challenge", ErrClientData)
+	}
+	return said, nil
+}
+
+// checkClientData checks client data of an action.
+func (s Site) checkClientData(challenge, action string, data []byte) error {
+	said, err := readClientData(challenge, data)
 	switch {
+	case err != nil:
+		return err
 	case said.Type != action:
 		return fmt.Errorf("%w: it is for %q", ErrClientData, said.Type)
-	case subtle.ConstantTimeCompare([]byte(said.Challenge), []byte(challenge)) != 1:
-		return fmt.Errorf("%w: another challenge", ErrClientData)
 	case said.Origin != s.Origin:
 		return fmt.Errorf("%w: it is from %q", ErrClientData, said.Origin)
 	}
 	return nil
 }
 
+// The bytes of the messages that have fixed values.
+const (
+	Marker   = 0x05 // starts a registration
+	Reserved = 0x00 // starts what a registration signs
+	Present  = 0x01 // the bit of user presence
+)
+
 // The layout of the messages.
 const (
-	marker        = 0x05 // of a registration
-	reserved      = 0x00 // before what a registration signs
-	present       = 0x01 // the bit of user presence
 	presenceSize  = 1
 	counterSize   = 4
 	publicKeySize = 65
@@ -139,8 +154,13 @@ type registration struct {
 	signature   []byte
 }
 
+// kept is what the server stores of the registration.
+func (m registration) kept() Registration {
+	return Registration{KeyHandle: bytes.Clone(m.keyHandle), PublicKey: bytes.Clone(m.publicKey)}
+}
+
 func parseRegistration(data []byte) (m registration, err error) {
-	if len(data) < 1+publicKeySize+1 || data[0] != marker {
+	if len(data) < 1+publicKeySize+1 || data[0] != Marker {
 		return m, fmt.Errorf("%w: no registration", ErrMessage)
 	}
 	data = data[1:]
