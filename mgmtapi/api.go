@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -150,7 +151,8 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP serves /api/v1, /oauth2 and /.well-known, and /sandbox/v1 when there is work to show.
+// ServeHTTP serves /api/v1, /oauth2 and /.well-known, the pages and logos of applications at /app, /home and /assets/logos, and /sandbox/v1 when
+// there is work to show.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.
@@ -307,6 +309,9 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
 		return err
 	}
+	if err := a.revokeFromDeprovisioned(ctx, tx); err != nil {
+		return err
+	}
 	if err := a.deps.SetUpRoles(ctx, tx, org); err != nil {
 		return err
 	}
@@ -319,9 +324,52 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	return a.configureToken(ctx, tx, org, s.Token)
 }
 
+// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Only a deactivation by an earlier version leaves some.
+func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) error {
+	holders := map[string]bool{}
+	err := model.Each(ctx, tx, a.deps.RoleAssignments, nil, func(doc docstore.Doc[model.RoleAssignment]) error {
+		holders[doc.Value.Assignee] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = model.Each(ctx, tx, a.deps.RoleMembers, nil, func(doc docstore.Doc[model.RoleMember]) error {
+		holders[doc.Value.Assignee] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = model.Each(ctx, tx, a.deps.APITokens, nil, func(doc docstore.Doc[model.APIToken]) error {
+		holders[doc.Value.UserID] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The ids of groups and applications among the holders match no user.
+	users, err := a.deps.Users.GetMany(ctx, tx, slices.Sorted(maps.Keys(holders)))
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if user.Value.Status != model.UserDeprovisioned {
+			continue
+		}
+		if err := authz.RevokeAll(ctx, tx, a.deps, user.ID); err != nil {
+			return err
+		}
+		if err := apitokens.RevokeAll(ctx, tx, a.deps, user.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // found makes the organisation.
 func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
-	now := a.deps.Now()
+	now := tx.Now()
 	org := model.Org{
 		ID: model.NewID(model.KindOrg), Administrator: model.NewID(model.KindUser),
 		Everyone: model.NewID(model.KindGroup), UserType: model.NewID(model.KindUserType),
@@ -340,6 +388,7 @@ func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.O
 		Activated: now, Type: org.UserType, Provider: model.ProviderService,
 		Profile: map[string]any{"login": login, "email": login, "firstName": "Built-in", "lastName": "Administrator"},
 	}
+	model.CompleteProfile(administrator.Profile)
 	administrator.Enter(model.UserActive, now)
 	if _, err := a.deps.Users.Insert(ctx, tx, org.Administrator, administrator); err != nil {
 		return org, err

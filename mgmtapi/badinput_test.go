@@ -105,6 +105,7 @@ func newOrganisation(t *testing.T) *organisation {
 		{"GET /api/v1/policies?type=SVC_SIGN_ON", "", "signonpolicy", "0.id"},
 		{"POST /api/v1/policies/{signonpolicy}/rules", `{"name":"Nobody","conditions":{"people":{"users":{"include":[]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, "signonrule", "id"},
 		{"POST /api/v1/inlineHooks", `{"name":"Hook","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":"https://hooks.example.com","method":"POST"}}}`, "hook", "id"},
+		{"POST /api/v1/templates/sms", `{"name":"Code","type":"SMS_VERIFY_CODE","template":"${code}"}`, "template", "id"},
 		{"POST /api/v1/hook-keys", `{"name":"Key"}`, "hookkey", "id"},
 		{"GET /api/v1/hook-keys/{hookkey}", "", "hookkeypublic", "keyId"},
 		{"GET /api/v1/authorizationServers/default/scopes", "", "scope", "0.id"},
@@ -144,6 +145,7 @@ func (w *organisation) fill(text string) string {
 // stands are the ids that stand for the variables of paths: the first row whose beginning and variable fit.
 var stands = []struct{ path, variable, stands string }{
 	{"/api/v1/api-tokens/", "id", "{apitoken}"},
+	{"/api/v1/templates/sms/", "templateId", "{template}"},
 	{"/api/v1/hook-keys/public/", "keyId", "{hookkeypublic}"},
 	{"/api/v1/hook-keys/", "*", "{hookkey}"},
 	{"/api/v1/inlineHooks/", "id", "{hook}"},

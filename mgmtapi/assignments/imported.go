@@ -43,16 +43,16 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 		return err
 	}
 	if !c.value.Listed() {
-		s.begin(t, user, &c)
+		s.begin(tx, t, user, &c)
 	}
 	linked, pending := c.value.ExternalID != a.ID || !c.value.InTarget(), c.value.Unsent()
 	c.value.ExternalID, c.value.Account, c.value.Ahead = a.ID, a.Shown, nil
 	if linked {
 		c.value.Imported = true
-		c.value.Enter(model.AppUserActive, s.Now())
+		c.value.Enter(model.AppUserActive, tx.Now())
 	}
 	if !pending {
-		c.value.LastSync = s.Now()
+		c.value.LastSync = tx.Now()
 		if linked {
 			c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
 		}

@@ -27,7 +27,7 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 		return doc, err
 	}
 	var activation Activation
-	if now := s.Now(); activate {
+	if now := tx.Now(); activate {
 		user.Activated = now
 		user.Enter(activeStatus(&user, enroll), now)
 		if user.Status == model.UserProvisioned {

@@ -139,6 +139,9 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	}
 	schema := &found.Value
 	profile := profileOf(schema, c.found.Value.Profile)
+	if c.Body.Profile != nil {
+		checkNulls(c.sent(), causes)
+	}
 	checkProfile(schema, profile, causes)
 	c.Body.Credentials.dropRead(c.found.Value.Recovery)
 	policy, err := c.slice.policyFor(ctx, c.Body.Credentials)
@@ -232,7 +235,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	if err != nil {
 		return User{}, err
 	}
-	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+	return s.single(ctx, s.Store.Reader(), doc)
 }
 
 // permit asks whether the caller may change what a body changes of a user: its profile, and its credentials.
