@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -303,6 +304,45 @@ func TestKeysRotate(t *testing.T) {
 	)
 	wait(t, e, 400*24*time.Hour)
 	e.Run(t, step{Name: "nothing changes while nobody asks", Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": kids["c"], "credentials.signing.lastRotated": "2026-06-02T05:06:07.000Z"}})
+}
+
+func TestRotationMode_SwitchKeepsTheKey(t *testing.T) {
+	const keys = servers + "/default/credentials/keys"
+	mode := func(name string) string {
+		return fmt.Sprintf(`{"name":"default","audiences":["api://default"],"credentials":{"signing":{"rotationMode":%q}}}`, name)
+	}
+	day := 24 * time.Hour
+	for _, away := range []time.Duration{time.Hour, 90 * day, 125 * day, 200 * day} {
+		t.Run(away.String(), func(t *testing.T) {
+			e := apitest.New(t, sqldbtest.SQLite(t))
+			at := func() string { return e.Clock.Now().Truncate(time.Second).Format("2006-01-02T15:04:05.000Z") }
+			begin := at()
+			saved := e.Run(t,
+				step{Do: "GET " + keys, Save: saved{"kid": "0.kid", "next": "1.kid"}},
+				step{Do: "PUT " + servers + "/default", Body: mode("MANUAL"), Equal: values{"credentials.signing.kid": "{{kid}}"}, Lacks: []string{"credentials.signing.nextRotation"}},
+			)
+			wait(t, e, away)
+			same := values{"credentials.signing.kid": saved["kid"], "credentials.signing.lastRotated": begin}
+			due := e.Clock.Now().Add(model.RotationPeriod).Truncate(time.Second).Format("2006-01-02T15:04:05.000Z")
+			e.Run(t,
+				step{Name: "manual", Do: "GET " + servers + "/default", Equal: same},
+				step{Name: "to automatic", Do: "PUT " + servers + "/default", Body: mode("AUTO"), Equal: same},
+				step{Name: "the period starts at the switch", Do: "GET " + servers + "/default", Equal: values{
+					"credentials.signing.kid": saved["kid"], "credentials.signing.lastRotated": begin, "credentials.signing.nextRotation": due,
+				}},
+				step{Name: "no key was added", Do: "GET " + keys, Equal: values{"#": 2, "0.kid": saved["kid"], "1.kid": saved["next"]}},
+				step{Name: "nothing rotated", Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.as.key.rollover%22", Equal: values{"#": 0}},
+			)
+			wait(t, e, model.RotationPeriod-time.Second)
+			e.Run(t, step{Name: "not before the end of the period", Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": saved["kid"]}})
+			e.Clock.Advance(10 * time.Hour)
+			e.Run(t, step{Name: "then by itself", Do: "GET " + servers + "/default", Equal: values{
+				"credentials.signing.kid": saved["next"], "credentials.signing.lastRotated": at(),
+			}})
+			wait(t, e, 2*model.RotationPeriod)
+			e.Run(t, step{Name: "to manual, with a rotation due", Do: "PUT " + servers + "/default", Body: mode("MANUAL"), Equal: values{"credentials.signing.kid": saved["next"]}})
+		})
+	}
 }
 
 // wait lets time pass while the API token stays in use.

@@ -125,7 +125,7 @@ func (s *Slice) show(ctx context.Context, doc docstore.Doc[model.AuthServer]) (A
 	}
 	if !v.ManualRotation {
 		out.Credentials.Signing.RotationMode = rotationAuto
-		out.Credentials.Signing.NextRotation = rest.TimePtr(ring.Rotated.Add(model.RotationPeriod))
+		out.Credentials.Signing.NextRotation = rest.TimePtr(ring.Due())
 	}
 	lifecycle(out.Links, v.Status, url)
 	return out, nil
@@ -218,12 +218,12 @@ func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationServer, error) {
-	// What is due by the old mode happens before the new one counts.
-	if _, err := s.keys.Ring(ctx, r.found.ID, r.found.Value.ManualRotation); err != nil {
-		return AuthorizationServer{}, err
-	}
-	err := s.change(ctx, &r.target, audit.AuthServerUpdate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+	err := s.change(ctx, &r.target, audit.AuthServerUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+		wasManual := server.ManualRotation
 		r.Body.apply(server, s.Now())
+		if wasManual && !server.ManualRotation {
+			return nil, s.keys.StartPeriod(ctx, tx, r.found.ID)
+		}
 		return nil, nil
 	})
 	if err != nil {
