@@ -179,7 +179,7 @@ func (s *AuthServer) refs() []string {
 	return slices.Compact(out)
 }
 
-// Forget takes an id out of all policies and rules: what it named is gone.
+// Forget removes the id of a deleted object from all policies and rules.
 func (s *AuthServer) Forget(id string) {
 	without := func(ids []string) []string {
 		return slices.DeleteFunc(ids, func(other string) bool { return other == id })
@@ -189,6 +189,9 @@ func (s *AuthServer) Forget(id string) {
 		p.Clients = without(p.Clients)
 		for j := range p.Rules {
 			people := &p.Rules[j].People
+			if p.Rules[j].Hook == id {
+				p.Rules[j].Hook = ""
+			}
 			people.Users, people.ExcludeUsers = without(people.Users), without(people.ExcludeUsers)
 			people.Groups, people.ExcludeGroups = without(people.Groups), without(people.ExcludeGroups)
 		}

@@ -171,13 +171,13 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	w.refused(ask("read"), 400, "invalid_client") // registered for basic
 	w.Run(t, step{Do: "PUT /oauth2/v1/clients/" + id, Body: `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"token_endpoint_auth_method":"client_secret_post"}`})
 	w.refused(ask("read"), 400, "access_denied")
-	policy := func(name, clients, more string) string {
-		return w.post(at+"/policies", fmt.Sprintf(`{"name":%q,"description":"d","conditions":{"clients":{"include":[%q]}}%s}`, name, clients, more)).Value("id")
+	policy := func(name, clients string, priority int) string {
+		return w.post(at+"/policies", fmt.Sprintf(`{"name":%q,"description":"d","priority":%d,"conditions":{"clients":{"include":[%q]}}}`, name, priority, clients)).Value("id")
 	}
 	rule := func(policy, name, scope string, minutes int) string {
 		return w.post(at+"/policies/"+policy+"/rules", fmt.Sprintf(`{"name":%q,"conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":[%q]}},"actions":{"token":{"accessTokenLifetimeMinutes":%d}}}`, name, scope, minutes)).Value("id")
 	}
-	everyone := policy("everyone", "ALL_CLIENTS", "")
+	everyone := policy("everyone", "ALL_CLIENTS", 0)
 	w.refused(ask("read"), 400, "access_denied")
 	rule(everyone, "r", "read", 5)
 	require.Equal(t, "300", ask("").Value("expires_in"), "the default scope")
@@ -185,7 +185,7 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	second := rule(everyone, "any", "*", 10)
 	require.Equal(t, "300", ask("read").Value("expires_in"), "the first rule that fits")
 	require.Equal(t, "600", ask("read write").Value("expires_in"))
-	mine := policy("mine", id, `,"priority":1`)
+	mine := policy("mine", id, 1)
 	w.refused(ask("read"), 400, "access_denied") // the first policy for the client has no rule
 	w.post(at+"/policies/"+mine+"/lifecycle/deactivate", "")
 	require.Equal(t, 200, ask("read").Status, "an inactive policy is not asked")
