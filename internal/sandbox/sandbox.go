@@ -237,7 +237,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA, CAOption: "--hook-ca"}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -185,9 +184,6 @@ func (s *Slice) applyPolicy(ctx context.Context, tx *docstore.Tx, in *PolicyInpu
 	var causes rest.Causes
 	if err := s.checkPolicy(ctx, tx, in, p.Updated.IsZero(), &causes); err != nil {
 		return err
-	}
-	if strings.TrimSpace(in.Name) == "" {
-		causes.Blank("name")
 	}
 	if err := causes.Err(); err != nil {
 		return err

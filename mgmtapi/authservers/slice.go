@@ -32,7 +32,9 @@ func New(d model.Deps, o Options) *Slice {
 	}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return forget(ctx, tx, e.ID) })
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return forget(ctx, tx, e.ID) })
-	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.InlineHookDeleted) error { return forget(ctx, tx, e.ID) })
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.InlineHookDeleted) error {
+		return forget(ctx, tx, e.ID)
+	})
 	model.On(d.Feed, s.appChanged)
 	return s
 }

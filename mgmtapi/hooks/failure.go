@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ func (c *Caller) unanswered(where string, err error) *Failure {
 		f.Text, f.final = "was not waited for", true
 	case isURL: // without the method and the URL
 		f.Text = "could not be reached: " + wrapped.Err.Error()
+		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+			f.Text += "; trusted are " + c.trusted
+		}
 	default:
 		f.Text = "could not be reached: " + err.Error()
 	}
