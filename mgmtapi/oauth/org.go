@@ -34,9 +34,12 @@ func (s *Slice) orgToken(ctx context.Context, r *orgTokenRequest) (TokenResponse
 	return out, nil
 }
 
+// orgGrantTypes are those of the org server.
+var orgGrantTypes = []string{model.GrantClientCredentials}
+
 // orgGrant issues a token with scopes that the application of a client was granted.
 func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstore.Doc[model.App]) (TokenResponse, error) {
-	if err := checkGrantType(client, r.GrantType, []string{model.GrantClientCredentials}); err != nil {
+	if err := checkGrantType(client, r.GrantType, orgGrantTypes); err != nil {
 		return TokenResponse{}, err
 	}
 	if client.Value.Credentials.OAuthClient.AuthMethod == model.AuthNone {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -117,22 +118,67 @@ func (s *Slice) Routes() []rest.Route {
 	)
 }
 
-// unserved are the endpoints that the metadata names and a browser would be sent to, or would come from: they say that they are not served.
+// authorize is the last segment of authorization endpoints.
+const authorize = "authorize"
+
+// unserved are the endpoints that a browser would be sent to, or that a client would use after that. They answer that they are not served:
+// an authorization endpoint, which OpenID providers have to name, in the form of RFC 6749 section 4.1.2.1.
 func (s *Slice) unserved() []rest.Route {
 	var routes []rest.Route
-	for _, name := range []string{"authorize", "userinfo", "logout"} {
+	for _, name := range []string{authorize, "userinfo", "logout"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			id := name
 			if method == http.MethodPost {
 				id += "WithPost"
 			}
+			at := func(server string) string { return method + server + "/v1/" + name }
+			if name == authorize {
+				routes = append(routes,
+					rest.Unsupported[customAuthorizeRequest]{
+						ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: s.findForAuthorize,
+						Error: func(r *customAuthorizeRequest) error { return r.refusal(grantTypes) },
+					},
+					rest.Unsupported[authorizeRequest]{
+						ID: id, Route: at(orgServer), OAuth: true,
+						Error: func(r *authorizeRequest) error { return r.refusal(orgGrantTypes) },
+					},
+				)
+				continue
+			}
 			routes = append(routes,
-				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: method + custom + "/v1/" + name, OAuth: true, Find: s.findActive},
-				rest.Unsupported[struct{}]{ID: id, Route: method + orgServer + "/v1/" + name, OAuth: true},
+				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: s.findActive},
+				rest.Unsupported[struct{}]{ID: id, Route: at(orgServer), OAuth: true},
 			)
 		}
 	}
 	return routes
+}
+
+// authorizeRequest is what a client sends a browser to the authorization endpoint with.
+type authorizeRequest struct {
+	ResponseType string `form:"response_type" max:"100" doc:"What the client wants."`
+	ClientID     string `form:"client_id" max:"200" doc:"Id of the client."`
+}
+
+type customAuthorizeRequest struct {
+	serverRequest
+	authorizeRequest
+}
+
+func (s *Slice) findForAuthorize(ctx context.Context, r *customAuthorizeRequest) error {
+	return s.findActive(ctx, &r.serverRequest)
+}
+
+// refusal is the error of an authorization request to a server with other grant types.
+func (r *authorizeRequest) refusal(grants []string) error {
+	switch {
+	case r.ClientID == "":
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "client_id is missing.")
+	case r.ResponseType == "":
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "response_type is missing.")
+	}
+	return rest.OAuthFail(rest.OAuthResponseType, "No response type is supported, because there is no sign-in page for browsers. Request tokens at the token endpoint with the grant type "+
+		strings.Join(grants, ", ")+".")
 }
 
 // serverRequest names a custom authorization server.

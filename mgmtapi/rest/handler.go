@@ -162,9 +162,10 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	e, vars, found := match(h.router, r)
 	var op *operation
 	if found {
-		op = e.byMethod[r.Method]
+		op, c.oauth = e.byMethod[r.Method], e.oauth()
 	}
-	public := op != nil && op.info.Public
+	// OAuth endpoints take no credentials of the management API, whatever the method.
+	public := op != nil && op.info.Public || op == nil && c.oauth
 	if !public {
 		principal, err := h.options.Guard.Authenticate(r.WithContext(ctx))
 		if err != nil {
@@ -176,7 +177,6 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 		return Fail(CodeNoPath)
 	}
 	c.route, c.vars = e.template, vars
-	c.oauth = op != nil && op.info.OAuth
 	if op == nil {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
 	}
