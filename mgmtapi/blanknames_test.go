@@ -52,7 +52,9 @@ func TestNames_NotBlank(t *testing.T) {
 	} {
 		t.Run(tt.create+" "+tt.replace, func(t *testing.T) {
 			w.ids["own"] = ""
-			named := func(name string) string { return strings.NewReplacer("~", name, "{number}", fmt.Sprint(i)).Replace(tt.body) }
+			named := func(name string) string {
+				return strings.NewReplacer("~", name, "{number}", fmt.Sprint(i)).Replace(tt.body)
+			}
 			rejected := func(do string) {
 				a := w.env.Do(t, w.fill(do), w.fill(named(` \t\u00a0`)), nil)
 				require.Equal(t, 400, a.Status, "%s: %s", do, a.Body)

@@ -54,6 +54,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show})
 	people = users.New(d, users.Options{HashCost: o.HashCost, Outbox: box})
 	tokens := apitokens.New(d)
+	domains := issue.Domains{Custom: o.CustomDomain, Dynamic: o.DynamicIssuer}
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
@@ -76,8 +77,8 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		inlinehooks.New(d, inlinehooks.Options{Secrets: o.Secrets, Caller: caller}),
 		tokens,
 		hardwaretokens.New(d, hardwaretokens.Options{Secrets: o.Secrets, User: show}),
-		authservers.New(d, authservers.Options{Keys: keys}),
-		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
+		authservers.New(d, authservers.Options{Keys: keys, Domains: domains}),
+		oauth.New(d, oauth.Options{Keys: keys, Domains: domains, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
 		clienttokens.New(d),
 		logs,
 	}

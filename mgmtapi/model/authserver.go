@@ -28,6 +28,8 @@ type AuthServer struct {
 	Audience    string `json:"audience"`
 	Status      Status `json:"status"`
 	Default     bool   `json:"default,omitempty"`
+	// IssuerMode says which address is the issuer. Defaults to IssuerOrg.
+	IssuerMode IssuerMode `json:"issuerMode,omitempty"`
 	// ManualRotation says that keys only change when somebody asks for it.
 	ManualRotation bool `json:"manualRotation,omitempty"`
 	// Changed is when the server itself last changed, whatever became of its parts.
@@ -40,6 +42,16 @@ type AuthServer struct {
 	// LastSeq is the highest Seq that a scope has had.
 	LastSeq int64 `json:"lastSeq"`
 }
+
+// IssuerMode says which address is the issuer of an authorization server.
+type IssuerMode string
+
+// The issuer modes.
+const (
+	IssuerOrg     IssuerMode = "ORG_URL"    // that of the organization
+	IssuerCustom  IssuerMode = "CUSTOM_URL" // that at the custom domain
+	IssuerDynamic IssuerMode = "DYNAMIC"    // that at the custom domain for requests to it, else that of the organization
+)
 
 // AllClients in AuthPolicy.Clients stands for every client.
 const AllClients = "ALL_CLIENTS"

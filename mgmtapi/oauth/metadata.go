@@ -54,13 +54,11 @@ func methods() []string {
 	return out
 }
 
-// describe is what all servers have in common. The segments lead to the endpoints.
-func describe(ctx context.Context, issuer string, segments ...string) Metadata {
-	at := func(endpoint string) string {
-		return rest.URL(ctx, slices.Concat(segments, []string{"v1", endpoint})...)
-	}
+// describe returns what all servers have in common. The address is that of its endpoints, the base that of the registration of clients.
+func describe(issuer, address, base string) Metadata {
+	at := func(endpoint string) string { return address + "/v1/" + endpoint }
 	return Metadata{
-		Issuer: issuer, TokenEndpoint: at("token"), RegistrationEndpoint: rest.URL(ctx, "oauth2", "v1", "clients"),
+		Issuer: issuer, TokenEndpoint: at(tokenEndpoint), RegistrationEndpoint: base + "/oauth2/v1/clients",
 		JWKSURI: at("keys"), IntrospectionEndpoint: at("introspect"), RevocationEndpoint: at("revoke"), IntrospectionMethods: methods(), RevocationMethods: methods(),
 		ResponseTypes: []string{}, ResponseModes: []string{}, SubjectTypes: []string{"public"},
 		TokenMethods: methods(), SigningAlgorithms: []string{"RS256", "ES256"}, CodeChallengeMethods: []string{}, Scopes: []string{},
@@ -68,11 +66,7 @@ func describe(ctx context.Context, issuer string, segments ...string) Metadata {
 }
 
 func (s *Slice) metadata(ctx context.Context, r *serverRequest) (Metadata, error) {
-	name := r.found.ID
-	if r.found.Value.Default {
-		name = model.DefaultServerName
-	}
-	m := describe(ctx, r.issuer(ctx), "oauth2", name)
+	m := describe(r.issuer, r.issuer, s.domains.Base(ctx, &r.found.Value))
 	m.GrantTypes = grantTypes
 	for _, scope := range r.found.Value.Scopes {
 		if scope.Published {
@@ -94,7 +88,8 @@ func (s *Slice) openID(ctx context.Context, r *serverRequest) (OpenIDMetadata, e
 }
 
 func (s *Slice) orgMetadata(ctx context.Context, _ *struct{}) (Metadata, error) {
-	m := describe(ctx, rest.URL(ctx), "oauth2")
+	base := rest.URL(ctx)
+	m := describe(base, base+"/oauth2", base)
 	m.GrantTypes, m.Claims = orgGrantTypes, ownClaims
 	return m, nil
 }
@@ -106,7 +101,7 @@ func (s *Slice) orgOpenID(ctx context.Context, r *struct{}) (OpenIDMetadata, err
 
 func asOpenID(m Metadata) OpenIDMetadata {
 	return OpenIDMetadata{
-		Metadata: m, AuthorizationEndpoint: strings.TrimSuffix(m.TokenEndpoint, "token") + authorize, IDTokenAlgorithms: []string{signingAlgorithm},
+		Metadata: m, AuthorizationEndpoint: strings.TrimSuffix(m.TokenEndpoint, tokenEndpoint) + authorize, IDTokenAlgorithms: []string{signingAlgorithm},
 	}
 }
 

@@ -23,7 +23,8 @@ type orgTokenRequest struct {
 var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing, DisplayName: "Org authorization server"}
 
 func (s *Slice) orgToken(ctx context.Context, r *orgTokenRequest) (TokenResponse, error) {
-	client, err := s.clients.Authenticate(ctx, r.Credentials, rest.URL(ctx, "oauth2", "v1", "token"), rest.URL(ctx))
+	at := orgPlace(ctx)
+	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(tokenEndpoint)...)
 	if err != nil {
 		return TokenResponse{}, s.refuse(ctx, audit.OrgAccessGrant, orgParty, unknownClient(err, r.ClientID), err)
 	}

@@ -22,6 +22,8 @@ import (
 type Options struct {
 	// Keys are the signing keys of the servers. They are needed.
 	Keys *issue.Keys
+	// Domains decides about issuers.
+	Domains issue.Domains
 	// Secrets opens the secrets of clients. They are needed.
 	Secrets seal.Secrets
 	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
@@ -38,6 +40,7 @@ type Options struct {
 type Slice struct {
 	model.Deps
 	keys     *issue.Keys
+	domains  issue.Domains
 	issuer   *issue.Issuer
 	clients  *issue.Clients
 	secrets  seal.Secrets
@@ -56,7 +59,7 @@ func New(d model.Deps, o Options) *Slice {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Slice{
-		Deps: d, keys: o.Keys, issuer: issue.New(d, o.Keys, issue.Options{Transformer: o.Transformer}),
+		Deps: d, keys: o.Keys, domains: o.Domains, issuer: issue.New(d, o.Keys, issue.Options{Transformer: o.Transformer}),
 		clients: &issue.Clients{Deps: d, Secrets: o.Secrets}, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, logger: o.Logger,
 		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
 	}
@@ -80,13 +83,13 @@ var (
 func (s *Slice) Routes() []rest.Route {
 	return append(s.unserved(),
 		rest.Op[serverRequest, Metadata]{ID: "getWellKnownOAuthConfigurationCustomAS", Route: "GET" + custom + "/.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findActive, Do: s.metadata},
+			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findIssuing, Do: s.metadata},
 		rest.Op[serverRequest, OpenIDMetadata]{ID: "getWellKnownOpenIDConfigurationCustomAS", Route: "GET" + custom + "/.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes a custom authorization server as an OpenID provider", Find: s.findActive, Do: s.openID},
+			Summary: "Describes a custom authorization server as an OpenID provider", Find: s.findIssuing, Do: s.openID},
 		rest.Op[struct{}, Metadata]{ID: "getWellKnownOAuthConfiguration", Route: "GET /.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes the org authorization server (RFC 8414)", Do: s.orgMetadata},
+			Summary: "Describes the org authorization server (RFC 8414)", Find: checkHost[struct{}], Do: s.orgMetadata},
 		rest.Op[struct{}, OpenIDMetadata]{ID: "getWellKnownOpenIDConfiguration", Route: "GET /.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes the org authorization server as an OpenID provider", Do: s.orgOpenID},
+			Summary: "Describes the org authorization server as an OpenID provider", Find: checkHost[struct{}], Do: s.orgOpenID},
 		rest.Op[serverRequest, KeySet]{ID: "oauthKeysCustomAS", Route: "GET" + custom + "/v1/keys", Tag: tag, Public: true, OAuth: true,
 			Summary: "Lists the public signing keys of a custom authorization server", Find: s.findActive, Do: s.keySet},
 		rest.Op[struct{}, KeySet]{ID: "oauthKeys", Route: "GET" + orgServer + "/v1/keys", Tag: tag, Public: true, OAuth: true,
@@ -94,16 +97,16 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[tokenRequest, TokenResponse]{ID: "tokenCustomAS", Route: "POST" + custom + "/v1/token", Tag: tag, Public: true, OAuth: true,
 			Summary: "Issues tokens of a custom authorization server", Description: "Grant types: client_credentials, password and refresh_token.", Find: s.findForToken, Do: s.token},
 		rest.Op[orgTokenRequest, TokenResponse]{ID: "token", Route: "POST" + orgServer + "/v1/token", Tag: tag, Public: true, OAuth: true,
-			Summary: "Issues access tokens for this API", Description: "Grant type: client_credentials, with the scopes that the application was granted.", Do: s.orgToken},
+			Summary: "Issues access tokens for this API", Description: "Grant type: client_credentials, with the scopes that the application was granted.", Find: checkHost[orgTokenRequest], Do: s.orgToken},
 		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
 			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)", Find: s.findForIntrospect, Do: s.introspect},
 		rest.Op[revokeRequest, rest.Nothing]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
 			Summary: "Revokes a token of a custom authorization server (RFC 7009)", Find: s.findForRevoke, Do: s.revoke},
 
 		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
-			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Do: s.introspectOrg},
+			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
 		rest.Op[orgPresented, rest.Nothing]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
-			Summary: "Revokes a token of the org authorization server (RFC 7009)", Do: s.revokeOrg},
+			Summary: "Revokes a token of the org authorization server (RFC 7009)", Find: checkHost[orgPresented], Do: s.revokeOrg},
 
 		rest.Op[listClientsRequest, rest.Page[Client]]{ID: "listClients", Route: "GET" + clients, Tag: clientTag, Scopes: readScope,
 			Summary: "Lists the OAuth clients", Do: s.listClients},
@@ -185,7 +188,8 @@ func (r *authorizeRequest) refusal(grants []string) error {
 type serverRequest struct {
 	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
 
-	found docstore.Doc[model.AuthServer]
+	found  docstore.Doc[model.AuthServer]
+	issuer string // set by findIssuing
 }
 
 // findActive finds the server. One that is not active answers nothing.
@@ -202,10 +206,15 @@ func (s *Slice) findActive(ctx context.Context, r *serverRequest) (err error) {
 	return nil
 }
 
-// issuer is the address of the server.
-func (r *serverRequest) issuer(ctx context.Context) string {
-	if r.found.Value.Default {
-		return rest.URL(ctx, "oauth2", model.DefaultServerName)
+// findIssuing is findActive for operations whose answer depends on the issuer.
+func (s *Slice) findIssuing(ctx context.Context, r *serverRequest) error {
+	if err := rest.CheckHost(ctx); err != nil {
+		return err
 	}
-	return rest.URL(ctx, "oauth2", r.found.ID)
+	err := s.findActive(ctx, r)
+	r.issuer = s.domains.Issuer(ctx, r.found)
+	return err
 }
+
+// checkHost is findIssuing for the org server.
+func checkHost[Req any](ctx context.Context, _ *Req) error { return rest.CheckHost(ctx) }
