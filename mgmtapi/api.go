@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -61,8 +62,15 @@ type Options struct {
 	Authorizer auth.Authorizer
 	// RateLimits configure the rate limits.
 	RateLimits auth.Limits
-	// BaseURL is the public base of all links. Defaults to the scheme and host of each request.
+	// BaseURL is the public base of all links and issuers. Defaults to the scheme and host of each request: OAuth endpoints and access
+	// tokens then work at a loopback address only.
 	BaseURL string
+	// Aliases are further addresses at which clients reach the API, each a base URL. They count with BaseURL only.
+	Aliases []string
+	// CustomDomain is the base URL at a custom domain, which authorization servers can have as issuer. It needs BaseURL. Defaults to none.
+	CustomDomain string
+	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers.
+	DynamicIssuer bool
 	// Subdomain begins the generated names of custom applications. Defaults to apps.DefaultSubdomain.
 	Subdomain string
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
@@ -119,6 +127,13 @@ func New(o Options) (*API, error) {
 	if o.Secrets == nil {
 		o.Secrets = seal.Random()
 	}
+	aliases := o.Aliases
+	if o.CustomDomain = strings.TrimRight(o.CustomDomain, "/"); o.CustomDomain != "" {
+		if o.BaseURL == "" {
+			return nil, errors.New("mgmtapi: a custom domain needs a base URL")
+		}
+		aliases = append(slices.Clone(aliases), o.CustomDomain)
+	}
 	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now, OptionalPassword: o.OptionalPassword}
 	if o.Authorizer == nil {
 		o.Authorizer = authz.New(deps)
@@ -143,7 +158,7 @@ func New(o Options) (*API, error) {
 	}
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
 		Guard: guard, Limiter: auth.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
-		BaseURL: o.BaseURL, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
+		BaseURL: o.BaseURL, Aliases: aliases, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mgmtapi: %w", err)

@@ -59,6 +59,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		Secrets: o.Secrets, HashCost: o.HashCost, Outbox: box, AnswerReplays: o.AnswerReplays, RelaxedFIDO: o.RelaxedFIDO, BaseURL: o.BaseURL,
 		Telephony: caller, Logger: o.Logger,
 	})
+	domains := issue.Domains{Custom: o.CustomDomain, Dynamic: o.DynamicIssuer}
 	var list []rest.Slice
 	scopes := sync.OnceValue(func() []string { return scopesOf(list) })
 	list = []rest.Slice{
@@ -82,8 +83,8 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		inlinehooks.New(d, inlinehooks.Options{Secrets: o.Secrets, Caller: caller}),
 		tokens,
 		hardwaretokens.New(d, hardwaretokens.Options{Secrets: o.Secrets, User: show}),
-		authservers.New(d, authservers.Options{Keys: keys}),
-		oauth.New(d, oauth.Options{Keys: keys, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
+		authservers.New(d, authservers.Options{Keys: keys, Domains: domains}),
+		oauth.New(d, oauth.Options{Keys: keys, Domains: domains, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
 		clienttokens.New(d),
 		logs,
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -37,7 +38,9 @@ type sandboxCommand struct {
 	ReadyFile        string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
 	Empty            bool   `help:"Start without the seed organisation."`
 	NoRateLimits     bool   `help:"Do not limit the rate of management API requests."`
-	BaseURL          string `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
+	BaseURL          string `help:"Public base of the links and issuers of the management API, and what security keys are bound to. Defaults to the address of --listen; required when that is all addresses." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
+	CustomDomain     string `help:"Another name of the sandbox that authorization servers can have as issuer (issuerMode), such as id.localhost." placeholder:"HOST[:PORT]" env:"SCIMWRIGHT_CUSTOM_DOMAIN"`
+	DynamicIssuer    bool   `help:"Enable Dynamic Issuer Mode: new authorization servers have the domain of each request as issuer."`
 	AnswerReplays    bool   `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
 	RelaxedFIDO      bool   `help:"Accept u2f and webauthn data whose challenge is right without checking its signatures." name:"relaxed-fido"`
 	OptionalPassword bool   `help:"Let the enrollment policy make passwords optional or forbid them; users without one sign in by email." name:"optional-password"`
@@ -70,13 +73,21 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	s, err := sandbox.Start(in.ctx, sandbox.Options{
+	o := sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, CustomDomain: c.CustomDomain,
+		DynamicIssuer: c.DynamicIssuer, AnswerReplays: c.AnswerReplays,
 		RelaxedFIDO: c.RelaxedFIDO, OptionalPassword: c.OptionalPassword, HookCA: c.HookCA, Egress: c.Egress, Metrics: c.metricsFlags.options(),
 		Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
-	})
+	}
+	if err := o.Check(); err != nil {
+		return frame.Usage(err.Error())
+	}
+	s, err := sandbox.Start(in.ctx, o)
+	if errors.Is(err, sandbox.ErrNoBaseURL) {
+		return frame.Usage(err.Error())
+	}
 	if err != nil {
 		return err
 	}

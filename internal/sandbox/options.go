@@ -40,9 +40,14 @@ type Options struct {
 	Empty bool
 	// NoRateLimits switches the rate limits of the management API off.
 	NoRateLimits bool
-	// BaseURL is the public base of the links of the management API, and what security keys are bound to. Defaults to the host of each
-	// request: of security keys only those then work that are used at a loopback address.
+	// BaseURL is the public base of the links and issuers of the management API, and what security keys are bound to. Defaults to the
+	// address that Listen leads to; there is no default if that is all addresses.
 	BaseURL string
+	// CustomDomain is another name of the sandbox, HOST or HOST:PORT, that authorization servers can have as issuer. Without a port it has
+	// that of BaseURL. Defaults to none.
+	CustomDomain string
+	// DynamicIssuer enables Dynamic Issuer Mode: new authorization servers have the domain of each request as issuer.
+	DynamicIssuer bool
 	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
 	AnswerReplays bool
 	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides.
@@ -97,6 +102,9 @@ func (o *Options) complete() (cleanup func() error, err error) {
 	cleanup = func() error { return nil }
 	if o.Data != "" && o.DB != "" {
 		return cleanup, errors.New("a data directory and a database exclude each other")
+	}
+	if err := o.Check(); err != nil {
+		return cleanup, err
 	}
 	if o.Listen == "" {
 		o.Listen = defaultListen

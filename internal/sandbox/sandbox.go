@@ -105,7 +105,11 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
 	base := baseURL(listener, false)
-	p, err := s.assemble(ctx, db, secrets, base, owner)
+	at, err := o.addresses(listener, base)
+	if err != nil {
+		return err
+	}
+	p, err := s.assemble(ctx, db, secrets, base, at, owner)
 	if err != nil {
 		return err
 	}
@@ -194,7 +198,7 @@ type parts struct {
 func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
 // assemble wires everything on one database. Nothing runs yet.
-func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base, owner string) (*parts, error) {
+func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string, at addresses, owner string) (*parts, error) {
 	o := s.options
 	m := model.New()
 	p := &parts{kept: settingsCollection(), model: m}
@@ -250,8 +254,9 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Syncing: p.work.syncing,
 		Released: func() { p.worker.wakeUp() }, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays,
-		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Hooks: hooks.Network{CA: hookCA, Egress: s.egress}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: at.public, Aliases: at.aliases,
+		CustomDomain: at.custom, DynamicIssuer: o.DynamicIssuer, AnswerReplays: o.AnswerReplays,
+		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Hooks: hooks.Network{CA: hookCA, CAOption: "--hook-ca", Egress: s.egress}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -325,6 +326,27 @@ func checkHooks(ctx context.Context, value any, c samlContext) any {
 		}
 	}
 	return stored(list)
+}
+
+// hookDeleted removes a deleted inline hook from the applications that refer to it.
+func (s *Slice) hookDeleted(ctx context.Context, tx *docstore.Tx, e model.InlineHookDeleted) error {
+	return model.Each(ctx, tx, s.Apps, nil, func(doc docstore.Doc[model.App]) error {
+		hooks, _ := doc.Value.Settings.SignOn[catalog.InlineHooks].([]any)
+		left := slices.DeleteFunc(slices.Clone(hooks), func(element any) bool {
+			hook, _ := element.(map[string]any)
+			return hook["id"] == e.ID
+		})
+		if len(left) == len(hooks) {
+			return nil
+		}
+		app := doc.Value
+		app.Settings.SignOn = maps.Clone(app.Settings.SignOn)
+		app.Settings.SignOn[catalog.InlineHooks] = left
+		if _, err := s.Apps.Update(ctx, tx, doc.ID, doc.Rev, app); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.AppChanged{App: doc.ID})
+	})
 }
 
 // withHookLinks is settings.signOn with a link to each inline hook that it refers to.

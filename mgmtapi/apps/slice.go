@@ -39,6 +39,7 @@ func New(d model.Deps, o Options) *Slice {
 	o.Subdomain = cmp.Or(o.Subdomain, DefaultSubdomain)
 	s := &Slice{Deps: d, Options: o}
 	model.On(s.Feed, s.appChanged)
+	model.On(s.Feed, s.hookDeleted)
 	return s
 }
 

@@ -23,12 +23,15 @@ func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal
 	if g.tokens == nil {
 		return rest.Principal{}, invalidToken("Access tokens are not accepted here; use an API token.")
 	}
-	base := rest.URL(ctx)
-	says, ok, err := g.tokens.Read(ctx, model.OrgRing, false, base, token)
+	if err := rest.CheckHost(ctx); err != nil {
+		return rest.Principal{}, err
+	}
+	addresses := rest.Bases(ctx)
+	says, ok, err := g.tokens.Read(ctx, model.OrgRing, false, addresses, token)
 	if err != nil {
 		return rest.Principal{}, err
 	}
-	if !ok || says.Audience != base {
+	if !ok || !slices.Contains(addresses, says.Audience) {
 		return g.refuseAccess(ctx, "The access token is malformed, has expired, or is not of the org authorization server", "")
 	}
 	q := g.deps.Store.Reader()
@@ -44,7 +47,7 @@ func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal
 		return rest.Principal{}, err
 	}
 	scopes := slices.DeleteFunc(says.Scopes, func(name string) bool { return !slices.Contains(granted, name) })
-	return rest.Principal{ClientID: says.Client, Name: app.Value.Label, Scopes: strings.Join(scopes, " ")}, nil
+	return rest.Principal{ClientID: says.Client, AccessTokenID: says.ID, Name: app.Value.Label, Scopes: strings.Join(scopes, " ")}, nil
 }
 
 func invalidToken(description string) error {

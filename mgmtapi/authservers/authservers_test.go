@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -93,7 +94,11 @@ func TestServersThatCannotBeWritten(t *testing.T) {
 	)
 }
 
+// policyBody is a policy at the end of the list unless more has a priority.
 func policyBody(name, clients, more string) string {
+	if !strings.Contains(more, `"priority"`) {
+		more += `,"priority":0`
+	}
 	return fmt.Sprintf(`{"type":"OAUTH_AUTHORIZATION_POLICY","name":%q,"description":"d","conditions":{"clients":{"include":[%s]}}%s}`, name, clients, more)
 }
 
@@ -115,22 +120,27 @@ func TestPoliciesAndTheirPriorities(t *testing.T) {
 	}
 	e.Run(t,
 		step{Do: "GET " + at, Equal: values{"#": 1, "0.name": "Default Policy", "0.system": true, "0.conditions.clients.include.0": "ALL_CLIENTS", "0.type": "OAUTH_AUTHORIZATION_POLICY"}, Save: saved{"default": "0.id"}},
-		step{Name: "a new one comes last", Do: "POST " + at, Body: policyBody("A", all, `,"priority":null`), Status: 201, Equal: values{"priority": 2, "status": "ACTIVE", "system": false}, Save: saved{"a": "id"}, Has: []string{"_links.self", "_links.rules", "_links.deactivate"}},
+		step{Name: "a new one comes last", Do: "POST " + at, Body: policyBody("A", all, ""), Status: 201, Equal: values{"priority": 2, "status": "ACTIVE", "system": false}, Save: saved{"a": "id"}, Has: []string{"_links.self", "_links.rules", "_links.deactivate"}},
 		step{Name: "or at its place", Do: "POST " + at, Body: policyBody("B", all, `,"priority":1,"status":"INACTIVE"`), Status: 201, Equal: values{"priority": 1, "status": "INACTIVE"}, Save: saved{"b": "id"}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "B", "Default Policy", "A") }},
 		step{Name: "past the end is the end", Do: "PUT " + at + "/{{b}}", Body: policyBody("B", all, `,"priority":99,"id":"{{b}}"`), Equal: values{"priority": 3, "status": "INACTIVE"}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Default Policy", "A", "B") }},
-		step{Name: "without a priority it stays", Do: "PUT " + at + "/{{a}}", Body: policyBody("A2", all, `,"priority":0,"system":true,"status":"ACTIVE"`), Equal: values{"priority": 2, "system": false}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Default Policy", "A2", "B") }},
+		step{Name: "with the priority 0 it stays", Do: "PUT " + at + "/{{a}}", Body: policyBody("A2", all, `,"id":"{{a}}","priority":0,"system":true,"status":"ACTIVE"`), Equal: values{"priority": 2, "system": false}, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Default Policy", "A2", "B") }},
 		step{Do: "PUT " + at + "/{{a}}", Body: policyBody("A2", all, `,"id":"{{b}}"`), Status: 400, Code: "E0000001", Causes: []string{"id: "}},
 		step{Do: "POST " + at + "/{{b}}/lifecycle/activate", Status: 204},
 		step{Do: "POST " + at + "/{{b}}/lifecycle/activate", Status: 204},
 		step{Do: "GET " + at + "/{{b}}", Equal: values{"status": "ACTIVE", "name": "B"}},
 		step{Do: "POST " + at + "/{{b}}/lifecycle/deactivate", Status: 204},
 		step{Do: "GET " + at + "/{{b}}", Equal: values{"status": "INACTIVE"}},
-		step{Name: "a policy of the system can be edited", Do: "PUT " + at + "/{{default}}", Body: policyBody("Mine", all, ""), Equal: values{"name": "Mine", "system": true}},
+		step{Name: "a policy of the system can be edited", Do: "PUT " + at + "/{{default}}", Body: policyBody("Mine", all, `,"id":"{{default}}"`), Equal: values{"name": "Mine", "system": true}},
 		step{Name: "and not deleted", Do: "DELETE " + at + "/{{default}}", Status: 400, Code: "E0000001"},
 		step{Do: "DELETE " + at + "/{{a}}", Status: 204, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Mine", "B") }},
 		step{Do: "GET " + at + "/{{a}}", Status: 404, Code: "E0000007"},
 
-		step{Do: "POST " + at, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "description: "}},
+		step{Do: "POST " + at, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "description: ", "priority: "}},
+		step{Do: "POST " + at, Body: policyBody("C", all, `,"priority":null`), Status: 400, Code: "E0000001", Causes: []string{"priority: "}},
+		step{Do: "PUT " + at + "/{{b}}", Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "description: ", "priority: ", "id: "}},
+		step{Do: "PUT " + at + "/{{b}}", Body: policyBody("C", all, ""), Status: 400, Code: "E0000001", Causes: []string{"id: "}},
+		step{Do: "PUT " + at + "/{{b}}", Body: policyBody("C", all, `,"id":"{{b}}","priority":null`), Status: 400, Code: "E0000001", Causes: []string{"priority: "}},
+		step{Do: "PUT " + at + "/{{b}}", Body: `{"id":"{{b}}","name":"C","description":"d","priority":1,"conditions":{"clients":{"include":null}}}`, Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include: "}},
 		step{Do: "POST " + at, Body: policyBody("C", "", ""), Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include: "}},
 		step{Do: "POST " + at, Body: policyBody("C", `"ALL_CLIENTS","nobody"`, ""), Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include[1]: "}},
 		step{Do: "POST " + at, Body: policyBody("C", all, `,"type":"PASSWORD"`), Status: 400, Code: "E0000001"},
@@ -311,6 +321,45 @@ func TestKeysRotate(t *testing.T) {
 	)
 	wait(t, e, 400*24*time.Hour)
 	e.Run(t, step{Name: "nothing changes while nobody asks", Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": kids["c"], "credentials.signing.lastRotated": "2026-06-02T05:06:07.000Z"}})
+}
+
+func TestRotationMode_SwitchKeepsTheKey(t *testing.T) {
+	const keys = servers + "/default/credentials/keys"
+	mode := func(name string) string {
+		return fmt.Sprintf(`{"name":"default","audiences":["api://default"],"credentials":{"signing":{"rotationMode":%q}}}`, name)
+	}
+	day := 24 * time.Hour
+	for _, away := range []time.Duration{time.Hour, 90 * day, 125 * day, 200 * day} {
+		t.Run(away.String(), func(t *testing.T) {
+			e := apitest.New(t, sqldbtest.SQLite(t))
+			at := func() string { return e.Clock.Now().Truncate(time.Second).Format("2006-01-02T15:04:05.000Z") }
+			begin := at()
+			saved := e.Run(t,
+				step{Do: "GET " + keys, Save: saved{"kid": "0.kid", "next": "1.kid"}},
+				step{Do: "PUT " + servers + "/default", Body: mode("MANUAL"), Equal: values{"credentials.signing.kid": "{{kid}}"}, Lacks: []string{"credentials.signing.nextRotation"}},
+			)
+			wait(t, e, away)
+			same := values{"credentials.signing.kid": saved["kid"], "credentials.signing.lastRotated": begin}
+			due := e.Clock.Now().Add(model.RotationPeriod).Truncate(time.Second).Format("2006-01-02T15:04:05.000Z")
+			e.Run(t,
+				step{Name: "manual", Do: "GET " + servers + "/default", Equal: same},
+				step{Name: "to automatic", Do: "PUT " + servers + "/default", Body: mode("AUTO"), Equal: same},
+				step{Name: "the period starts at the switch", Do: "GET " + servers + "/default", Equal: values{
+					"credentials.signing.kid": saved["kid"], "credentials.signing.lastRotated": begin, "credentials.signing.nextRotation": due,
+				}},
+				step{Name: "no key was added", Do: "GET " + keys, Equal: values{"#": 2, "0.kid": saved["kid"], "1.kid": saved["next"]}},
+				step{Name: "nothing rotated", Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.as.key.rollover%22", Equal: values{"#": 0}},
+			)
+			wait(t, e, model.RotationPeriod-time.Second)
+			e.Run(t, step{Name: "not before the end of the period", Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": saved["kid"]}})
+			e.Clock.Advance(10 * time.Hour)
+			e.Run(t, step{Name: "then by itself", Do: "GET " + servers + "/default", Equal: values{
+				"credentials.signing.kid": saved["next"], "credentials.signing.lastRotated": at(),
+			}})
+			wait(t, e, 2*model.RotationPeriod)
+			e.Run(t, step{Name: "to manual, with a rotation due", Do: "PUT " + servers + "/default", Body: mode("MANUAL"), Equal: values{"credentials.signing.kid": saved["next"]}})
+		})
+	}
 }
 
 // wait lets time pass while the API token stays in use.

@@ -3,7 +3,6 @@ package authservers
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -65,9 +64,6 @@ func (s *Slice) applyClaim(ctx context.Context, q docstore.Reader, in *ClaimInpu
 			causes.Add("name", "Of a claim of the system only value and status can be changed")
 		}
 	} else {
-		if strings.TrimSpace(in.Name) == "" {
-			causes.Blank("name")
-		}
 		if issue.Reserved(in.Name) || in.ClaimType == model.ClaimIdentity && issue.ReservedIdentity(in.Name) {
 			causes.Add("name", "The name is reserved")
 		}

@@ -104,12 +104,9 @@ func (s *Slice) rotate(ctx context.Context, r *rotateRequest) ([]Key, error) {
 		e.Summary = "Api validation failed: rotateKeys"
 		return nil, e
 	}
-	// What is due by itself happens first, so that nothing rotates twice for one reason.
-	ring, err := s.keys.Ring(ctx, r.found.ID, r.found.Value.ManualRotation)
-	if err != nil {
-		return nil, err
-	}
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
+	// A rotation that is due needs no other one: this one starts the next period.
+	var ring model.KeyRing
+	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if err := s.load(ctx, tx, &r.target); err != nil {
 			return err
 		}

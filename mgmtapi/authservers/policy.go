@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -52,13 +51,13 @@ type Included struct {
 
 // PolicyInput is the body of a new or replaced policy.
 type PolicyInput struct {
-	ID          string       `json:"id" empty:"absent" doc:"Id of the policy that is replaced, which may be left out."`
+	ID          string       `json:"id" empty:"absent" doc:"Id of the policy. A replacement must name it; a new policy receives one."`
 	Type        string       `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY, which may be left out."`
 	Status      model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
 	Name        string       `json:"name" max:"255" required:"true" doc:"Name of the policy."`
 	Description string       `json:"description" max:"1024" required:"true" doc:"What the policy is for."`
-	Priority    int          `json:"priority" min:"0" doc:"Its place among the policies, from 1. The others make room. 0 for none given: a new one comes last."`
-	Conditions  PolicyPeople `json:"conditions" doc:"Whom it is for: ALL_CLIENTS or the ids of clients."`
+	Priority    int          `json:"priority" min:"0" required:"true" doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and keeps the position of an existing one."`
+	Conditions  PolicyPeople `json:"conditions" doc:"Clients that the policy applies to: ALL_CLIENTS or ids. A policy whose clients were deleted names none and applies to no client."`
 }
 
 // show renders the policy at a place.
@@ -75,14 +74,15 @@ func showPolicy(ctx context.Context, server string, at int, p *model.AuthPolicy)
 	return out
 }
 
-// check records what is wrong with a policy beyond its tags.
-func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyInput, causes *rest.Causes) error {
+// checkPolicy records the errors of a policy that its tags do not detect. A new policy names a client. A policy whose last client was deleted
+// names none, applies to no client, and can be sent back as it was read.
+func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyInput, isNew bool, causes *rest.Causes) error {
 	const member = "conditions.clients.include"
-	switch n := len(in.Conditions.Clients.Include); {
-	case n == 0:
+	switch include := in.Conditions.Clients.Include; {
+	case include == nil || isNew && len(include) == 0:
 		causes.Blank(member)
-	case n > maxNamed:
-		causes.Add(member, "The field must have between 1 and %d elements", maxNamed)
+	case len(include) > maxNamed:
+		causes.Add(member, "The field must have at most %d elements", maxNamed)
 		return nil
 	}
 	for i, id := range in.Conditions.Clients.Include {
@@ -182,14 +182,8 @@ func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Polic
 // applyPolicy checks what was given and puts it into a policy.
 func (s *Slice) applyPolicy(ctx context.Context, tx *docstore.Tx, in *PolicyInput, p *model.AuthPolicy) error {
 	var causes rest.Causes
-	if err := s.checkPolicy(ctx, tx, in, &causes); err != nil {
+	if err := s.checkPolicy(ctx, tx, in, p.Updated.IsZero(), &causes); err != nil {
 		return err
-	}
-	if in.ID != "" && !p.Updated.IsZero() && in.ID != p.ID {
-		causes.Add("id", "The id must be that of the path")
-	}
-	if strings.TrimSpace(in.Name) == "" {
-		causes.Blank("name")
 	}
 	if err := causes.Err(); err != nil {
 		return err
@@ -215,6 +209,17 @@ func unique(texts []string) []string {
 type replacePolicyRequest struct {
 	policyTarget
 	Body PolicyInput `body:"required"`
+}
+
+// Check wants the id of the policy.
+func (r *replacePolicyRequest) Check(_ context.Context, causes *rest.Causes) {
+	switch r.Body.ID {
+	case "":
+		causes.Blank("id")
+	case r.Policy:
+	default:
+		causes.Add("id", "The id must be that of the path")
+	}
 }
 
 func (s *Slice) findForReplacePolicy(ctx context.Context, r *replacePolicyRequest) error {

@@ -188,9 +188,6 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 // applyRule checks what was given and puts it into a rule.
 func (s *Slice) applyRule(ctx context.Context, tx *docstore.Tx, in *RuleInput, server *model.AuthServer, p *model.AuthPolicy, r *model.AuthRule) error {
 	var causes rest.Causes
-	if strings.TrimSpace(in.Name) == "" {
-		causes.Blank("name")
-	}
 	if slices.ContainsFunc(p.Rules, func(other model.AuthRule) bool { return other.ID != r.ID && strings.EqualFold(other.Name, in.Name) }) {
 		causes.Taken("name")
 	}

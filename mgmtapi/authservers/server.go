@@ -1,15 +1,18 @@
 package authservers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
+	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -31,6 +34,7 @@ type AuthorizationServer struct {
 	Description string       `json:"description" readOnly:"true" doc:"What the server is for."`
 	Audiences   []string     `json:"audiences" readOnly:"true" doc:"The audience of its access tokens: exactly one."`
 	Issuer      string       `json:"issuer" readOnly:"true" doc:"Address of the server, and the issuer of its tokens."`
+	IssuerMode  string       `json:"issuerMode,omitempty" readOnly:"true" enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. Shown when a custom domain is configured or Dynamic Issuer Mode is enabled."`
 	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it issues tokens."`
 	Default     bool         `json:"default" readOnly:"true" doc:"Whether it is the server that is there from the start."`
 	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the server was made."`
@@ -57,7 +61,7 @@ type ServerInput struct {
 	Name        string   `json:"name" max:"100" empty:"absent" doc:"Name of the server."`
 	Description *string  `json:"description" max:"1024" doc:"What the server is for. A replacement may leave it out."`
 	Audiences   []string `json:"audiences" doc:"The audience of its access tokens: exactly one."`
-	IssuerMode  string   `json:"issuerMode" empty:"absent" enum:"ORG_URL" doc:"There is no other address than that of the organisation."`
+	IssuerMode  string   `json:"issuerMode" empty:"absent" enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. CUSTOM_URL needs a custom domain, DYNAMIC needs Dynamic Issuer Mode. Defaults to DYNAMIC or CUSTOM_URL where these are configured, else to ORG_URL; a replacement without it keeps the mode."`
 	Credentials *struct {
 		Signing *struct {
 			RotationMode string `json:"rotationMode" empty:"absent" enum:"AUTO,MANUAL" doc:"Whether keys change by themselves."`
@@ -68,7 +72,12 @@ type ServerInput struct {
 // maxAudience is the length of the longest audience, in bytes.
 const maxAudience = 1024
 
-func (in *ServerInput) check(causes *rest.Causes) {
+// check records the errors of the settings of a server with an issuer mode, empty for a new server.
+func (s *Slice) check(in *ServerInput, had model.IssuerMode, causes *rest.Causes) {
+	modes := s.domains.Modes()
+	if mode := model.IssuerMode(in.IssuerMode); mode != "" && mode != had && !slices.Contains(modes, mode) {
+		causes.Add("issuerMode", "The value must be one of: %s", joined(modes))
+	}
 	if strings.TrimSpace(in.Name) == "" {
 		causes.Blank("name")
 	}
@@ -82,11 +91,23 @@ func (in *ServerInput) check(causes *rest.Causes) {
 	}
 }
 
+// joined lists issuer modes.
+func joined(modes []model.IssuerMode) string {
+	texts := make([]string, len(modes))
+	for i, mode := range modes {
+		texts[i] = string(mode)
+	}
+	return strings.Join(texts, ", ")
+}
+
 // apply puts what was given into a server.
 func (in *ServerInput) apply(s *model.AuthServer, now time.Time) {
 	s.Name, s.Audience, s.Changed = in.Name, in.Audiences[0], now
 	if in.Description != nil {
 		s.Description = *in.Description
+	}
+	if in.IssuerMode != "" {
+		s.IssuerMode = model.IssuerMode(in.IssuerMode)
 	}
 	if in.Credentials != nil && in.Credentials.Signing != nil && in.Credentials.Signing.RotationMode != "" {
 		s.ManualRotation = in.Credentials.Signing.RotationMode == rotationManual
@@ -100,20 +121,16 @@ func (s *Slice) show(ctx context.Context, doc docstore.Doc[model.AuthServer]) (A
 	if err != nil {
 		return AuthorizationServer{}, err
 	}
-	name := doc.ID
-	if v.Default {
-		name = model.DefaultServerName
-	}
 	url := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "authorizationServers", doc.ID}, segments...)...)
 	}
 	metadata := func(document string) rest.Link {
-		link := rest.To(rest.URL(ctx, "oauth2", name, ".well-known", document), http.MethodGet)
+		link := rest.To(rest.URL(ctx, "oauth2", issue.PathName(doc), ".well-known", document), http.MethodGet)
 		link.Name = document
 		return link
 	}
 	out := AuthorizationServer{
-		ID: doc.ID, Name: v.Name, Description: v.Description, Audiences: []string{v.Audience}, Issuer: rest.URL(ctx, "oauth2", name), Status: v.Status,
+		ID: doc.ID, Name: v.Name, Description: v.Description, Audiences: []string{v.Audience}, Issuer: s.domains.Issuer(ctx, doc), Status: v.Status,
 		Default: v.Default, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(v.Changed),
 		Credentials: Credentials{Signing{RotationMode: rotationManual, LastRotated: rest.TimeOf(ring.Rotated), KID: ring.Active}},
 		Links: rest.Links{
@@ -123,9 +140,12 @@ func (s *Slice) show(ctx context.Context, doc docstore.Doc[model.AuthServer]) (A
 			"metadata":  []rest.Link{metadata("oauth-authorization-server"), metadata("openid-configuration")},
 		},
 	}
+	if s.domains.Shown() {
+		out.IssuerMode = string(cmp.Or(v.IssuerMode, model.IssuerOrg))
+	}
 	if !v.ManualRotation {
 		out.Credentials.Signing.RotationMode = rotationAuto
-		out.Credentials.Signing.NextRotation = rest.TimePtr(ring.Rotated.Add(model.RotationPeriod))
+		out.Credentials.Signing.NextRotation = rest.TimePtr(ring.Due())
 	}
 	lifecycle(out.Links, v.Status, url)
 	return out, nil
@@ -142,11 +162,18 @@ func lifecycle(links rest.Links, status model.Status, url func(...string) string
 
 type createRequest struct {
 	Body ServerInput `body:"required"`
+
+	slice *Slice
+}
+
+func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
+	r.slice = s
+	return nil
 }
 
 // Check checks the settings.
 func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.check(causes)
+	r.slice.check(&r.Body, "", causes)
 	if r.Body.Description == nil || strings.TrimSpace(*r.Body.Description) == "" {
 		causes.Blank("description")
 	}
@@ -156,6 +183,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (AuthorizationServ
 	var doc docstore.Doc[model.AuthServer]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		server := model.NewAuthServer(tx.Now(), "", "", "")
+		server.IssuerMode = s.domains.Default()
 		r.Body.apply(&server, tx.Now())
 		if doc, err = s.InsertAuthServer(ctx, tx, server); err != nil {
 			return err
@@ -207,22 +235,27 @@ func (s *Slice) get(ctx context.Context, t *target) (AuthorizationServer, error)
 type replaceRequest struct {
 	target
 	Body ServerInput `body:"required"`
+
+	slice *Slice
 }
 
 // Check checks the settings.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+	r.slice.check(&r.Body, r.found.Value.IssuerMode, causes)
+}
 
 func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
+	r.slice = s
 	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationServer, error) {
-	// What is due by the old mode happens before the new one counts.
-	if _, err := s.keys.Ring(ctx, r.found.ID, r.found.Value.ManualRotation); err != nil {
-		return AuthorizationServer{}, err
-	}
-	err := s.change(ctx, &r.target, audit.AuthServerUpdate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+	err := s.change(ctx, &r.target, audit.AuthServerUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+		wasManual := server.ManualRotation
 		r.Body.apply(server, s.Now())
+		if wasManual && !server.ManualRotation {
+			return nil, s.keys.StartPeriod(ctx, tx, r.found.ID)
+		}
 		return nil, nil
 	})
 	if err != nil {

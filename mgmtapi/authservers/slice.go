@@ -16,22 +16,28 @@ import (
 type Options struct {
 	// Keys are the signing keys of the servers. They are needed.
 	Keys *issue.Keys
+	// Domains decides about issuers.
+	Domains issue.Domains
 }
 
 // Slice serves the authorization servers.
 type Slice struct {
 	model.Deps
-	keys *issue.Keys
+	keys    *issue.Keys
+	domains issue.Domains
 }
 
 // New returns the slice and adds its reactions to the feed.
 func New(d model.Deps, o Options) *Slice {
-	s := &Slice{Deps: d, keys: o.Keys}
+	s := &Slice{Deps: d, keys: o.Keys, domains: o.Domains}
 	forget := func(ctx context.Context, tx *docstore.Tx, id string) error {
 		return s.forget(ctx, tx, id, func(server *model.AuthServer) { server.Forget(id) })
 	}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return forget(ctx, tx, e.ID) })
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error { return forget(ctx, tx, e.ID) })
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.InlineHookDeleted) error {
+		return forget(ctx, tx, e.ID)
+	})
 	model.On(d.Feed, s.appChanged)
 	return s
 }
@@ -95,7 +101,7 @@ const (
 func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope, Status: http.StatusCreated,
-			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.", Do: s.create},
+			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.", Find: s.prepareCreate, Do: s.create},
 		rest.Op[listRequest, rest.Page[AuthorizationServer]]{ID: "listAuthorizationServers", Route: get + root, Tag: serverTag, Scopes: readScope,
 			Summary: "Lists the authorization servers", Do: s.list},
 		rest.Op[target, AuthorizationServer]{ID: "getAuthorizationServer", Route: get + one, Tag: serverTag, Scopes: readScope,

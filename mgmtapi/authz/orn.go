@@ -141,14 +141,13 @@ func ParseORN(text, org string) (Name, error) {
 	}
 }
 
-// ParseURL takes the URL of a resource apart: an absolute one below the base, or a path. The name of an application lacks its
-// type, which the URL does not say. Its error is an *ErrName.
-func ParseURL(text, base string) (Name, error) {
-	path, ok := strings.CutPrefix(text, base)
-	if !ok && !strings.HasPrefix(text, "/") {
+// ParsePath parses the path of a resource, with its query: what is left of its URL below the base of the organization. The name of an
+// application lacks its type, which the URL does not say. The error is an *ErrName.
+func ParsePath(text string) (Name, error) {
+	if !strings.HasPrefix(text, "/") {
 		return Name{}, &ErrName{text, "is not a URL of this organisation"}
 	}
-	u, err := url.Parse(strings.ReplaceAll(path, " ", "%20"))
+	u, err := url.Parse(strings.ReplaceAll(text, " ", "%20"))
 	if err != nil || u.Host != "" {
 		return Name{}, &ErrName{text, "is not a URL"}
 	}

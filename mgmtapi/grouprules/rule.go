@@ -128,7 +128,7 @@ func (s *Slice) assignable(ctx context.Context, q docstore.Reader, ids []string)
 // check records what is wrong with name, type and conditions.
 func (s *Slice) check(ctx context.Context, q docstore.Reader, in *RuleInput, causes *rest.Causes) error {
 	switch {
-	case in.Name == "":
+	case strings.TrimSpace(in.Name) == "":
 		causes.Blank("name")
 	case utf8.RuneCountInString(in.Name) > maxName:
 		causes.Add("name", "The field must have between 1 and %d characters", maxName)

@@ -80,8 +80,9 @@ func checkProfile(schema *model.GroupSchema, profile map[string]any, causes *res
 	for name, p := range schema.All() {
 		known[name] = true
 		value := model.PlainValue(profile[name])
+		text, isText := value.(string)
 		switch {
-		case p.NoValue(value) && p.IsRequired():
+		case p.NoValue(value) && p.IsRequired(), name == "name" && isText && strings.TrimSpace(text) == "":
 			causes.Blank(name)
 		case p.NoValue(value):
 		default:

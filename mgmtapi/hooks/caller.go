@@ -40,6 +40,8 @@ const (
 type Network struct {
 	// CA holds certificates in PEM form that are trusted beside those of the system, for endpoints in tests.
 	CA string
+	// CAOption names the option that sets CA, for administrators whose endpoint has a certificate that is not trusted. Defaults to no name.
+	CAOption string
 	// Egress is the policy for the addresses of hooks and their token endpoints. Default: every address but link-local ones and
 	// metadata services.
 	Egress Egress
@@ -62,6 +64,7 @@ type Caller struct {
 	secrets seal.Secrets
 	logger  *slog.Logger
 	timeout time.Duration
+	trusted string // the certificates that are trusted, in words
 	client  *http.Client
 
 	mu     sync.Mutex
@@ -87,8 +90,12 @@ func New(d model.Deps, o Options) (*Caller, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	certificates := "the certificates of the system"
+	if o.CAOption != "" {
+		certificates += " and those of " + o.CAOption
+	}
 	return &Caller{
-		Deps: d, secrets: o.Secrets, logger: o.Logger, timeout: o.Timeout, tokens: map[string]grant{},
+		Deps: d, secrets: o.Secrets, logger: o.Logger, timeout: o.Timeout, trusted: certificates, tokens: map[string]grant{},
 		client: &http.Client{
 			Transport: &http.Transport{ // no proxy: it would be connected to in place of the address that is checked
 				DialContext:            (&net.Dialer{Control: o.Egress.Control}).DialContext,

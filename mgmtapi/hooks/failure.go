@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,6 +57,9 @@ func (c *Caller) unanswered(where string, err error) *Failure {
 		f.Text, f.final = "was not waited for", true
 	default:
 		f.Text = "could not be reached: " + egress.Describe(err)
+		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+			f.Text += "; trusted are " + c.trusted
+		}
 	}
 	return f
 }

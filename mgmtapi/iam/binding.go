@@ -44,7 +44,7 @@ var assigneePaths = []struct {
 
 // assignee finds a member by its URL, an absolute one or a path.
 func (s *Slice) assignee(ctx context.Context, q docstore.Reader, text, member string) (authz.Assignee, error) {
-	path := strings.TrimPrefix(text, rest.URL(ctx))
+	path := rest.Below(ctx, text)
 	for _, p := range assigneePaths {
 		id, ok := strings.CutPrefix(path, p.path)
 		if !ok || id == "" || strings.ContainsAny(id, "/?#") {

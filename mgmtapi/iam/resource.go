@@ -94,7 +94,7 @@ func (s *Slice) resource(ctx context.Context, q docstore.Reader, text, org strin
 	if strings.HasPrefix(text, "orn:") {
 		name, err = authz.ParseORN(text, org)
 	} else {
-		name, err = authz.ParseURL(text, rest.URL(ctx))
+		name, err = authz.ParsePath(rest.Below(ctx, text))
 	}
 	if err != nil {
 		return name, err

@@ -104,6 +104,9 @@ func (s *Slice) merge(ctx context.Context, q docstore.Reader, c model.HookChanne
 
 func mergeAuthScheme(c *model.HookChannel, in *AuthSchemeInput, causes *rest.Causes) given {
 	if in == nil {
+		if c.AuthHeader != "" && c.SealedAuthValue == "" {
+			causes.Blank(inAuthScheme + ".value")
+		}
 		return given{}
 	}
 	if in.Key != "" {

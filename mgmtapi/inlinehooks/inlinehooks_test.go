@@ -77,10 +77,10 @@ func TestTheLifeOfAnInlineHook(t *testing.T) {
 			apitest.Step{Do: "GET " + root + "?type=" + transform, Equal: map[string]any{"#": 1, "0.id": "{{oauth}}"}},
 			apitest.Step{Do: "GET " + root + "?type=com.svc.import.transform", Equal: map[string]any{"#": 0}},
 			apitest.Step{Do: "GET " + root + "?type=com.svc.nothing", Status: 400, Code: "E0000001", Causes: []string{"type: The value must be one of"}},
-			apitest.Step{Name: "an update changes what is given", Do: "POST {{self}}", Body: `{"channel":{"config":{"uri":"https://other.example.com","authScheme":{"key":"Authorization"}}}}`,
-				Equal: map[string]any{"name": "first", "channel.config.uri": "https://other.example.com", "channel.config.authScheme.key": "Authorization", "channel.config.headers.#": 1}},
+			apitest.Step{Name: "an update changes what is given", Do: "POST {{self}}", Body: `{"channel":{"config":{"uri":"https://hook.example.com/other","authScheme":{"key":"Authorization"}}}}`,
+				Equal: map[string]any{"name": "first", "channel.config.uri": "https://hook.example.com/other", "channel.config.authScheme.key": "Authorization", "channel.config.headers.#": 1}},
 			apitest.Step{Name: "or the name alone", Do: "POST {{self}}", Body: `{"name":"renamed","channel":null}`,
-				Equal: map[string]any{"name": "renamed", "channel.config.uri": "https://other.example.com"}},
+				Equal: map[string]any{"name": "renamed", "channel.config.uri": "https://hook.example.com/other"}},
 			apitest.Step{Name: "or the headers", Do: "POST {{self}}", Body: `{"channel":{"config":{"headers":[]}}}`, Equal: map[string]any{"channel.config.headers.#": 0}},
 			apitest.Step{Name: "or nothing", Do: "POST {{self}}", Body: `{}`, Equal: map[string]any{"name": "renamed"}},
 		)

@@ -59,7 +59,10 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		if err := s.InlineHooks.Delete(ctx, tx, t.found.ID); err != nil {
 			return err
 		}
-		return s.log(ctx, tx, audit.HookDelete, t.found)
+		if err := s.log(ctx, tx, audit.HookDelete, t.found); err != nil {
+			return err
+		}
+		return s.Feed.Emit(ctx, tx, model.InlineHookDeleted{ID: t.found.ID})
 	})
 	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HookDelete, Targets: []model.LogParty{audit.InlineHook(t.found)}}, err)
 }

@@ -2,7 +2,6 @@ package inlinehooks
 
 import (
 	"context"
-	"net/url"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -22,8 +21,11 @@ type InlineHookInput struct {
 	Channel *ChannelInput `json:"channel" doc:"How the endpoint is called."`
 }
 
-// checkImmutable refuses what cannot be changed.
-func (in *InlineHookInput) checkImmutable(old *model.InlineHook, causes *rest.Causes) {
+// checkChange rejects what an existing hook cannot become.
+func (in *InlineHookInput) checkChange(old *model.InlineHook, causes *rest.Causes) {
+	if in.Name != "" && blank(in.Name) {
+		causes.Blank("name")
+	}
 	if in.Type != "" && in.Type != string(old.Type) {
 		causes.Add("type", "The type cannot be changed: it is %s", old.Type)
 	}
@@ -31,6 +33,8 @@ func (in *InlineHookInput) checkImmutable(old *model.InlineHook, causes *rest.Ca
 		causes.Add("version", "The version cannot be changed: it is %s", old.Version)
 	}
 }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 type createRequest struct {
 	Body InlineHookInput `body:"required"`
@@ -49,7 +53,7 @@ func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
 // Check checks the whole hook.
 func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	for _, m := range []struct{ name, value string }{{"name", r.Body.Name}, {"type", r.Body.Type}, {"version", r.Body.Version}} {
-		if m.value == "" {
+		if blank(m.value) {
 			causes.Blank(m.name)
 		}
 	}
@@ -120,40 +124,32 @@ func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
 	return s.find(ctx, &r.target)
 }
 
-// base is what a replacement leaves of a channel: the secrets, where it authenticates in the same way and gives no others.
+// base returns what a replacement leaves of a channel: the secrets, if the channel authenticates in the same way at the same place.
 func base(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	kept := model.HookChannel{Type: old.Type}
-	if in == nil || in.Config == nil {
+	if in == nil || in.Config == nil || moves(old, in) {
 		return kept
 	}
 	if in.Config.AuthScheme != nil {
 		kept.SealedAuthValue = old.SealedAuthValue
 	}
-	if !moves(old, in) {
-		kept.SealedClientSecret = old.SealedClientSecret
-	}
+	kept.SealedClientSecret = old.SealedClientSecret
 	return kept
 }
 
-// patched is what an update leaves of a channel before it is put in: all but a client secret that another host would be sent.
+// patched returns what an update leaves of a channel: all but the secrets of a channel that moves.
 func patched(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	if in != nil && in.Config != nil && moves(old, in) {
-		old.SealedClientSecret = ""
+		old.SealedAuthValue, old.SealedClientSecret = "", ""
 	}
 	return old
 }
 
-// moves says whether the token endpoint of a channel moves to another host. Who moves it there need not be who knows the secret of the
-// client, which is asked for again.
+// moves reports whether an endpoint of a channel moves to another scheme, host or port. The administrator who moves it need not know the
+// secrets that are sent there, directly or as an access token, and has to give them again.
 func moves(old model.HookChannel, in *ChannelInput) bool {
-	host := func(text string) string {
-		u, err := url.Parse(text)
-		if err != nil {
-			return text
-		}
-		return strings.ToLower(u.Host)
-	}
-	return in.Config.TokenURL != "" && host(in.Config.TokenURL) != host(old.TokenURL)
+	elsewhere := func(to, from string) bool { return to != "" && !model.SameOrigin(to, from) }
+	return elsewhere(in.Config.URI, old.URI) || elsewhere(in.Config.TokenURL, old.TokenURL)
 }
 
 // Check checks the whole hook.
@@ -161,7 +157,7 @@ func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
 	if r.Body.Name == "" {
 		causes.Blank("name")
 	}
-	r.Body.checkImmutable(&r.found.Value, causes)
+	r.Body.checkChange(&r.found.Value, causes)
 	if r.Body.Channel == nil {
 		causes.Blank("channel")
 		return
@@ -191,7 +187,7 @@ func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 
 // Check checks the hook as it will be.
 func (r *updateRequest) Check(ctx context.Context, causes *rest.Causes) {
-	r.Body.checkImmutable(&r.found.Value, causes)
+	r.Body.checkChange(&r.found.Value, causes)
 	_, _, r.failed = r.slice.merge(ctx, r.slice.Store.Reader(), patched(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
 }
 

@@ -91,22 +91,38 @@ func TestTokensAreSignedAsAHookLeavesThem(t *testing.T) {
 	require.Equal(t, says["iat"].(float64)+3600, says["exp"])
 }
 
-func TestAKeyRingCatchesUp(t *testing.T) {
+func TestKeyRing_RotateIfDue(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for periods, survivors := range []int{2, 2, 1, 0, 0} {
-		ring := model.NewKeyRing(begin)
-		was := []string{ring.Active, ring.Next}
-		due := begin.Add(time.Duration(periods) * model.RotationPeriod)
-		require.Equal(t, periods > 0, ring.CatchUp(due.Add(model.RotationPeriod-1)))
-		have := 0
-		for _, kid := range []string{ring.Active, ring.Next, ring.Expired} {
-			if slices.Contains(was, kid) {
-				have++
+	for _, tt := range []struct {
+		name    string
+		since   time.Duration // 0 for a ring that always rotated
+		late    time.Duration
+		rotates bool
+	}{
+		{name: "new", late: 0},
+		{name: "last moment", late: model.RotationPeriod - 1},
+		{name: "due", late: model.RotationPeriod, rotates: true},
+		{name: "long overdue", late: 5 * model.RotationPeriod, rotates: true},
+		{name: "period starts later", since: 100 * time.Hour, late: model.RotationPeriod + 99*time.Hour},
+		{name: "later period is over", since: 100 * time.Hour, late: model.RotationPeriod + 100*time.Hour, rotates: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ring := model.NewKeyRing(begin)
+			if tt.since > 0 {
+				ring.Since = begin.Add(tt.since)
 			}
-		}
-		require.Equal(t, survivors, have, "after %d periods", periods)
-		require.Equal(t, due, ring.Rotated)
-		require.False(t, ring.CatchUp(due.Add(model.RotationPeriod-1)), "once is enough")
+			before, now := ring, begin.Add(tt.late)
+			require.Equal(t, tt.rotates, ring.RotateIfDue(now))
+			if !tt.rotates {
+				require.Equal(t, before, ring)
+				return
+			}
+			require.Equal(t, before.Next, ring.Active, "the key that was announced")
+			require.Equal(t, before.Active, ring.Expired)
+			require.Equal(t, now, ring.Rotated)
+			require.Equal(t, now.Add(model.RotationPeriod), ring.Due())
+			require.False(t, ring.RotateIfDue(now), "once")
+		})
 	}
 }
 

@@ -43,30 +43,46 @@ func NewKeys(d model.Deps, secrets seal.Secrets) *Keys {
 	return &Keys{Deps: d, secrets: secrets, opened: map[string]opened{}}
 }
 
-// Ring returns the keys of a server, rotated when that was due. manual says that they only change when somebody asks for it. The id is
-// that of the server, or model.OrgRing.
+// Ring returns the keys of a server. manual disables automatic rotation; otherwise Ring rotates a key that is past its period first. The id
+// is that of the server, or model.OrgRing.
 func (k *Keys) Ring(ctx context.Context, server string, manual bool) (model.KeyRing, error) {
 	doc, err := k.KeyRings.Get(ctx, k.Store.Reader(), server)
 	if err != nil {
 		return model.KeyRing{}, fmt.Errorf("keys of the authorization server %s: %w", server, err)
 	}
 	ring := doc.Value
-	if manual || !ring.CatchUp(k.Now()) {
+	if manual || !ring.RotateIfDue(k.Now()) {
 		return doc.Value, nil
 	}
-	// Nobody has asked for the rotation, so that it is no part of a request.
+	// The rotation is not part of a request.
 	err = k.Update(context.WithoutCancel(ctx), func(tx *docstore.Tx) error {
 		doc, err := k.KeyRings.Get(ctx, tx, server)
 		if err != nil {
 			return err
 		}
+		as, err := model.Optional(ctx, tx, k.AuthServers, server)
+		if err != nil {
+			return err
+		}
 		ring = doc.Value
-		if !ring.CatchUp(k.Now()) { // somebody else was here
+		// Another request may have rotated the keys, or disabled the rotation.
+		if as != nil && as.Value.ManualRotation || !ring.RotateIfDue(k.Now()) {
 			return nil
 		}
 		return k.store(audit.AsJob(ctx), tx, doc, ring)
 	})
 	return ring, err
+}
+
+// StartPeriod starts the period of the active key of a server whose automatic rotation was enabled. The key stays the same.
+func (k *Keys) StartPeriod(ctx context.Context, tx *docstore.Tx, server string) error {
+	doc, err := k.KeyRings.Get(ctx, tx, server)
+	if err != nil {
+		return err
+	}
+	doc.Value.Since = k.Now()
+	_, err = k.KeyRings.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+	return err
 }
 
 // Rotate makes the next key of a server the active one now.

@@ -240,8 +240,8 @@ type AccessToken struct {
 }
 
 // Read returns what an access token of the server says, or ok = false when it is none, has expired, or was revoked. The id is that of
-// the server, or model.OrgRing.
-func (k *Keys) Read(ctx context.Context, server string, manual bool, issuer, token string) (t AccessToken, ok bool, err error) {
+// the server, or model.OrgRing; issuers are the addresses that the server has, or has in another issuer mode.
+func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []string, token string) (t AccessToken, ok bool, err error) {
 	payload, err := k.verify(ctx, server, manual, token)
 	if err == errToken { //nolint:errorlint // it is never wrapped
 		return t, false, nil
@@ -249,7 +249,7 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuer, tok
 	if err != nil {
 		return t, false, err
 	}
-	if json.Unmarshal(payload, &t) != nil || !strings.HasPrefix(t.ID, accessPrefix) || t.Issuer != issuer || k.Now().Unix() >= t.Expires {
+	if json.Unmarshal(payload, &t) != nil || !strings.HasPrefix(t.ID, accessPrefix) || !slices.Contains(issuers, t.Issuer) || k.Now().Unix() >= t.Expires {
 		return t, false, nil
 	}
 	q := k.Store.Reader()

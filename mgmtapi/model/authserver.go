@@ -28,6 +28,8 @@ type AuthServer struct {
 	Audience    string `json:"audience"`
 	Status      Status `json:"status"`
 	Default     bool   `json:"default,omitempty"`
+	// IssuerMode says which address is the issuer. Defaults to IssuerOrg.
+	IssuerMode IssuerMode `json:"issuerMode,omitempty"`
 	// ManualRotation says that keys only change when somebody asks for it.
 	ManualRotation bool `json:"manualRotation,omitempty"`
 	// Changed is when the server itself last changed, whatever became of its parts.
@@ -40,6 +42,16 @@ type AuthServer struct {
 	// LastSeq is the highest Seq that a scope has had.
 	LastSeq int64 `json:"lastSeq"`
 }
+
+// IssuerMode says which address is the issuer of an authorization server.
+type IssuerMode string
+
+// The issuer modes.
+const (
+	IssuerOrg     IssuerMode = "ORG_URL"    // that of the organization
+	IssuerCustom  IssuerMode = "CUSTOM_URL" // that at the custom domain
+	IssuerDynamic IssuerMode = "DYNAMIC"    // that at the custom domain for requests to it, else that of the organization
+)
 
 // AllClients in AuthPolicy.Clients stands for every client.
 const AllClients = "ALL_CLIENTS"
@@ -194,13 +206,16 @@ func (s *AuthServer) refs() []string {
 	return slices.Compact(out)
 }
 
-// Forget takes an id out of all policies and rules: what it named is gone.
+// Forget removes the id of a deleted object from all policies and rules.
 func (s *AuthServer) Forget(id string) {
 	for i := range s.Policies {
 		p := &s.Policies[i]
 		p.Clients = slices.DeleteFunc(p.Clients, func(other string) bool { return other == id })
 		for j := range p.Rules {
 			p.Rules[j].People.Forget(id)
+			if p.Rules[j].Hook == id {
+				p.Rules[j].Hook = ""
+			}
 		}
 	}
 }
@@ -351,7 +366,7 @@ var GrantTypes = []string{
 // OrgRing is the document id of the keys of the org authorization server.
 const OrgRing = "org"
 
-// KeyRing says which keys an authorization server has. Its document id is that of the server, or OrgRing. It knows the keys by
+// KeyRing says which keys an authorization server has. Its document id is that of the server, or OrgRing. It names the keys by
 // their ids alone: a key is made when it is first looked at.
 type KeyRing struct {
 	Active  string `json:"active"`
@@ -359,32 +374,39 @@ type KeyRing struct {
 	Expired string `json:"expired,omitempty"`
 	// Rotated is when Active became active.
 	Rotated time.Time `json:"rotated"`
+	// Since is when automatic rotation was enabled, if Active was active before. The period of Active starts then.
+	Since time.Time `json:"since,omitzero"`
 }
 
-// NewKeyRing is a ring as it begins.
+// NewKeyRing returns the ring of a new server.
 func NewKeyRing(now time.Time) KeyRing {
 	return KeyRing{Active: NewSecret(KIDLength), Next: NewSecret(KIDLength), Rotated: now}
 }
 
-// Rotate makes the next key the active one. The key that had expired before is gone.
+// Rotate makes the next key the active one. It drops the key that expired before.
 func (r *KeyRing) Rotate(now time.Time) {
 	*r = KeyRing{Active: r.Next, Next: NewSecret(KIDLength), Expired: r.Active, Rotated: now}
 }
 
-// RotationPeriod is how long a key is active where keys change by themselves.
+// RotationPeriod is the time for which a key is active under automatic rotation.
 const RotationPeriod = 90 * 24 * time.Hour
 
-// CatchUp makes up for the rotations that are due at a time, and says whether there were any. Three of them leave no key from before, so
-// that more change nothing.
-func (r *KeyRing) CatchUp(now time.Time) bool {
-	due := now.Sub(r.Rotated) / RotationPeriod
-	if due <= 0 {
+// Due returns when automatic rotation replaces the active key.
+func (r *KeyRing) Due() time.Time {
+	start := r.Rotated
+	if r.Since.After(start) {
+		start = r.Since
+	}
+	return start.Add(RotationPeriod)
+}
+
+// RotateIfDue rotates once if the active key is past its period, and reports whether it was. However long ago that was, the next key
+// becomes the active one: clients may have read it already, and the tokens of the last key stay verifiable.
+func (r *KeyRing) RotateIfDue(now time.Time) bool {
+	if now.Before(r.Due()) {
 		return false
 	}
-	last := r.Rotated.Add(due * RotationPeriod)
-	for range min(due, 3) {
-		r.Rotate(last)
-	}
+	r.Rotate(now)
 	return true
 }
 

@@ -108,6 +108,20 @@ func inlineHookCollection() docstore.Collection[InlineHook] {
 	)
 }
 
+// EventInlineHookDeleted is the topic of InlineHookDeleted.
+const EventInlineHookDeleted = "inlinehook.deleted"
+
+// InlineHookDeleted reports that an inline hook was deleted. What refers to it drops the reference.
+type InlineHookDeleted struct {
+	ID string `json:"id"`
+}
+
+// Topic implements Event.
+func (InlineHookDeleted) Topic() string { return EventInlineHookDeleted }
+
+// Key implements Event with the id of the hook.
+func (e InlineHookDeleted) Key() string { return e.ID }
+
 // NextHookTurn is the turn of a hook of the type that becomes active now.
 func (d Deps) NextHookTurn(ctx context.Context, q docstore.Reader, kind HookType) (int, error) {
 	turn := 0

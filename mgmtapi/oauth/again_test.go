@@ -30,7 +30,7 @@ func TestARefreshTokenGivesNoMoreThanANewGrantWould(t *testing.T) {
 	at := servers + "/" + as
 	orders := w.post(at+"/scopes", `{"name":"orders","consent":"REQUIRED"}`).Value("id")
 	stock := w.post(at+"/scopes", `{"name":"stock"}`).Value("id")
-	policy := w.post(at+"/policies", `{"name":"p","description":"d","conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`).Value("id")
+	policy := w.post(at+"/policies", `{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`).Value("id")
 	w.post(at+"/policies/"+policy+"/rules", fmt.Sprintf(`{"name":"r","conditions":{"people":{"groups":{"include":[%q]}},"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}}}`, group))
 	sign := func(scope string) *apitest.Answer {
 		return w.form("/oauth2/"+as+"/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope", scope)
@@ -104,7 +104,7 @@ func TestWhoGetsAClientIDAgainGetsNothingElse(t *testing.T) {
 	as := w.post(servers, `{"name":"A","description":"d","audiences":["a"]}`).Value("id")
 	at := servers + "/" + as
 	w.post(at+"/scopes", `{"name":"s"}`)
-	policy := at + "/policies/" + w.post(at+"/policies", `{"name":"p","description":"d","conditions":{"clients":{"include":["the-robot"]}}}`).Value("id")
+	policy := at + "/policies/" + w.post(at+"/policies", `{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["the-robot"]}}}`).Value("id")
 	w.post(policy+"/rules", fmt.Sprintf(`{"name":"r","conditions":{"people":{"groups":{"include":[%q]}},"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}}}`, group))
 	ask := func(server, secret, scope string) *apitest.Answer {
 		return w.form("/oauth2"+server+"/v1/token", basic("the-robot", secret), "grant_type", "client_credentials", "scope", scope)

@@ -56,13 +56,21 @@ func TestWhatNeedsABrowserIsNotServed(t *testing.T) {
 	for _, name := range []string{"authorize", "userinfo", "logout"} {
 		for _, method := range []string{"GET ", "POST "} {
 			for _, server := range []string{"/oauth2", "/oauth2/default"} {
-				w.refused(w.Do(t, method+server+"/v1/"+name+"?client_id=x", "", nobody), 501, "unsupported_operation")
+				at := method + server + "/v1/" + name
+				if name != "authorize" {
+					w.refused(w.Do(t, at+"?client_id=x", "", nobody), 501, "unsupported_operation")
+					continue
+				}
+				w.refused(w.Do(t, at, "", nobody), 400, "invalid_request")
+				w.refused(w.Do(t, at+"?client_id=x", "", nobody), 400, "invalid_request")
+				w.refused(w.Do(t, at+"?client_id=x&response_type=code&redirect_uri=https://a.example/&state=s", "", nobody), 400, "unsupported_response_type")
 			}
 			w.refused(w.Do(t, method+"/oauth2/"+off+"/v1/"+name, "", nobody), 400, "invalid_request")
-			require.Equal(t, 404, w.Do(t, method+"/oauth2/nobody/v1/"+name, "", nobody).Status)
+			w.refused(w.Do(t, method+"/oauth2/nobody/v1/"+name, "", nobody), 404, "invalid_request")
 		}
-		require.Equal(t, 405, w.Do(t, "DELETE /oauth2/v1/"+name, "", nil).Status)
+		w.refused(w.Do(t, "DELETE /oauth2/v1/"+name, "", nil), 405, "invalid_request")
 	}
+	w.refused(w.form("/oauth2/v1/authorize", nil, "client_id", "x", "response_type", "code"), 400, "unsupported_response_type")
 }
 
 func TestTokensOfTheOrgServerAreLookedAtAndRevoked(t *testing.T) {

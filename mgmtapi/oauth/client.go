@@ -51,9 +51,6 @@ func (in *ClientInput) settle(causes *rest.Causes) {
 			s.ResponseTypes = []string{"code"}
 		}
 	}
-	if strings.TrimSpace(in.Name) == "" {
-		causes.Blank("client_name")
-	}
 	s.Problems(in.Method, causes.Add)
 }
 

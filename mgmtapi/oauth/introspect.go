@@ -33,29 +33,45 @@ type orgPresented struct{ presented }
 
 // place is the server that a token is presented at.
 type place struct {
-	id     string // or model.OrgRing
-	manual bool   // whether its keys change only when somebody asks for it
-	issuer string
-	base   string // of its endpoints
+	id     string   // or model.OrgRing
+	manual bool     // whether its keys change only when somebody asks for it
+	issuer string   // of the tokens that it issues for this request
+	all    []string // its addresses: what tokens of it may name, and assertions may be made out to
+	path   string   // from an address to its endpoints
 	party  model.LogParty
 	event  audit.Type // of a revocation
 }
 
 func (r *serverRequest) place(ctx context.Context) place {
-	issuer := r.issuer(ctx)
-	return place{r.found.ID, r.found.Value.ManualRotation, issuer, issuer + "/v1/", r.server(), audit.OAuthRevoke}
+	all := []string{}
+	for _, base := range rest.Bases(ctx) {
+		all = append(all, issue.IssuerAt(base, r.found))
+	}
+	return place{r.found.ID, r.found.Value.ManualRotation, r.issuer, all, "/v1/", r.server(), audit.OAuthRevoke}
 }
 
 func orgPlace(ctx context.Context) place {
-	return place{model.OrgRing, false, rest.URL(ctx), rest.URL(ctx, "oauth2", "v1") + "/", orgParty, audit.OrgRevoke}
+	return place{model.OrgRing, false, rest.URL(ctx), rest.Bases(ctx), "/oauth2/v1/", orgParty, audit.OrgRevoke}
 }
 
+// audiences are what an assertion for an endpoint of the server may be made out to: the endpoint, the token endpoint or the issuer.
+func (p *place) audiences(endpoint string) []string {
+	var out []string
+	for _, address := range p.all {
+		out = append(out, address, address+p.path+endpoint, address+p.path+tokenEndpoint)
+	}
+	return out
+}
+
+// tokenEndpoint is the last segment of token endpoints.
+const tokenEndpoint = "token"
+
 func (s *Slice) findForIntrospect(ctx context.Context, r *introspectRequest) error {
-	return s.findActive(ctx, &r.serverRequest)
+	return s.findIssuing(ctx, &r.serverRequest)
 }
 
 func (s *Slice) findForRevoke(ctx context.Context, r *revokeRequest) error {
-	return s.findActive(ctx, &r.serverRequest)
+	return s.findIssuing(ctx, &r.serverRequest)
 }
 
 // Introspection is what a token is worth (RFC 7662). Of one that is worth nothing only that is told.
@@ -76,7 +92,7 @@ type Introspection struct {
 
 // authenticate returns the client that presents a token to the endpoint. A refusal is told to the log as the event.
 func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoint string, event audit.Type) (docstore.Doc[model.App], error) {
-	client, err := s.clients.Authenticate(ctx, r.Credentials, at.base+endpoint, at.base+"token", at.issuer)
+	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(endpoint)...)
 	if err != nil {
 		err = s.refuse(ctx, event, at.party, unknownClient(err, r.ClientID), err)
 	}
@@ -103,7 +119,7 @@ func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Intro
 	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
 		return Introspection{}, err
 	}
-	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.issuer, r.Token)
+	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.all, r.Token)
 	if err != nil || !ok {
 		return Introspection{}, err
 	}
@@ -170,7 +186,7 @@ func (s *Slice) revokeAt(ctx context.Context, r *presented, at place) error {
 	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
 		return err
 	}
-	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.issuer, r.Token)
+	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.all, r.Token)
 	if err != nil || !ok {
 		return err
 	}

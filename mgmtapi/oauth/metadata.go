@@ -3,16 +3,17 @@ package oauth
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 
-// Metadata is the metadata of an authorization server (RFC 8414).
+// Metadata is the metadata of an authorization server (RFC 8414). It names no authorization endpoint: no grant type that is supported
+// uses one.
 type Metadata struct {
 	Issuer                string   `json:"issuer" readOnly:"true" doc:"Issuer of its tokens."`
-	AuthorizationEndpoint string   `json:"authorization_endpoint" readOnly:"true" doc:"Where users would be sent: it answers that this is not supported."`
 	TokenEndpoint         string   `json:"token_endpoint" readOnly:"true" doc:"Where tokens are issued."`
 	RegistrationEndpoint  string   `json:"registration_endpoint" readOnly:"true" doc:"Where clients are registered."`
 	JWKSURI               string   `json:"jwks_uri" readOnly:"true" doc:"The public signing keys."`
@@ -35,9 +36,8 @@ type Metadata struct {
 // OpenIDMetadata is the metadata of an OpenID provider (OpenID Connect Discovery).
 type OpenIDMetadata struct {
 	Metadata
-	UserinfoEndpoint   string   `json:"userinfo_endpoint" readOnly:"true" doc:"Where clients would ask about users: it answers that this is not supported."`
-	EndSessionEndpoint string   `json:"end_session_endpoint" readOnly:"true" doc:"Where users would sign out: it answers that this is not supported."`
-	IDTokenAlgorithms  []string `json:"id_token_signing_alg_values_supported" readOnly:"true" doc:"How ID tokens are signed."`
+	AuthorizationEndpoint string   `json:"authorization_endpoint" readOnly:"true" doc:"Where users would be sent, a member that the format requires: no response type is supported."`
+	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported" readOnly:"true" doc:"How ID tokens are signed."`
 }
 
 // signingAlgorithm is how tokens are signed.
@@ -54,13 +54,11 @@ func methods() []string {
 	return out
 }
 
-// describe is what all servers have in common. The segments lead to the endpoints.
-func describe(ctx context.Context, issuer string, segments ...string) Metadata {
-	at := func(endpoint string) string {
-		return rest.URL(ctx, slices.Concat(segments, []string{"v1", endpoint})...)
-	}
+// describe returns what all servers have in common. The address is that of its endpoints, the base that of the registration of clients.
+func describe(issuer, address, base string) Metadata {
+	at := func(endpoint string) string { return address + "/v1/" + endpoint }
 	return Metadata{
-		Issuer: issuer, AuthorizationEndpoint: at("authorize"), TokenEndpoint: at("token"), RegistrationEndpoint: rest.URL(ctx, "oauth2", "v1", "clients"),
+		Issuer: issuer, TokenEndpoint: at(tokenEndpoint), RegistrationEndpoint: base + "/oauth2/v1/clients",
 		JWKSURI: at("keys"), IntrospectionEndpoint: at("introspect"), RevocationEndpoint: at("revoke"), IntrospectionMethods: methods(), RevocationMethods: methods(),
 		ResponseTypes: []string{}, ResponseModes: []string{}, SubjectTypes: []string{"public"},
 		TokenMethods: methods(), SigningAlgorithms: []string{"RS256", "ES256"}, CodeChallengeMethods: []string{}, Scopes: []string{},
@@ -68,12 +66,8 @@ func describe(ctx context.Context, issuer string, segments ...string) Metadata {
 }
 
 func (s *Slice) metadata(ctx context.Context, r *serverRequest) (Metadata, error) {
-	name := r.found.ID
-	if r.found.Value.Default {
-		name = model.DefaultServerName
-	}
-	m := describe(ctx, r.issuer(ctx), "oauth2", name)
-	m.GrantTypes = []string{model.GrantClientCredentials, model.GrantPassword, model.GrantRefreshToken}
+	m := describe(r.issuer, r.issuer, s.domains.Base(ctx, &r.found.Value))
+	m.GrantTypes = grantTypes
 	for _, scope := range r.found.Value.Scopes {
 		if scope.Published {
 			m.Scopes = append(m.Scopes, scope.Name)
@@ -94,8 +88,9 @@ func (s *Slice) openID(ctx context.Context, r *serverRequest) (OpenIDMetadata, e
 }
 
 func (s *Slice) orgMetadata(ctx context.Context, _ *struct{}) (Metadata, error) {
-	m := describe(ctx, rest.URL(ctx), "oauth2")
-	m.GrantTypes, m.Claims = []string{model.GrantClientCredentials}, ownClaims
+	base := rest.URL(ctx)
+	m := describe(base, base+"/oauth2", base)
+	m.GrantTypes, m.Claims = orgGrantTypes, ownClaims
 	return m, nil
 }
 
@@ -105,8 +100,9 @@ func (s *Slice) orgOpenID(ctx context.Context, r *struct{}) (OpenIDMetadata, err
 }
 
 func asOpenID(m Metadata) OpenIDMetadata {
-	base := m.TokenEndpoint[:len(m.TokenEndpoint)-len("token")]
-	return OpenIDMetadata{Metadata: m, UserinfoEndpoint: base + "userinfo", EndSessionEndpoint: base + "logout", IDTokenAlgorithms: []string{signingAlgorithm}}
+	return OpenIDMetadata{
+		Metadata: m, AuthorizationEndpoint: strings.TrimSuffix(m.TokenEndpoint, tokenEndpoint) + authorize, IDTokenAlgorithms: []string{signingAlgorithm},
+	}
 }
 
 // KeySet is the public signing keys of a server (RFC 7517 section 5).

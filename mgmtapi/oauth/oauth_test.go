@@ -173,13 +173,13 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	w.refused(ask("read"), 400, "invalid_client") // registered for basic
 	w.Run(t, step{Do: "PUT /oauth2/v1/clients/" + id, Body: `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"token_endpoint_auth_method":"client_secret_post"}`})
 	w.refused(ask("read"), 400, "access_denied")
-	policy := func(name, clients, more string) string {
-		return w.post(at+"/policies", fmt.Sprintf(`{"name":%q,"description":"d","conditions":{"clients":{"include":[%q]}}%s}`, name, clients, more)).Value("id")
+	policy := func(name, clients string, priority int) string {
+		return w.post(at+"/policies", fmt.Sprintf(`{"name":%q,"description":"d","priority":%d,"conditions":{"clients":{"include":[%q]}}}`, name, priority, clients)).Value("id")
 	}
 	rule := func(policy, name, scope string, minutes int) string {
 		return w.post(at+"/policies/"+policy+"/rules", fmt.Sprintf(`{"name":%q,"conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":[%q]}},"actions":{"token":{"accessTokenLifetimeMinutes":%d}}}`, name, scope, minutes)).Value("id")
 	}
-	everyone := policy("everyone", "ALL_CLIENTS", "")
+	everyone := policy("everyone", "ALL_CLIENTS", 0)
 	w.refused(ask("read"), 400, "access_denied")
 	rule(everyone, "r", "read", 5)
 	require.Equal(t, "300", ask("").Value("expires_in"), "the default scope")
@@ -187,7 +187,7 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	second := rule(everyone, "any", "*", 10)
 	require.Equal(t, "300", ask("read").Value("expires_in"), "the first rule that fits")
 	require.Equal(t, "600", ask("read write").Value("expires_in"))
-	mine := policy("mine", id, `,"priority":1`)
+	mine := policy("mine", id, 1)
 	w.refused(ask("read"), 400, "access_denied") // the first policy for the client has no rule
 	w.post(at+"/policies/"+mine+"/lifecycle/deactivate", "")
 	require.Equal(t, 200, ask("read").Status, "an inactive policy is not asked")
@@ -216,8 +216,8 @@ func TestMetadata(t *testing.T) {
 			"issuer": base + "/oauth2/default", "token_endpoint": base + "/oauth2/default/v1/token", "jwks_uri": base + "/oauth2/default/v1/keys",
 			"introspection_endpoint": base + "/oauth2/default/v1/introspect", "revocation_endpoint": base + "/oauth2/default/v1/revoke", "registration_endpoint": base + "/oauth2/v1/clients",
 			"scopes_supported.#": 7, "subject_types_supported.0": "public", "request_parameter_supported": false, "token_endpoint_auth_methods_supported.#": 4,
-		}, Lacks: []string{"userinfo_endpoint"}},
-		step{Do: "GET /oauth2/default/.well-known/openid-configuration", Equal: values{"id_token_signing_alg_values_supported.0": "RS256"}, Has: []string{"userinfo_endpoint", "end_session_endpoint"}},
+		}, Lacks: []string{"userinfo_endpoint", "authorization_endpoint"}},
+		step{Do: "GET /oauth2/default/.well-known/openid-configuration", Equal: values{"id_token_signing_alg_values_supported.0": "RS256"}, Has: []string{"authorization_endpoint"}, Lacks: []string{"userinfo_endpoint", "end_session_endpoint"}},
 		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys", "grant_types_supported.#": 1, "introspection_endpoint": base + "/oauth2/v1/introspect", "revocation_endpoint": base + "/oauth2/v1/revoke"}},
 		step{Do: "GET /.well-known/openid-configuration", Equal: values{"issuer": base}},
 		step{Do: "GET /oauth2/v1/keys", Header: saved{"Authorization": ""}, Equal: values{"keys.#": 2, "keys.0.kty": "RSA", "keys.0.alg": "RS256"}, Lacks: []string{"keys.0.d"}},

@@ -23,7 +23,8 @@ type orgTokenRequest struct {
 var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing, DisplayName: "Org authorization server"}
 
 func (s *Slice) orgToken(ctx context.Context, r *orgTokenRequest) (TokenResponse, error) {
-	client, err := s.clients.Authenticate(ctx, r.Credentials, rest.URL(ctx, "oauth2", "v1", "token"), rest.URL(ctx))
+	at := orgPlace(ctx)
+	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(tokenEndpoint)...)
 	if err != nil {
 		return TokenResponse{}, s.refuse(ctx, audit.OrgAccessGrant, orgParty, unknownClient(err, r.ClientID), err)
 	}
@@ -34,9 +35,12 @@ func (s *Slice) orgToken(ctx context.Context, r *orgTokenRequest) (TokenResponse
 	return out, nil
 }
 
+// orgGrantTypes are those of the org server.
+var orgGrantTypes = []string{model.GrantClientCredentials}
+
 // orgGrant issues a token with scopes that the application of a client was granted.
 func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstore.Doc[model.App]) (TokenResponse, error) {
-	if err := checkGrantType(client, r.GrantType, []string{model.GrantClientCredentials}); err != nil {
+	if err := checkGrantType(client, r.GrantType, orgGrantTypes); err != nil {
 		return TokenResponse{}, err
 	}
 	if client.Value.Credentials.OAuthClient.AuthMethod == model.AuthNone {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -21,6 +22,8 @@ import (
 type Options struct {
 	// Keys are the signing keys of the servers. They are needed.
 	Keys *issue.Keys
+	// Domains decides about issuers.
+	Domains issue.Domains
 	// Secrets opens the secrets of clients. They are needed.
 	Secrets seal.Secrets
 	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
@@ -37,6 +40,7 @@ type Options struct {
 type Slice struct {
 	model.Deps
 	keys     *issue.Keys
+	domains  issue.Domains
 	issuer   *issue.Issuer
 	clients  *issue.Clients
 	secrets  seal.Secrets
@@ -55,7 +59,7 @@ func New(d model.Deps, o Options) *Slice {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Slice{
-		Deps: d, keys: o.Keys, issuer: issue.New(d, o.Keys, issue.Options{Transformer: o.Transformer}),
+		Deps: d, keys: o.Keys, domains: o.Domains, issuer: issue.New(d, o.Keys, issue.Options{Transformer: o.Transformer}),
 		clients: &issue.Clients{Deps: d, Secrets: o.Secrets}, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, logger: o.Logger,
 		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
 	}
@@ -79,13 +83,13 @@ var (
 func (s *Slice) Routes() []rest.Route {
 	return append(s.unserved(),
 		rest.Op[serverRequest, Metadata]{ID: "getWellKnownOAuthConfigurationCustomAS", Route: "GET" + custom + "/.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findActive, Do: s.metadata},
+			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findIssuing, Do: s.metadata},
 		rest.Op[serverRequest, OpenIDMetadata]{ID: "getWellKnownOpenIDConfigurationCustomAS", Route: "GET" + custom + "/.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes a custom authorization server as an OpenID provider", Find: s.findActive, Do: s.openID},
+			Summary: "Describes a custom authorization server as an OpenID provider", Find: s.findIssuing, Do: s.openID},
 		rest.Op[struct{}, Metadata]{ID: "getWellKnownOAuthConfiguration", Route: "GET /.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes the org authorization server (RFC 8414)", Do: s.orgMetadata},
+			Summary: "Describes the org authorization server (RFC 8414)", Find: checkHost[struct{}], Do: s.orgMetadata},
 		rest.Op[struct{}, OpenIDMetadata]{ID: "getWellKnownOpenIDConfiguration", Route: "GET /.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes the org authorization server as an OpenID provider", Do: s.orgOpenID},
+			Summary: "Describes the org authorization server as an OpenID provider", Find: checkHost[struct{}], Do: s.orgOpenID},
 		rest.Op[serverRequest, KeySet]{ID: "oauthKeysCustomAS", Route: "GET" + custom + "/v1/keys", Tag: tag, Public: true, OAuth: true,
 			Summary: "Lists the public signing keys of a custom authorization server", Find: s.findActive, Do: s.keySet},
 		rest.Op[struct{}, KeySet]{ID: "oauthKeys", Route: "GET" + orgServer + "/v1/keys", Tag: tag, Public: true, OAuth: true,
@@ -93,16 +97,16 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[tokenRequest, TokenResponse]{ID: "tokenCustomAS", Route: "POST" + custom + "/v1/token", Tag: tag, Public: true, OAuth: true,
 			Summary: "Issues tokens of a custom authorization server", Description: "Grant types: client_credentials, password and refresh_token.", Find: s.findForToken, Do: s.token},
 		rest.Op[orgTokenRequest, TokenResponse]{ID: "token", Route: "POST" + orgServer + "/v1/token", Tag: tag, Public: true, OAuth: true,
-			Summary: "Issues access tokens for this API", Description: "Grant type: client_credentials, with the scopes that the application was granted.", Do: s.orgToken},
+			Summary: "Issues access tokens for this API", Description: "Grant type: client_credentials, with the scopes that the application was granted.", Find: checkHost[orgTokenRequest], Do: s.orgToken},
 		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
 			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)", Find: s.findForIntrospect, Do: s.introspect},
 		rest.Op[revokeRequest, rest.Nothing]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
 			Summary: "Revokes a token of a custom authorization server (RFC 7009)", Find: s.findForRevoke, Do: s.revoke},
 
 		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
-			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Do: s.introspectOrg},
+			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
 		rest.Op[orgPresented, rest.Nothing]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true, Status: http.StatusOK,
-			Summary: "Revokes a token of the org authorization server (RFC 7009)", Do: s.revokeOrg},
+			Summary: "Revokes a token of the org authorization server (RFC 7009)", Find: checkHost[orgPresented], Do: s.revokeOrg},
 
 		rest.Op[listClientsRequest, rest.Page[Client]]{ID: "listClients", Route: "GET" + clients, Tag: clientTag, Scopes: readScope,
 			Summary: "Lists the OAuth clients", Do: s.listClients},
@@ -117,29 +121,75 @@ func (s *Slice) Routes() []rest.Route {
 	)
 }
 
-// unserved are the endpoints that the metadata names and a browser would be sent to, or would come from: they say that they are not served.
+// authorize is the last segment of authorization endpoints.
+const authorize = "authorize"
+
+// unserved are the endpoints that a browser would be sent to, or that a client would use after that. They answer that they are not served:
+// an authorization endpoint, which OpenID providers have to name, in the form of RFC 6749 section 4.1.2.1.
 func (s *Slice) unserved() []rest.Route {
 	var routes []rest.Route
-	for _, name := range []string{"authorize", "userinfo", "logout"} {
+	for _, name := range []string{authorize, "userinfo", "logout"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			id := name
 			if method == http.MethodPost {
 				id += "WithPost"
 			}
+			at := func(server string) string { return method + server + "/v1/" + name }
+			if name == authorize {
+				routes = append(routes,
+					rest.Unsupported[customAuthorizeRequest]{
+						ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: s.findForAuthorize,
+						Error: func(r *customAuthorizeRequest) error { return r.refusal(grantTypes) },
+					},
+					rest.Unsupported[authorizeRequest]{
+						ID: id, Route: at(orgServer), OAuth: true,
+						Error: func(r *authorizeRequest) error { return r.refusal(orgGrantTypes) },
+					},
+				)
+				continue
+			}
 			routes = append(routes,
-				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: method + custom + "/v1/" + name, OAuth: true, Find: s.findActive},
-				rest.Unsupported[struct{}]{ID: id, Route: method + orgServer + "/v1/" + name, OAuth: true},
+				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: s.findActive},
+				rest.Unsupported[struct{}]{ID: id, Route: at(orgServer), OAuth: true},
 			)
 		}
 	}
 	return routes
 }
 
+// authorizeRequest is what a client sends a browser to the authorization endpoint with.
+type authorizeRequest struct {
+	ResponseType string `form:"response_type" max:"100" doc:"What the client wants."`
+	ClientID     string `form:"client_id" max:"200" doc:"Id of the client."`
+}
+
+type customAuthorizeRequest struct {
+	serverRequest
+	authorizeRequest
+}
+
+func (s *Slice) findForAuthorize(ctx context.Context, r *customAuthorizeRequest) error {
+	return s.findActive(ctx, &r.serverRequest)
+}
+
+// refusal is the error of an authorization request to a server with other grant types.
+func (r *authorizeRequest) refusal(grants []string) error {
+	switch {
+	case r.ClientID == "":
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "client_id is missing.")
+	case r.ResponseType == "":
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "response_type is missing.")
+	}
+	return rest.OAuthFail(rest.OAuthResponseType, "No response type is supported, because there is no sign-in page for browsers. Request tokens at the token endpoint with the grant type "+
+		strings.Join(grants, ", ")+".")
+}
+
 // serverRequest names a custom authorization server.
 type serverRequest struct {
 	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
 
-	found docstore.Doc[model.AuthServer]
+	found  docstore.Doc[model.AuthServer]
+	issuer string // set by findIssuing
 }
 
 // findActive finds the server. One that is not active answers nothing.
@@ -156,10 +206,15 @@ func (s *Slice) findActive(ctx context.Context, r *serverRequest) (err error) {
 	return nil
 }
 
-// issuer is the address of the server.
-func (r *serverRequest) issuer(ctx context.Context) string {
-	if r.found.Value.Default {
-		return rest.URL(ctx, "oauth2", model.DefaultServerName)
+// findIssuing is findActive for operations whose answer depends on the issuer.
+func (s *Slice) findIssuing(ctx context.Context, r *serverRequest) error {
+	if err := rest.CheckHost(ctx); err != nil {
+		return err
 	}
-	return rest.URL(ctx, "oauth2", r.found.ID)
+	err := s.findActive(ctx, r)
+	r.issuer = s.domains.Issuer(ctx, r.found)
+	return err
 }
+
+// checkHost is findIssuing for the org server.
+func checkHost[Req any](ctx context.Context, _ *Req) error { return rest.CheckHost(ctx) }

@@ -35,15 +35,15 @@ type TokenResponse struct {
 }
 
 func (s *Slice) findForToken(ctx context.Context, r *tokenRequest) error {
-	return s.findActive(ctx, &r.serverRequest)
+	return s.findIssuing(ctx, &r.serverRequest)
 }
 
 // grantTypes are those of custom servers.
 var grantTypes = []string{model.GrantClientCredentials, model.GrantPassword, model.GrantRefreshToken}
 
 func (s *Slice) token(ctx context.Context, r *tokenRequest) (TokenResponse, error) {
-	endpoint := r.issuer(ctx) + "/v1/token"
-	client, err := s.clients.Authenticate(ctx, r.Credentials, endpoint, r.issuer(ctx))
+	at := r.place(ctx)
+	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(tokenEndpoint)...)
 	if err != nil {
 		return TokenResponse{}, s.refuse(ctx, audit.AccessGrant, r.server(), unknownClient(err, r.ClientID), err)
 	}
@@ -109,7 +109,7 @@ func (s *Slice) grant(ctx context.Context, r *tokenRequest, client docstore.Doc[
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	in := issue.Request{Server: r.found, Issuer: r.issuer(ctx), Grant: r.GrantType, Client: client, Scopes: scopes, SignedIn: s.Now()}
+	in := issue.Request{Server: r.found, Issuer: r.issuer, Grant: r.GrantType, Client: client, Scopes: scopes, SignedIn: s.Now()}
 	switch {
 	case r.GrantType == model.GrantPassword:
 		if in.Person, err = s.signIn(ctx, r, client); err != nil {

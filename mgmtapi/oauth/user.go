@@ -156,7 +156,7 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant, "The client is not authorized any more to use the grant type that the refresh token came from.")
 	}
 	in := issue.Request{
-		Server: r.found, Issuer: r.issuer(ctx), Grant: t.Grant, Client: client, Scopes: issue.KnownScopes(&r.found.Value, t.Scopes), SignedIn: t.SignedIn, Refresh: token.ID,
+		Server: r.found, Issuer: r.issuer, Grant: t.Grant, Client: client, Scopes: issue.KnownScopes(&r.found.Value, t.Scopes), SignedIn: t.SignedIn, Refresh: token.ID,
 	}
 	if r.Scope != "" {
 		if in.Scopes, err = issue.RequestedScopes(&r.found.Value, r.Scope); err != nil {

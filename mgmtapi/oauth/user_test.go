@@ -166,7 +166,7 @@ func TestRefreshTokensEnd(t *testing.T) {
 	w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
 	as := w.post(servers, `{"name":"A","description":"d","audiences":["a"]}`).Value("id")
 	policies := servers + "/" + as + "/policies"
-	policy := w.post(policies, `{"name":"p","description":"d","conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`).Value("id")
+	policy := w.post(policies, `{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`).Value("id")
 	rule := w.post(policies+"/"+policy+"/rules", `{"name":"r","conditions":{"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}},"actions":{"token":{"accessTokenLifetimeMinutes":5,"refreshTokenLifetimeMinutes":60,"refreshTokenWindowMinutes":30}}}`).Value("id")
 	sign := func() string {
 		a := w.form("/oauth2/"+as+"/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope", "offline_access")

@@ -3,6 +3,7 @@ package provisioning
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -98,6 +99,9 @@ func (s *Slice) findForCreateMapping(ctx context.Context, req *createMappingRequ
 
 // Check allows exactly one way to name the target.
 func (r *createMappingRequest) Check(_ context.Context, causes *rest.Causes) {
+	if r.Body.TargetGroupName != "" && strings.TrimSpace(r.Body.TargetGroupName) == "" {
+		causes.Blank("targetGroupName")
+	}
 	if (r.Body.TargetGroupName == "") == (r.Body.TargetGroupID == "") {
 		causes.Add("targetGroupName", "Give either targetGroupName or targetGroupId")
 	}

@@ -294,7 +294,7 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 		to.Set(reflect.ValueOf(value))
 		return
 	}
-	if text, ok := value.(string); ok && text == "" && (f.emptyGone || f.required) {
+	if text, ok := value.(string); ok && f.missing(text) {
 		value = nil
 	}
 	if value == nil {
@@ -365,6 +365,17 @@ func (f *field) bindArray(to reflect.Value, value any, path string, causes *Caus
 		ef.bindJSON(out.Index(i), element, at, causes)
 	}
 	target.Set(out)
+}
+
+// missing reports whether a string in a body counts as absent.
+func (f *field) missing(text string) bool {
+	switch {
+	case text == "":
+		return f.emptyGone || f.required
+	case f.writeOnly: // a secret may be any text
+		return false
+	}
+	return f.required && strings.TrimSpace(text) == ""
 }
 
 // scalarOf reads a JSON scalar as the kind of the field.

@@ -17,6 +17,8 @@ type Principal struct {
 
 	// ClientID is the application whose client calls with an access token. There is no UserID then.
 	ClientID string
+	// AccessTokenID is the id (jti) of that access token.
+	AccessTokenID string
 	// Scopes are what the access token may be used for, with spaces between.
 	Scopes string
 
@@ -35,7 +37,7 @@ type Guard interface {
 // call is what belongs to one request and travels in its context.
 type call struct {
 	request   Request
-	base      string
+	bases     bases
 	principal Principal
 	route     string // the template that matched, empty while none has
 	vars      map[string]string
@@ -72,6 +74,7 @@ func RequestID(ctx context.Context) string { return callFrom(ctx).request.ID }
 // Request is what a log tells of a request.
 type Request struct {
 	ID        string
+	Host      string // as it was sent
 	Path      string // as it was sent, without the query
 	Query     url.Values
 	IP        string // of the peer; what a proxy says of others is not believed
@@ -87,7 +90,7 @@ func describe(r *http.Request, id string) Request {
 	if err != nil {
 		ip = ""
 	}
-	return Request{ID: id, Path: r.URL.EscapedPath(), Query: r.URL.Query(), IP: ip, UserAgent: r.UserAgent()}
+	return Request{ID: id, Host: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.Query(), IP: ip, UserAgent: r.UserAgent()}
 }
 
 // NextURL is the URL of the request with another cursor in "after", for lists whose links stand in the body.
@@ -98,14 +101,14 @@ func NextURL(ctx context.Context, after string) string {
 		query[name] = values
 	}
 	query.Set("after", after)
-	return c.base + c.request.Path + "?" + query.Encode()
+	return c.bases.public + c.request.Path + "?" + query.Encode()
 }
 
 // URL makes an absolute URL below the public base of the API from path segments, which are escaped:
 // URL(ctx, "api", "v1", "users", id).
 func URL(ctx context.Context, segments ...string) string {
 	var b strings.Builder
-	b.WriteString(callFrom(ctx).base)
+	b.WriteString(callFrom(ctx).bases.public)
 	for _, s := range segments {
 		b.WriteByte('/')
 		b.WriteString(escapeSegment(s))
@@ -120,7 +123,7 @@ func Outside(ctx context.Context) context.Context {
 
 // At is a context that belongs to no request, in which URL makes addresses below a base.
 func At(ctx context.Context, base string) context.Context {
-	return context.WithValue(ctx, callKey{}, &call{base: base})
+	return context.WithValue(ctx, callKey{}, &call{bases: bases{public: base, all: []string{base}}})
 }
 
 // SetHeader sets a header of the answer to the request, for when it succeeds.

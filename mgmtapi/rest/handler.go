@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,8 @@ type Options struct {
 	Limiter Limiter
 	// BaseURL is the public base of all links. Defaults to the scheme and host of each request.
 	BaseURL string
+	// Aliases are further addresses of the API, each a base URL. They count with BaseURL only.
+	Aliases []string
 	// MaxBody limits request bodies, in bytes. Defaults to DefaultMaxBody.
 	MaxBody int64
 	// Limited is told of the first request in each window of a bucket that was refused. Defaults to nobody.
@@ -67,6 +70,7 @@ type Options struct {
 // Handler serves a table of operations.
 type Handler struct {
 	options    Options
+	known      []string // BaseURL and its aliases, once each
 	operations []*operation
 	router     *mux.Router
 }
@@ -90,6 +94,14 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	h := &Handler{options: o}
+	if o.BaseURL != "" {
+		h.known = []string{o.BaseURL}
+		for _, alias := range o.Aliases {
+			if alias = strings.TrimRight(alias, "/"); !slices.Contains(h.known, alias) {
+				h.known = append(h.known, alias)
+			}
+		}
+	}
 	ids := map[string]bool{}
 	for _, route := range routes {
 		op, err := route.compile()
@@ -113,7 +125,7 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 // ServeHTTP answers one request. The order of checks is part of the API: rate limit, authentication, path and method,
 // permission, existence of the entity, body, validation, state.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{request: describe(r, "req"+randomText()), base: h.base(r)}
+	c := &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
 	ctx := context.WithValue(r.Context(), callKey{}, c)
 	header := w.Header()
 	header.Set(HeaderRequestID, c.request.ID)
@@ -162,9 +174,10 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	e, vars, found := match(h.router, r)
 	var op *operation
 	if found {
-		op = e.byMethod[r.Method]
+		op, c.oauth = e.byMethod[r.Method], e.oauth()
 	}
-	public := op != nil && op.info.Public
+	// OAuth endpoints take no credentials of the management API, whatever the method.
+	public := op != nil && op.info.Public || op == nil && c.oauth
 	if !public {
 		principal, err := h.options.Guard.Authenticate(r.WithContext(ctx))
 		if err != nil {
@@ -176,7 +189,6 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 		return Fail(CodeNoPath)
 	}
 	c.route, c.vars = e.template, vars
-	c.oauth = op != nil && op.info.OAuth
 	if op == nil {
 		return &Error{Code: CodeMethod, Header: http.Header{"Allow": {e.allow()}}}
 	}
@@ -226,9 +238,9 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 	if p, ok := result.(pager); ok {
 		items, next := p.page()
 		result = items
-		header.Add("Link", "<"+listURL(c.base, r, "")+`>; rel="self"`)
+		header.Add("Link", "<"+listURL(c.bases.public, r, "")+`>; rel="self"`)
 		if next != "" {
-			header.Add("Link", "<"+listURL(c.base, r, next)+`>; rel="next"`)
+			header.Add("Link", "<"+listURL(c.bases.public, r, next)+`>; rel="next"`)
 		}
 	}
 	if l, ok := result.(Located); ok {
@@ -322,16 +334,6 @@ func encode(value any) ([]byte, error) {
 		return nil, fmt.Errorf("writing the answer: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-func (h *Handler) base(r *http.Request) string {
-	if h.options.BaseURL != "" {
-		return h.options.BaseURL
-	}
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
 }
 
 // accepts says whether the Accept headers leave room for a media type below application, or for application/json, in which errors

@@ -19,6 +19,7 @@ const (
 	OAuthUnauthorized     = "unauthorized_client"
 	OAuthUnsupportedGrant = "unsupported_grant_type"
 	OAuthAccessDenied     = "access_denied"
+	OAuthResponseType     = "unsupported_response_type"
 	oauthServerError      = "server_error"
 	oauthUnsupported      = "unsupported_operation" // a name of our own
 )
@@ -45,8 +46,7 @@ type OAuthErrorBody struct {
 	Description string `json:"error_description" readOnly:"true" doc:"What went wrong, in one sentence."`
 }
 
-// oauthError maps what an OAuth endpoint has failed with to one of its errors, or to nil for what looks the same everywhere: an
-// authorization server that is not there, and a rate limit.
+// oauthError maps the error of an OAuth endpoint to an OAuth error, or to nil for the rate limit, which has one form everywhere.
 func oauthError(err error) *OAuthError {
 	if e, ok := errors.AsType[*OAuthError](err); ok {
 		return e
@@ -57,14 +57,14 @@ func oauthError(err error) *OAuthError {
 		return &OAuthError{Code: oauthServerError, Description: wire.summary(), Status: http.StatusInternalServerError}
 	case wire.Code == CodeUnsupported:
 		return &OAuthError{Code: oauthUnsupported, Description: wire.summary(), Status: http.StatusNotImplemented}
-	case wire.Status() == http.StatusBadRequest:
-		description := wire.summary()
-		if len(wire.Causes) > 0 {
-			description = wire.Causes[0]
-		}
-		return OAuthFail(OAuthInvalidRequest, description)
+	case wire.Code == CodeRateLimit:
+		return nil
 	}
-	return nil
+	description := wire.summary()
+	if len(wire.Causes) > 0 {
+		description = wire.Causes[0]
+	}
+	return &OAuthError{Code: OAuthInvalidRequest, Description: description, Status: wire.Status(), Header: wire.Header}
 }
 
 const formType = "application/x-www-form-urlencoded"

@@ -22,6 +22,16 @@ func (e *endpoint) ServeHTTP(http.ResponseWriter, *http.Request) {} // only matc
 
 func (e *endpoint) allow() string { return strings.Join(slices.Sorted(maps.Keys(e.byMethod)), ", ") }
 
+// oauth reports whether the endpoint fails as OAuth endpoints do.
+func (e *endpoint) oauth() bool {
+	for _, op := range e.byMethod {
+		if !op.info.OAuth {
+			return false
+		}
+	}
+	return true
+}
+
 // newRouter builds one subrouter for each resource, because gorilla/mux tries routes one after the other, and puts
 // literals before variables.
 func newRouter(operations []*operation) (*mux.Router, error) {

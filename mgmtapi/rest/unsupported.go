@@ -15,6 +15,8 @@ type Unsupported[Req any] struct {
 	OAuth bool
 	// Find answers that there is no such entity, as that of Op. Optional.
 	Find func(ctx context.Context, req *Req) error
+	// Error returns the error of a request whose parameters are bound. Defaults to CodeUnsupported, before they are.
+	Error func(req *Req) error
 }
 
 // Info describes the operation.
@@ -37,9 +39,12 @@ func (u Unsupported[Req]) op() Op[Req, Nothing] {
 					return err
 				}
 			}
+			if u.Error != nil {
+				return nil
+			}
 			return refuse()
 		},
-		Do: func(context.Context, *Req) (Nothing, error) { return Nothing{}, refuse() },
+		Do: func(_ context.Context, req *Req) (Nothing, error) { return Nothing{}, u.Error(req) },
 	}
 }
 

@@ -3,6 +3,7 @@ package usertypes
 import (
 	"context"
 	"regexp"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
@@ -30,10 +31,14 @@ func (b *body) check(causes *rest.Causes) {
 	if b.DisplayName == "" {
 		causes.Blank("displayName")
 	}
-	b.checkName(causes)
+	b.checkNames(causes)
 }
 
-func (b *body) checkName(causes *rest.Causes) {
+// checkNames records what is wrong with the names that are given.
+func (b *body) checkNames(causes *rest.Causes) {
+	if b.DisplayName != "" && strings.TrimSpace(b.DisplayName) == "" {
+		causes.Blank("displayName")
+	}
 	if b.Name != "" && !namePattern.MatchString(b.Name) {
 		causes.Add("name", "The value must be a letter, followed by letters, digits and underscores")
 	}
@@ -104,7 +109,7 @@ func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 
 // Check checks the name.
 func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.Body.checkName(causes)
+	r.Body.checkNames(causes)
 	r.checkDefault(&r.Body, causes)
 }
 

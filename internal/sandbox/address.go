@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/mgmtapi/rest"
+)
+
+// ErrNoBaseURL says that a sandbox listens on all addresses and has no base URL. It could take one from the Host header of each request
+// only, and with it the issuer of tokens and the audience of assertions.
+var ErrNoBaseURL = errors.New("listening on all addresses needs a base URL: give --base-url the address that clients use, such as http://localhost:8080, or listen on one address")
+
+// Check returns the error of options that do not go together, before anything is created.
+func (o *Options) Check() error {
+	if o.BaseURL == "" && unspecified(o.Listen) {
+		return ErrNoBaseURL
+	}
+	if o.CustomDomain == "" {
+		return nil
+	}
+	_, err := o.customBase("http://" + defaultListen)
+	return err
+}
+
+// unspecified reports whether a listen address means all addresses of the machine.
+func unspecified(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	addr, err := netip.ParseAddr(host)
+	return host == "" || err == nil && addr.Unmap().IsUnspecified()
+}
+
+// addresses are the base URLs of the management API.
+type addresses struct {
+	public  string   // of links and issuers
+	aliases []string // under which clients reach it, too
+	custom  string   // at the custom domain, empty for none
+}
+
+// addresses returns the base URLs for a listener, whose own is local.
+func (o *Options) addresses(l net.Listener, local string) (a addresses, err error) {
+	a.public = strings.TrimRight(o.BaseURL, "/")
+	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() { // under a name that Check does not know
+		return a, ErrNoBaseURL
+	}
+	if a.public == "" {
+		a.public = local
+	}
+	u, err := url.Parse(local)
+	if err != nil {
+		return a, err
+	}
+	// Whatever it listens on, this machine may forward to it.
+	a.aliases = append(rest.LoopbackAliases("http://localhost:"+u.Port()), local)
+	a.aliases = append(a.aliases, rest.LoopbackAliases(a.public)...)
+	if host, _, err := net.SplitHostPort(o.Listen); err == nil && host != "" && !unspecified(o.Listen) {
+		a.aliases = append(a.aliases, "http://"+net.JoinHostPort(host, u.Port()))
+	}
+	if o.CustomDomain != "" {
+		a.custom, err = o.customBase(a.public)
+	}
+	return a, err
+}
+
+// customBase returns the base URL at the custom domain: with the scheme of the public one, and its port unless the domain has one.
+func (o *Options) customBase(public string) (string, error) {
+	base, err := url.Parse(public)
+	if err != nil {
+		return "", err
+	}
+	wrong := fmt.Errorf("the custom domain %q is not a host name such as id.localhost, with or without a port", o.CustomDomain)
+	custom, err := url.Parse(base.Scheme + "://" + o.CustomDomain)
+	if err != nil || custom.Hostname() == "" || custom.Host != o.CustomDomain {
+		return "", wrong
+	}
+	if port := custom.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", wrong
+		}
+	}
+	if custom.Port() == "" && base.Port() != "" {
+		custom.Host = net.JoinHostPort(custom.Hostname(), base.Port())
+	}
+	if strings.EqualFold(custom.Host, base.Host) {
+		return "", fmt.Errorf("the custom domain %s is the domain of the base URL: it has to be another name", custom.Host)
+	}
+	return strings.ToLower(custom.String()), nil
+}
