@@ -32,11 +32,13 @@ func TestOperations_PathsAndMediaTypes(t *testing.T) {
 		}
 	}
 	require.NotZero(t, clients, "roles of clients are below /oauth2/v1")
-	for _, do := range []string{"GET /api/v1/users/me", "GET /api/v1/groups", "GET /api/v1/apps", "GET /api/v1/inlineHooks", "GET /api/v1/authorizationServers"} {
+	for _, do := range []string{"GET /api/v1/users/me", "GET /api/v1/groups", "GET /api/v1/apps", "GET /api/v1/inlineHooks",
+		"GET /api/v1/authorizationServers"} {
 		a := e.Do(t, do, "", nil)
 		require.True(t, strings.HasPrefix(a.Header.Get("Content-Type"), "application/json"), do)
 	}
-	e.Run(t, apitest.Step{Do: "POST /api/v1/groups", Body: `profile=x`, Header: header{"Content-Type": "application/x-www-form-urlencoded"}, Status: 400, Code: "E0000021"})
+	e.Run(t, apitest.Step{Do: "POST /api/v1/groups", Body: `profile=x`,
+		Header: header{"Content-Type": "application/x-www-form-urlencoded"}, Status: 400, Code: "E0000021"})
 }
 
 // Proves A-api-05, A-api-09, A-api-10, B-api-01, B-api-05, C-api-01, C-api-02.
@@ -79,7 +81,8 @@ func TestErrors_Members(t *testing.T) {
 	// The same caller with another token, and with none.
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/me"},
-		apitest.Step{Do: "GET /api/v1/users/me", Header: header{"Authorization": "SSWS " + apitest.Token + "x"}, Status: 401, Code: "E0000011"},
+		apitest.Step{Do: "GET /api/v1/users/me", Header: header{"Authorization": "SSWS " + apitest.Token + "x"}, Status: 401,
+			Code: "E0000011"},
 		apitest.Step{Do: "GET /api/v1/users/me", Header: header{"Authorization": ""}, Status: 403, Code: "E0000005"},
 	)
 }
@@ -89,7 +92,8 @@ func TestLists_PageSizes(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	saved := e.Run(t,
-		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"B","settings":{"app":{"url":"https://example.com"}}}`, Save: map[string]string{"app": "id"}},
+		apitest.Step{Do: "POST /api/v1/apps",
+			Body: `{"name":"bookmark","label":"B","settings":{"app":{"url":"https://example.com"}}}`, Save: map[string]string{"app": "id"}},
 		apitest.Step{Do: "POST /api/v1/users", Body: person("isaac@example.com", ""), Save: map[string]string{"user": "id"}},
 		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"group": "id"}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{user}}"}`},
@@ -137,8 +141,11 @@ func TestLists_PageSizes(t *testing.T) {
 		"/api/v1/apps/" + saved["app"] + "/users":  {50, 500, 501},
 		"/api/v1/apps/" + saved["app"] + "/groups": {20, 200, 201},
 	} {
-		e.Run(t, apitest.Step{Name: list + " by default", Do: "GET " + list, Equal: map[string]any{"#": want[0]}, Has: []string{"link:next"}})
-		rest := e.Run(t, apitest.Step{Name: list + " at most", Do: "GET " + list + fmt.Sprint("?limit=", want[2]), Equal: map[string]any{"#": want[1]}, Save: map[string]string{"next": "link:next"}})
-		e.Run(t, apitest.Step{Name: list + " after the first page", Do: "GET " + rest["next"], Equal: map[string]any{"#": 1}, Lacks: []string{"link:next"}})
+		e.Run(t, apitest.Step{Name: list + " by default", Do: "GET " + list, Equal: map[string]any{"#": want[0]},
+			Has: []string{"link:next"}})
+		rest := e.Run(t, apitest.Step{Name: list + " at most", Do: "GET " + list + fmt.Sprint("?limit=", want[2]),
+			Equal: map[string]any{"#": want[1]}, Save: map[string]string{"next": "link:next"}})
+		e.Run(t, apitest.Step{Name: list + " after the first page", Do: "GET " + rest["next"], Equal: map[string]any{"#": 1},
+			Lacks: []string{"link:next"}})
 	}
 }

@@ -73,7 +73,8 @@ func newTraced(t *testing.T, wizard bool, options string) *traced {
 	var made struct{ ID string }
 	do(t, w.api, http.MethodPost, "/api/v1/apps", app, &made)
 	w.app, w.base = made.ID, target.URL
-	do(t, w.api, http.MethodPost, w.path("/connections/default?activate=true"), fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, target.URL, scimToken), nil)
+	do(t, w.api, http.MethodPost, w.path("/connections/default?activate=true"), fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`,
+		target.URL, scimToken), nil)
 	do(t, w.api, http.MethodPut, w.path("/features/USER_PROVISIONING"), options, nil)
 	w.took()
 	return w
@@ -110,7 +111,8 @@ func (w *traced) user(name string) string {
 	w.t.Helper()
 	var u struct{ ID string }
 	do(w.t, w.api, http.MethodPost, "/api/v1/users", fmt.Sprintf(
-		`{"profile":{"login":"%[1]s@wire.example","email":"%[1]s@wire.example","firstName":"%[1]s","middleName":"M","lastName":"Walker","displayName":"%[1]s W",
+		`{"profile":{"login":"%[1]s@wire.example","email":"%[1]s@wire.example","firstName":"%[1]s","middleName":"M",`+
+			`"lastName":"Walker","displayName":"%[1]s W",
 		"locale":"de_CH","userType":"Employee"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`, name), &u)
 	return u.ID
 }
@@ -129,7 +131,8 @@ func (w *traced) assigned(user string) (a appUser) {
 // account puts an account into the server, and returns its id.
 func (w *traced) account(userName string, active bool) string {
 	w.t.Helper()
-	body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q,"name":{"givenName":"Old","familyName":"Name"},"active":%v}`, userName, active)
+	body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q,"name":{"givenName":"Old",`+
+		`"familyName":"Name"},"active":%v}`, userName, active)
 	atTarget(w.t, w.base, scimToken, http.MethodPost, "/Users", body)
 	found, err := find(w.t.Context(), w.base, scimToken, userName)
 	require.NoError(w.t, err)
@@ -193,7 +196,8 @@ func respond(method, path string, status int, body string) func(rw http.Response
 func TestRequests_Create(t *testing.T) {
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{`+createOn+`}`)
-		do(t, w.api, http.MethodPost, "/api/v1/meta/schemas/apps/"+w.app+"/default", `{"definitions":{"custom":{"id":"#custom","type":"object","properties":{
+		do(t, w.api, http.MethodPost, "/api/v1/meta/schemas/apps/"+w.app+"/default",
+			`{"definitions":{"custom":{"id":"#custom","type":"object","properties":{
 			"badge":{"title":"Badge","type":"string","externalName":"badge","externalNamespace":"urn:example:badge"}},"required":[]}}}`, nil)
 		ann := w.user("ann")
 		sent := w.do(http.MethodPost, w.path("/users"), fmt.Sprintf(`{"id":%q,"profile":{"badge":"7"}}`, ann))
@@ -288,7 +292,8 @@ func TestRequests_OnlyWithTheirOptions(t *testing.T) {
 	})
 }
 
-// Proves C-scim-03, C-scim-10, C-scim-15, C-scim-18, C-scim-19, C-scim-33, C-scim-34, C-scim-38, C-scim-39, C-scim-40, C-scim-41, C-assignments-22.
+// Proves C-scim-03, C-scim-10, C-scim-15, C-scim-18, C-scim-19, C-scim-33, C-scim-34, C-scim-38, C-scim-39, C-scim-40, C-scim-41,
+// C-assignments-22.
 func TestRequests_UpdateAndDeactivate(t *testing.T) {
 	for _, trigger := range []string{"the assignment ends", "the user is deactivated"} {
 		t.Run(trigger, func(t *testing.T) {
@@ -306,10 +311,12 @@ func TestRequests_UpdateAndDeactivate(t *testing.T) {
 				body := updated[1].body
 				require.Contains(t, body["schemas"], userURN)
 				require.Equal(t, "Other", body["name"].(map[string]any)["familyName"])
-				for member, want := range map[string]any{"userName": "ann@wire.example", "displayName": "ann W", "locale": "de-CH", "active": true} {
+				for member, want := range map[string]any{"userName": "ann@wire.example", "displayName": "ann W", "locale": "de-CH",
+					"active": true} {
 					require.Equal(t, want, body[member], "the whole user")
 				}
-				require.Equal(t, []any{map[string]any{"primary": true, "value": "ann@wire.example", "type": "work", "display": "Ann at work"}}, body["emails"])
+				require.Equal(t, []any{map[string]any{"primary": true, "value": "ann@wire.example", "type": "work",
+					"display": "Ann at work"}}, body["emails"])
 				require.Equal(t, "User", body["meta"].(map[string]any)["resourceType"])
 
 				deactivated := w.do(http.MethodDelete, w.path("/users/"+ann), "")
@@ -339,7 +346,8 @@ func TestRequests_UpdateAndDeactivate(t *testing.T) {
 // Proves C-flow-03, C-scim-38, C-scim-40, C-scim-41.
 func TestRequests_ReactivationAndPassword(t *testing.T) {
 	bothStyles(t, func(t *testing.T, wizard bool) {
-		w := newTraced(t, wizard, `{`+createOn+`,"update":{`+updateOn+`,`+deactivateOn+`,"password":{"status":"ENABLED","seed":"SVC","change":"CHANGE"}}}`)
+		w := newTraced(t, wizard, `{`+createOn+`,"update":{`+updateOn+`,`+deactivateOn+`,"password":{"status":"ENABLED","seed":"SVC",`+
+			`"change":"CHANGE"}}}`)
 		ann := w.user("ann")
 		account := "/Users/" + w.account("ann@wire.example", false)
 		changes := func(sent []sentRequest) (out []sentRequest) {
@@ -372,7 +380,8 @@ func TestRequests_ReactivationAndPassword(t *testing.T) {
 			require.Equal(t, "Second-2026", sent[0].body["password"])
 		} else {
 			require.Equal(t, "PATCH "+account, sent[0].String())
-			require.Equal(t, []any{map[string]any{"op": "replace", "value": map[string]any{"password": "Second-2026"}}}, sent[0].body["Operations"])
+			require.Equal(t, []any{map[string]any{"op": "replace", "value": map[string]any{"password": "Second-2026"}}},
+				sent[0].body["Operations"])
 		}
 	})
 }
@@ -392,7 +401,8 @@ func TestRequests_AnswersToPATCH(t *testing.T) {
 			}
 			w.overrides(func(rw http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodGet && gone { // what the PATCH has done
-					return respond(http.MethodGet, "/Users", http.StatusOK, fmt.Sprintf(`{"schemas":[%q],"id":%q,"userName":"ann@wire.example","active":false}`, userURN, id))(rw, r)
+					return respond(http.MethodGet, "/Users", http.StatusOK,
+						fmt.Sprintf(`{"schemas":[%q],"id":%q,"userName":"ann@wire.example","active":false}`, userURN, id))(rw, r)
 				}
 				gone = gone || r.Method == http.MethodPatch
 				return respond(http.MethodPatch, "/Users", status, body)(rw, r)
@@ -418,8 +428,10 @@ func TestRequests_FailuresAreShown(t *testing.T) {
 		status      int
 		body, shown string
 	}{
-		"an empty body":     {http.StatusCreated, "", "id"},
-		"an Error response": {http.StatusBadRequest, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"detail":"the badge is missing","status":400}`, "the badge is missing"},
+		"an empty body": {http.StatusCreated, "", "id"},
+		"an Error response": {http.StatusBadRequest,
+			`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"detail":"the badge is missing","status":400}`,
+			"the badge is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTraced(t, false, `{`+createOn+`}`)
@@ -450,7 +462,8 @@ func TestRequests_GroupPush(t *testing.T) {
 		var group struct{ ID string }
 		do(t, w.api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"staff"}}`, &group)
 		require.Empty(t, w.do(http.MethodPut, "/api/v1/groups/"+group.ID+"/users/"+ann, ""), "the group is not pushed")
-		sent := w.do(http.MethodPost, w.path("/group-push/mappings"), fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Staff"}`, group.ID))
+		sent := w.do(http.MethodPost, w.path("/group-push/mappings"), fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Staff"}`,
+			group.ID))
 		require.Equal(t, []string{`GET /Groups?filter=displayName eq "Staff"&startIndex=1&count=100`, "POST /Groups"}, lines(sent))
 		body := sent[1].body
 		require.Contains(t, body["schemas"], groupURN)
@@ -472,7 +485,8 @@ func TestRequests_GroupPush(t *testing.T) {
 func TestRequests_ImportPages(t *testing.T) {
 	w := newTraced(t, false, allOn)
 	for i := range 101 {
-		atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V", fmt.Sprintf("u%03d@wire.example", i)))
+		atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V",
+			fmt.Sprintf("u%03d@wire.example", i)))
 	}
 	w.took()
 	require.Equal(t, 101, w.imports().UsersImported)
@@ -480,19 +494,23 @@ func TestRequests_ImportPages(t *testing.T) {
 
 	var list struct{ TotalResults, StartIndex, ItemsPerPage json.RawMessage }
 	w.read("/Users?startIndex=101&count=100", &list)
-	require.Equal(t, []string{"101", "101", "1"}, []string{string(list.TotalResults), string(list.StartIndex), string(list.ItemsPerPage)}, "integers")
+	require.Equal(t, []string{"101", "101", "1"}, []string{string(list.TotalResults), string(list.StartIndex),
+		string(list.ItemsPerPage)}, "integers")
 }
 
-// A server that returns fewer resources per page than were requested fails a client that adds 100 to startIndex, which document C describes.
+// A server that returns fewer resources per page than were requested fails a client that adds 100 to startIndex, as document C
+// describes it.
 //
 // Proves C-scim-30.
 func TestRequests_ImportOfShortPages(t *testing.T) {
 	for fallback, imported := range map[string]int{"NONE": 0, "LEARN": 101} {
 		t.Run(fallback, func(t *testing.T) {
 			w := newTraced(t, false, allOn)
-			do(t, w.api, http.MethodPost, w.path("/connections/default"), fmt.Sprintf(`{"profile":{"token":%q,"fallback":%q}}`, scimToken, fallback), nil)
+			do(t, w.api, http.MethodPost, w.path("/connections/default"), fmt.Sprintf(`{"profile":{"token":%q,"fallback":%q}}`,
+				scimToken, fallback), nil)
 			for i := range 101 {
-				atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V", fmt.Sprintf("u%03d@wire.example", i)))
+				atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V",
+					fmt.Sprintf("u%03d@wire.example", i)))
 			}
 			w.overrides(func(_ http.ResponseWriter, r *http.Request) bool {
 				r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "count=100", "count=40", 1)
@@ -502,7 +520,8 @@ func TestRequests_ImportOfShortPages(t *testing.T) {
 			job := w.imports()
 			require.Equal(t, imported, job.UsersImported)
 			if fallback == "LEARN" {
-				require.Equal(t, []string{"GET /Users?startIndex=1&count=100", "GET /Users?startIndex=41&count=100", "GET /Users?startIndex=81&count=100"}, lines(w.took()))
+				require.Equal(t, []string{"GET /Users?startIndex=1&count=100", "GET /Users?startIndex=41&count=100",
+					"GET /Users?startIndex=81&count=100"}, lines(w.took()))
 				return
 			}
 			require.Equal(t, []string{"GET /Users?startIndex=1&count=100"}, lines(w.took()))

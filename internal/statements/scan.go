@@ -83,7 +83,8 @@ func scanFile(file string, src any, folder string) ([]Test, error) {
 	}
 	for _, c := range parsed.Comments {
 		if !attached[c] && len(proved(c.Text())) > 0 {
-			return nil, fmt.Errorf("%s: a comment names statements that it proves, but is not the doc comment of a test", set.Position(c.Pos()))
+			return nil, fmt.Errorf("%s: a comment names statements that it proves, but is not the doc comment of a test",
+				set.Position(c.Pos()))
 		}
 	}
 	return tests, nil
@@ -135,7 +136,10 @@ func isExcluded(file *ast.File) bool {
 				continue
 			}
 			expr, err := constraint.Parse(c.Text)
-			if err != nil || !expr.Eval(func(tag string) bool { return slices.Contains([]string{"linux", "unix", "amd64", "cgo", "gc"}, tag) }) {
+			if err != nil || !expr.Eval(func(tag string) bool {
+				return slices.Contains([]string{"linux", "unix", "amd64", "cgo",
+					"gc"}, tag)
+			}) {
 				return true
 			}
 		}

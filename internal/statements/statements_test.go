@@ -69,12 +69,14 @@ func TestCheck(t *testing.T) {
 		{"an unknown statement", documents(one), []Test{proof, {Name: "p/TestTwo", Proves: []string{"A-hooks-02"}}}, nil,
 			"p/TestTwo proves A-hooks-02, which does not exist"},
 		{"a statement twice", documents(one, Statement{"A-hooks-01", "Two."}), []Test{proof}, nil, "A-hooks-01 occurs twice"},
-		{"one text twice", documents(one, Statement{"A-hooks-02", "One."}), []Test{proof}, nil, "A-hooks-01 and A-hooks-02 are the same statement"},
+		{"one text twice", documents(one, Statement{"A-hooks-02", "One."}), []Test{proof}, nil,
+			"A-hooks-01 and A-hooks-02 are the same statement"},
 		{"an id of another document", documents(Statement{"B-users-01", "One."}), nil, nil, "B-users-01 is in document A"},
 		{"an id without a number", documents(Statement{"A-hooks", "One."}), nil, nil, "A-hooks is not an id"},
 		{"a test that is skipped", documents(one), []Test{{Name: "p/TestOne", Proves: []string{"A-hooks-01"}, Idle: "it is skipped"}}, nil,
 			"p/TestOne proves nothing: it is skipped"},
-		{"pending although proved", documents(one), []Test{proof}, []string{"A-hooks-01"}, "A-hooks-01 is pending although p/TestOne proves it"},
+		{"pending although proved", documents(one), []Test{proof}, []string{"A-hooks-01"},
+			"A-hooks-01 is pending although p/TestOne proves it"},
 		{"pending and unknown", documents(one), []Test{proof}, []string{"A-hooks-03"}, "A-hooks-03 is pending and does not exist"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,14 +93,16 @@ func TestScan(t *testing.T) {
 		name, source string
 		want         Test
 	}{
-		{"ids over two lines", head + "// TestX shows it. Proves A-hooks-01,\n// A-hooks-02 and B-users-03. Nothing else.\nfunc TestX(t *testing.T) { t.Fail() }",
+		{"ids over two lines", head + "// TestX shows it. Proves A-hooks-01,\n// A-hooks-02 and B-users-03. Nothing else.\n" +
+			"func TestX(t *testing.T) { t.Fail() }",
 			Test{Name: "p/TestX", Proves: []string{"A-hooks-01", "A-hooks-02", "B-users-03"}}},
 		{"two sentences", head + "// Proves A-hooks-01. Proves C-scim-02.\nfunc TestX(t *testing.T) { t.Fail() }",
 			Test{Name: "p/TestX", Proves: []string{"A-hooks-01", "C-scim-02"}}},
 		{"no ids", head + "// TestX proves nothing.\nfunc TestX(t *testing.T) { t.Fail() }", Test{Name: "p/TestX"}},
 		{"a skipped test", head + "// Proves A-hooks-01.\nfunc TestX(t *testing.T) { t.Skip(); t.Fail() }",
 			Test{Name: "p/TestX", Proves: []string{"A-hooks-01"}, Idle: "it is skipped"}},
-		{"a test skipped on a condition", head + "// Proves A-hooks-01.\nfunc TestX(t *testing.T) { if testing.Short() { t.Skip() }; t.Fail() }",
+		{"a test skipped on a condition", head +
+			"// Proves A-hooks-01.\nfunc TestX(t *testing.T) { if testing.Short() { t.Skip() }; t.Fail() }",
 			Test{Name: "p/TestX", Proves: []string{"A-hooks-01"}}},
 		{"an empty test", head + "// Proves A-hooks-01.\nfunc TestX(t *testing.T) {}",
 			Test{Name: "p/TestX", Proves: []string{"A-hooks-01"}, Idle: "it is empty"}},

@@ -22,10 +22,12 @@ func TestSettings_OfTemplates(t *testing.T) {
 		"svc_org2org":         {"acsUrl": site, "audRestriction": site, "baseUrl": site},
 		"template_swa":        {"buttonField": "b", "loginUrlRegex": "r", "passwordField": "p", "url": site, "usernameField": "u"},
 		"template_swa3field": {
-			"buttonSelector": "b", "extraFieldSelector": "e", "extraFieldValue": "v", "loginUrlRegex": "r", "passwordSelector": "p", "targetURL": site, "usernameSelector": "u",
+			"buttonSelector": "b", "extraFieldSelector": "e", "extraFieldValue": "v", "loginUrlRegex": "r", "passwordSelector": "p",
+			"targetURL": site, "usernameSelector": "u",
 		},
 		"template_sps": {
-			"url": site, "usernameField": "u", "passwordField": "p", "optionalField1": "1", "optionalField1Value": "one", "optionalField2": "2", "optionalField2Value": "two",
+			"url": site, "usernameField": "u", "passwordField": "p", "optionalField1": "1", "optionalField1Value": "one",
+			"optionalField2": "2", "optionalField2Value": "two",
 			"optionalField3": "3", "optionalField3Value": "three",
 		},
 	} {
@@ -36,8 +38,9 @@ func TestSettings_OfTemplates(t *testing.T) {
 		require.Empty(t, cmp.Diff(app.Value("settings"), w.Get("/apps/"+app.Text("id")).OK().Value("settings")), name)
 	}
 	nullable := map[string][]string{
-		"svc_org2org":  {"acsUrl", "audRestriction", "baseUrl"},
-		"template_sps": {"optionalField1", "optionalField1Value", "optionalField2", "optionalField2Value", "optionalField3", "optionalField3Value"},
+		"svc_org2org": {"acsUrl", "audRestriction", "baseUrl"},
+		"template_sps": {"optionalField1", "optionalField1Value", "optionalField2", "optionalField2Value", "optionalField3",
+			"optionalField3Value"},
 	}
 	for name, members := range nullable {
 		settings := object{"url": site, "usernameField": "u", "passwordField": "p"}
@@ -68,19 +71,24 @@ func TestSettings_OfSAML(t *testing.T) {
 		"channel":{"type":"HTTP","version":"1.0.0","config":{"uri":"https://hook.example"}}}`).OK().Text("id")
 	const site, statement = "https://acme.example/", "attributeStatements"
 	signOn := object{
-		"defaultRelayState": "r", "ssoAcsUrl": site + "acs", "idpIssuer": "urn:idp", "audience": "urn:acme", "recipient": site + "r", "destination": site + "d",
+		"defaultRelayState": "r", "ssoAcsUrl": site + "acs", "idpIssuer": "urn:idp", "audience": "urn:acme", "recipient": site + "r",
+		"destination":           site + "d",
 		"subjectNameIdTemplate": "${user.userName}", "subjectNameIdFormat": "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
-		"responseSigned": true, "assertionSigned": true, "signatureAlgorithm": "RSA_SHA256", "digestAlgorithm": "SHA256", "honorForceAuthn": true,
+		"responseSigned": true, "assertionSigned": true, "signatureAlgorithm": "RSA_SHA256", "digestAlgorithm": "SHA256",
+		"honorForceAuthn":      true,
 		"authnContextClassRef": "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport",
 		"slo":                  object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": site + "out"},
-		"participateSlo":       object{"enabled": true, "logoutRequestUrl": site + "slo", "sessionIndexRequired": true, "bindingType": "REDIRECT"},
-		"spCertificate":        object{"x5c": []any{certificate(t)}}, "requestCompressed": true, "allowMultipleAcsEndpoints": true,
+		"participateSlo": object{"enabled": true, "logoutRequestUrl": site + "slo", "sessionIndexRequired": true,
+			"bindingType": "REDIRECT"},
+		"spCertificate": object{"x5c": []any{certificate(t)}}, "requestCompressed": true, "allowMultipleAcsEndpoints": true,
 		"acsEndpoints": []any{object{"url": site + "a", "index": 0}, object{"url": site + "b", "index": 1}},
 		statement: []any{object{
-			"type": "EXPRESSION", "name": "mail", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic", "values": []any{"user.email", "user.login"},
+			"type": "EXPRESSION", "name": "mail", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic",
+			"values": []any{"user.email", "user.login"},
 		}},
 		"inlineHooks":       []any{object{"id": hook}},
-		"ssoAcsUrlOverride": site + "o1", "audienceOverride": "urn:o2", "recipientOverride": site + "o3", "destinationOverride": site + "o4",
+		"ssoAcsUrlOverride": site + "o1", "audienceOverride": "urn:o2", "recipientOverride": site + "o3",
+		"destinationOverride":           site + "o4",
 		"configuredAttributeStatements": []any{object{"type": "EXPRESSION", "name": "n", "values": []any{"user.email"}}},
 	}
 	app := w.Post("/apps", set(t, customSAML, "settings.signOn", signOn)).OK()
@@ -109,7 +117,8 @@ func TestApp_ReadOnlyMembersAndKeys(t *testing.T) {
 	kid := saml.Text("credentials", "signing", "kid")
 	require.NotEmpty(t, kid)
 	require.Equal(t, []string{saml.Text("id")}, w.Get("/apps?filter=credentials.signing.kid+eq+"+kid).IDs())
-	require.Equal(t, []string{other.Text("id")}, w.Get("/apps?filter=credentials.signing.kid+eq+%22"+other.Text("credentials", "signing", "kid")+"%22").IDs())
+	require.Equal(t, []string{other.Text("id")}, w.Get("/apps?filter=credentials.signing.kid+eq+%22"+other.Text("credentials",
+		"signing", "kid")+"%22").IDs())
 
 	scim := w.SCIMApp("HR")
 	require.Equal(t, []any{}, w.Get("/apps/"+scim).OK().Value("features"))

@@ -22,7 +22,8 @@ func TestAppUser_AfterProvisioning(t *testing.T) {
 	require.Nil(t, assigned.Value("lastSync"))
 	require.NoError(t, w.Desired.ReportUser(t.Context(), app, user, desired.Result{Outcome: desired.Done, RemoteID: "r1"}))
 	got := w.Get("/apps/" + app + "/users/" + user).OK()
-	require.Equal(t, []string{"r1", "PROVISIONED", "SYNCHRONIZED"}, []string{got.Text("externalId"), got.Text("status"), got.Text("syncState")})
+	require.Equal(t, []string{"r1", "PROVISIONED", "SYNCHRONIZED"}, []string{got.Text("externalId"), got.Text("status"),
+		got.Text("syncState")})
 	for _, member := range []string{"statusChanged", "created", "lastUpdated", "lastSync"} {
 		require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`, got.Text(member), member)
 	}
@@ -94,8 +95,11 @@ func TestAppUser_RemovalSendsEmail(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	e.Unrecorded()
 	saved := e.Run(t,
-		apitest.Step{Do: "POST /api/v1/users", Body: `{"profile":{"login":"a@example.com","email":"a@example.com","firstName":"A","lastName":"B"}}`, Save: map[string]string{"u": "id"}},
-		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"B","settings":{"app":{"url":"https://example.com"}}}`, Save: map[string]string{"a": "id"}},
+		apitest.Step{Do: "POST /api/v1/users",
+			Body: `{"profile":{"login":"a@example.com","email":"a@example.com","firstName":"A","lastName":"B"}}`,
+			Save: map[string]string{"u": "id"}},
+		apitest.Step{Do: "POST /api/v1/apps",
+			Body: `{"name":"bookmark","label":"B","settings":{"app":{"url":"https://example.com"}}}`, Save: map[string]string{"a": "id"}},
 	)
 	at := "/api/v1/apps/" + saved["a"] + "/users"
 	for _, c := range []struct {
@@ -105,7 +109,8 @@ func TestAppUser_RemovalSendsEmail(t *testing.T) {
 		e.Run(t,
 			apitest.Step{Do: "POST " + at, Body: `{"id":"` + saved["u"] + `"}`},
 			apitest.Step{Do: "DELETE " + at + "/" + saved["u"] + c.query},
-			apitest.Step{Name: "sent after " + c.query, Do: "GET /sandbox/v1/outbox?to=admin@example.com", Equal: map[string]any{"#": c.sent}},
+			apitest.Step{Name: "sent after " + c.query, Do: "GET /sandbox/v1/outbox?to=admin@example.com",
+				Equal: map[string]any{"#": c.sent}},
 		)
 	}
 }

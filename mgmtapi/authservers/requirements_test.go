@@ -17,18 +17,21 @@ func token(t *testing.T, e *apitest.Env, server string) int {
 	t.Helper()
 	client := e.Do(t, "POST /oauth2/v1/clients", `{"client_name":"R","application_type":"service","grant_types":["client_credentials"],
 		"response_types":["token"],"token_endpoint_auth_method":"client_secret_post"}`, nil)
-	form := "grant_type=client_credentials&scope=s&client_id=" + client.Value("client_id") + "&client_secret=" + client.Value("client_secret")
+	form := "grant_type=client_credentials&scope=s&client_id=" + client.Value("client_id") + "&client_secret=" +
+		client.Value("client_secret")
 	return e.Do(t, "POST /oauth2/"+server+"/v1/token", form,
 		saved{"Authorization": "", "Content-Type": "application/x-www-form-urlencoded"}).Status
 }
 
-// Proves A-servers-15, A-servers-22, A-servers-25, A-servers-26, A-servers-27, A-servers-28, A-servers-29, A-servers-52, A-api-03, A-api-04.
+// Proves A-servers-15, A-servers-22, A-servers-25, A-servers-26, A-servers-27, A-servers-28, A-servers-29, A-servers-52, A-api-03,
+// A-api-04.
 func TestServer_IssuerAndLinks(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	e.Run(t,
 		step{Do: "POST " + servers, Body: `{"name":"n","description":"d","audiences":["a"],"issuer":"https://x.example"}`, Status: 201,
-			Save: saved{"as": "id", "oauth": "_links.metadata.0.href", "oidc": "_links.metadata.1.href"}, Then: func(t *testing.T, a *apitest.Answer) {
+			Save: saved{"as": "id", "oauth": "_links.metadata.0.href", "oidc": "_links.metadata.1.href"}, Then: func(t *testing.T,
+				a *apitest.Answer) {
 				at := e.Server.URL + servers + "/" + a.Value("id")
 				require.Equal(t, e.Server.URL+"/oauth2/"+a.Value("id"), a.Value("issuer"), "not what the client sent")
 				require.Equal(t, "AUTO", a.Value("credentials.signing.rotationMode"))
@@ -51,7 +54,8 @@ func TestServer_IssuerAndLinks(t *testing.T) {
 		step{Do: "GET {{oauth}}", Equal: values{"issuer": e.Server.URL + "/oauth2/{{as}}"}},
 		step{Do: "GET {{oidc}}", Equal: values{"issuer": e.Server.URL + "/oauth2/{{as}}"}},
 		step{Do: "PUT " + servers + "/{{as}}", Body: `{"name":"m","description":"e","audiences":["b"],"issuer":"https://x.example"}`,
-			Equal: values{"name": "m", "description": "e", "audiences.#": 1, "audiences.0": "b", "issuer": e.Server.URL + "/oauth2/{{as}}"}},
+			Equal: values{"name": "m", "description": "e", "audiences.#": 1, "audiences.0": "b", "issuer": e.Server.URL +
+				"/oauth2/{{as}}"}},
 		step{Do: "GET " + servers + "/{{as}}", Equal: values{"name": "m", "description": "e", "audiences.0": "b"}},
 	)
 }
@@ -91,7 +95,8 @@ func TestPolicy_SentBackAsRead(t *testing.T) {
 	at := servers + "/default/policies"
 	var read, rule string
 	ids := e.Run(t,
-		step{Do: "POST " + at, Body: policyBody("P", all, `,"priority":1,"created":"2001-01-01T00:00:00.000Z","lastUpdated":"2001-01-01T00:00:00.000Z"`), Status: 201,
+		step{Do: "POST " + at, Body: policyBody("P", all,
+			`,"priority":1,"created":"2001-01-01T00:00:00.000Z","lastUpdated":"2001-01-01T00:00:00.000Z"`), Status: 201,
 			Save: saved{"p": "id"}, Equal: values{"created": hour, "lastUpdated": hour}, Then: func(t *testing.T, a *apitest.Answer) {
 				read = string(a.Body)
 				for link, want := range map[string][]any{"self": {"GET", "PUT", "DELETE"}, "deactivate": {"POST"}, "rules": {"GET"}} {
@@ -103,22 +108,29 @@ func TestPolicy_SentBackAsRead(t *testing.T) {
 	e.Clock.Advance(time.Hour)
 	later := "2026-03-04T06:06:07.000Z"
 	e.Run(t,
-		step{Do: "PUT " + at + "/" + ids["p"], Body: read, Equal: values{"id": ids["p"], "name": "P", "description": "d", "priority": 1, "created": hour}},
-		step{Do: "PUT " + at + "/" + ids["p"], Body: `{"type":"OAUTH_AUTHORIZATION_POLICY","id":"` + ids["p"] + `","status":"ACTIVE","name":"Q","description":"e",
+		step{Do: "PUT " + at + "/" + ids["p"], Body: read, Equal: values{"id": ids["p"], "name": "P", "description": "d",
+			"priority": 1, "created": hour}},
+		step{Do: "PUT " + at + "/" + ids["p"], Body: `{"type":"OAUTH_AUTHORIZATION_POLICY","id":"` + ids["p"] +
+			`","status":"ACTIVE","name":"Q","description":"e",
 			"priority":2,"system":false,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`,
-			Equal: values{"name": "Q", "description": "e", "priority": 2, "status": "ACTIVE", "system": false, "created": hour, "lastUpdated": later}},
-		step{Do: "GET " + at, Equal: values{"0.system": true, "1.id": ids["p"]}, Save: saved{"system": "0.id"}, Then: func(t *testing.T, a *apitest.Answer) {
-			rule = at + "/" + a.Value("0.id") + "/rules"
-		}},
+			Equal: values{"name": "Q", "description": "e", "priority": 2, "status": "ACTIVE", "system": false, "created": hour,
+				"lastUpdated": later}},
+		step{Do: "GET " + at, Equal: values{"0.system": true, "1.id": ids["p"]}, Save: saved{"system": "0.id"},
+			Then: func(t *testing.T, a *apitest.Answer) {
+				rule = at + "/" + a.Value("0.id") + "/rules"
+			}},
 	)
 	e.Run(t,
-		step{Name: "the rule of the pre-configured server", Do: "GET " + rule, Equal: values{"#": 1}, Then: func(t *testing.T, a *apitest.Answer) {
+		step{Name: "the rule of the pre-configured server", Do: "GET " + rule, Equal: values{"#": 1}, Then: func(t *testing.T,
+			a *apitest.Answer) {
 			rule += "/" + a.Value("0.id")
 		}},
 	)
-	e.Run(t, step{Do: "PUT " + rule, Body: ruleBody("Mine", anything, `"accessTokenLifetimeMinutes":5`), Equal: values{"name": "Mine", "actions.token.accessTokenLifetimeMinutes": 5}})
+	e.Run(t, step{Do: "PUT " + rule, Body: ruleBody("Mine", anything, `"accessTokenLifetimeMinutes":5`),
+		Equal: values{"name": "Mine", "actions.token.accessTokenLifetimeMinutes": 5}})
 	policy := at + "/" + e.Do(t, "GET "+at, "", nil).Value("0.id")
-	e.Run(t, step{Name: "and its policy", Do: "PUT " + policy, Body: policyBody("Mine", all, `,"priority":1,"id":"`+e.Do(t, "GET "+policy, "", nil).Value("id")+`"`),
+	e.Run(t, step{Name: "and its policy", Do: "PUT " + policy, Body: policyBody("Mine", all, `,"priority":1,"id":"`+e.Do(t,
+		"GET "+policy, "", nil).Value("id")+`"`),
 		Equal: values{"name": "Mine", "system": true}})
 }
 
@@ -138,7 +150,8 @@ func TestPolicy_AppliesToItsClients(t *testing.T) {
 	_, otherForm := client()
 	e.Run(t,
 		step{Do: "POST " + servers + "/default/scopes", Body: `{"name":"s"}`, Status: 201},
-		step{Do: "PUT " + at + "/" + system, Body: policyBody("Mine", `"`+one+`"`, `,"priority":1,"id":"`+system+`"`), Equal: values{"conditions.clients.include.0": one}},
+		step{Do: "PUT " + at + "/" + system, Body: policyBody("Mine", `"`+one+`"`, `,"priority":1,"id":"`+system+`"`),
+			Equal: values{"conditions.clients.include.0": one}},
 	)
 	header := saved{"Authorization": "", "Content-Type": "application/x-www-form-urlencoded"}
 	require.Equal(t, http.StatusOK, e.Do(t, "POST /oauth2/default/v1/token", oneForm, header).Status)

@@ -18,12 +18,16 @@ func TestFactor_Members(t *testing.T) {
 	e.Unrecorded()
 	h := withHolder(t, e)
 	const now = "2026-03-04T05:06:07.000Z"
-	given := `,"id":"x","status":"ACTIVE","created":"2001-01-01T00:00:00.000Z","lastUpdated":"2001-01-01T00:00:00.000Z","vendorName":"VENDOR_A"}`
+	given := `,"id":"x","status":"ACTIVE","created":"2001-01-01T00:00:00.000Z","lastUpdated":"2001-01-01T00:00:00.000Z",` +
+		`"vendorName":"VENDOR_A"}`
 	for body, status := range map[string]string{
-		questionBody: "ACTIVE", smsBody: "PENDING_ACTIVATION", emailBody: "PENDING_ACTIVATION", totpBody: "PENDING_ACTIVATION", pushBody: "PENDING_ACTIVATION",
+		questionBody: "ACTIVE", smsBody: "PENDING_ACTIVATION", emailBody: "PENDING_ACTIVATION", totpBody: "PENDING_ACTIVATION",
+		pushBody: "PENDING_ACTIVATION",
 		`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`: "PENDING_ACTIVATION",
-		`{"factorType":"u2f","provider":"FIDO"}`:                                             "PENDING_ACTIVATION", webAuthn: "PENDING_ACTIVATION",
-		`{"factorType":"token:software:totp","provider":"VENDOR_B"}`: "PENDING_ACTIVATION", `{"factorType":"web","provider":"VENDOR_A"}`: "PENDING_ACTIVATION",
+		`{"factorType":"u2f","provider":"FIDO"}`:                                             "PENDING_ACTIVATION",
+		webAuthn:                                                                             "PENDING_ACTIVATION",
+		`{"factorType":"token:software:totp","provider":"VENDOR_B"}`:                         "PENDING_ACTIVATION",
+		`{"factorType":"web","provider":"VENDOR_A"}`:                                         "PENDING_ACTIVATION",
 		`{"factorType":"token","provider":"VENDOR_C","profile":{"credentialId":"a"},"verify":{"passCode":"123456"}}`: "ACTIVE",
 	} {
 		a := h.ok(t, "POST", "", strings.TrimSuffix(body, "}")+given)
@@ -57,7 +61,8 @@ func TestCatalog_Entries(t *testing.T) {
 		require.Equal(t, "POST", at("_links.enroll.hints.allow.0"))
 	}
 	for _, pair := range []string{
-		"CUSTOM token:hotp", "VENDOR_A web", "FIDO webauthn", "VENDOR_B token:software:totp", "SVC call", "SVC email", "SVC push", "SVC question", "SVC sms",
+		"CUSTOM token:hotp", "VENDOR_A web", "FIDO webauthn", "VENDOR_B token:software:totp", "SVC call", "SVC email", "SVC push",
+		"SVC question", "SVC sms",
 		"SVC token:software:totp", "VENDOR_C token", "VENDOR_D token", "VENDOR_E token:hardware",
 	} {
 		require.True(t, found[pair], pair)

@@ -23,16 +23,20 @@ func TestRecord_Members(t *testing.T) {
 	assign(t, e, saved["id"], saved["user"])
 	const created, later = "2026-03-04T05:06:07.000Z", "2026-03-04T06:06:07.000Z"
 	e.Run(t, apitest.Step{Do: "GET " + root + "/" + saved["id"], Equal: map[string]any{
-		"id": saved["id"], "created": created, "activated": later, "lastVerified": later, "lastUpdated": later, "status": "ACTIVE", "profile.serial": "000000000001",
+		"id": saved["id"], "created": created, "activated": later, "lastVerified": later, "lastUpdated": later, "status": "ACTIVE",
+		"profile.serial": "000000000001",
 	}, Has: []string{"_links.self.href", "_links.user.href", "_links.deactivate.href"}})
 	for _, filter := range []string{
-		`profile.email+eq+%22ada@example.com%22`, `profile.serial+eq+%221%22`, `activated+eq+%22` + later + `%22`, `user.id+eq+%22` + saved["user"] + `%22`,
+		`profile.email+eq+%22ada@example.com%22`, `profile.serial+eq+%221%22`, `activated+eq+%22` + later + `%22`, `user.id+eq+%22` +
+			saved["user"] + `%22`,
 		`created+eq+%22` + created + `%22`, `status+eq+%22ACTIVE%22`, `lastVerified+eq+%22` + later + `%22`,
 	} {
-		e.Run(t, apitest.Step{Do: "GET " + root + "?filter=" + filter, Equal: map[string]any{"#": 1, "0.id": saved["id"], "header:Content-Type": "application/json"}})
+		e.Run(t, apitest.Step{Do: "GET " + root + "?filter=" + filter, Equal: map[string]any{"#": 1, "0.id": saved["id"],
+			"header:Content-Type": "application/json"}})
 	}
 	for i := range 20 {
-		a := e.Do(t, "POST "+root, seed(fmt.Sprint(i+2), "cccccccccc"+string("cbdefghijklnrtuv"[i/16])+string("cbdefghijklnrtuv"[i%16])), nil)
+		a := e.Do(t, "POST "+root, seed(fmt.Sprint(i+2),
+			"cccccccccc"+string("cbdefghijklnrtuv"[i/16])+string("cbdefghijklnrtuv"[i%16])), nil)
 		if a.Status != 200 { // the public id of the first
 			a = e.Do(t, "POST "+root, seed(fmt.Sprint(i+2), "vvvvvvvvvvvv"), nil)
 		}

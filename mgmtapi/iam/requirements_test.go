@@ -37,8 +37,9 @@ var names = map[string]string{
 	"workflows":         "read invoke",
 	"agents":            "manage register view",
 	"directories":       "manage read",
-	"devices":           "manage lifecycle.manage lifecycle.activate lifecycle.deactivate lifecycle.suspend lifecycle.unsuspend lifecycle.delete read",
-	"iam":               "read",
+	"devices": "manage lifecycle.manage lifecycle.activate lifecycle.deactivate lifecycle.suspend lifecycle.unsuspend " +
+		"lifecycle.delete read",
+	"iam": "read",
 }
 
 // Proves B-permissions-14, B-permissions-15, B-permissions-16, B-permissions-17, B-permissions-18, B-permissions-19, B-permissions-20,
@@ -56,7 +57,8 @@ func TestPermissions_Names(t *testing.T) {
 		count += len(all)
 		e.Run(t,
 			step{Do: "POST " + roles, Body: `{"label":"` + area + `","description":"x","permissions":[` + strings.Join(all, ",") + `]}`},
-			step{Do: "GET " + roles + "/" + area + "/permissions", Equal: values{"permissions.#": len(all)}, Then: func(t *testing.T, a *apitest.Answer) {
+			step{Do: "GET " + roles + "/" + area + "/permissions", Equal: values{"permissions.#": len(all)}, Then: func(t *testing.T,
+				a *apitest.Answer) {
 				for i := range all {
 					require.Contains(t, all, `"`+a.Value(fmt.Sprintf("permissions.%d.label", i))+`"`)
 				}
@@ -64,13 +66,16 @@ func TestPermissions_Names(t *testing.T) {
 		)
 	}
 	require.Equal(t, 51, count)
-	for _, name := range []string{"svc.governance.accessCertifications.manage", "svc.governance.accessRequests.manage", "svc.apps.manageFirstPartyApps", "svc.users.fly"} {
+	for _, name := range []string{"svc.governance.accessCertifications.manage", "svc.governance.accessRequests.manage",
+		"svc.apps.manageFirstPartyApps", "svc.users.fly"} {
 		e.Run(t,
-			step{Do: "POST " + roles, Body: `{"label":"R","description":"x","permissions":["` + name + `"]}`, Status: 400, Code: "E0000001", Causes: []string{"permissions"}},
+			step{Do: "POST " + roles, Body: `{"label":"R","description":"x","permissions":["` + name + `"]}`, Status: 400,
+				Code: "E0000001", Causes: []string{"permissions"}},
 			step{Do: "POST " + roles + "/users/permissions/" + name, Status: 400, Code: "E0000001"},
 		)
 	}
-	e.Run(t, step{Do: "GET " + roles + "/ACCESS_REQUESTS_ADMIN/permissions", Equal: values{"permissions.#": 1, "permissions.0.label": "svc.governance.accessRequests.manage"}})
+	e.Run(t, step{Do: "GET " + roles + "/ACCESS_REQUESTS_ADMIN/permissions", Equal: values{"permissions.#": 1,
+		"permissions.0.label": "svc.governance.accessRequests.manage"}})
 }
 
 // Proves B-assignments-12, B-assignments-13.
@@ -78,9 +83,11 @@ func TestRoles_OfGovernance(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	for role, permission := range map[string]string{
-		"ACCESS_REQUESTS_ADMIN": "svc.governance.accessRequests.manage", "ACCESS_CERTIFICATIONS_ADMIN": "svc.governance.accessCertifications.manage",
+		"ACCESS_REQUESTS_ADMIN":       "svc.governance.accessRequests.manage",
+		"ACCESS_CERTIFICATIONS_ADMIN": "svc.governance.accessCertifications.manage",
 	} {
-		e.Run(t, step{Do: "GET " + roles + "/" + role + "/permissions", Equal: values{"permissions.#": 1, "permissions.0.label": permission}})
+		e.Run(t, step{Do: "GET " + roles + "/" + role + "/permissions", Equal: values{"permissions.#": 1,
+			"permissions.0.label": permission}})
 	}
 }
 
@@ -89,15 +96,19 @@ func TestRole_Members(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	const given = `,"id":"x","created":"2001-01-01T00:00:00.000Z","lastUpdated":"2001-01-01T00:00:00.000Z"`
-	e.Run(t, step{Do: "POST " + roles, Body: `{"label":"R","description":"x","permissions":["svc.users.read"]` + given + `}`, Equal: values{"created": hour, "lastUpdated": hour}})
+	e.Run(t, step{Do: "POST " + roles, Body: `{"label":"R","description":"x","permissions":["svc.users.read"]` + given + `}`,
+		Equal: values{"created": hour, "lastUpdated": hour}})
 	e.Clock.Advance(time.Hour)
 	at := roles + "/R/permissions/svc.users.read"
 	e.Run(t,
 		step{Do: "PUT " + roles + "/R", Body: `{"label":"R"}`, Status: 400, Code: "E0000001", Causes: []string{"description"}},
 		step{Do: "PUT " + roles + "/R", Body: `{"description":"x"}`, Status: 400, Code: "E0000001", Causes: []string{"label"}},
-		step{Do: "PUT " + roles + "/R", Body: `{"label":"R","description":"y"` + given + `}`, Equal: values{"label": "R", "description": "y", "created": hour, "lastUpdated": later}},
+		step{Do: "PUT " + roles + "/R", Body: `{"label":"R","description":"y"` + given + `}`, Equal: values{"label": "R",
+			"description": "y", "created": hour, "lastUpdated": later}},
 		step{Do: "GET " + roles + "/R", Equal: values{"description": "y"}},
-		step{Do: "PUT " + at, Body: `{"label":"svc.groups.read","conditions":{"include":{"svc:ResourceAttribute/User/Profile":["city"]}}` + given + `}`, Equal: values{"label": "svc.users.read", "created": hour, "lastUpdated": later}},
+		step{Do: "PUT " + at, Body: `{"label":"svc.groups.read",` +
+			`"conditions":{"include":{"svc:ResourceAttribute/User/Profile":["city"]}}` + given + `}`,
+			Equal: values{"label": "svc.users.read", "created": hour, "lastUpdated": later}},
 		step{Do: "GET " + roles + "/R/permissions", Equal: values{"permissions.#": 1, "permissions.0.label": "svc.users.read"}},
 	)
 }
@@ -112,10 +123,11 @@ func TestLists_Paginated(t *testing.T) {
 	}
 	for list, member := range map[string]string{roles: "roles", sets: "resource-sets"} {
 		e.Run(t,
-			step{Do: "GET " + list, Has: []string{member, "_links.next.href"}, Save: saved{"next": "_links.next.href"}, Then: func(t *testing.T, a *apitest.Answer) {
-				require.Contains(t, a.Value("_links.next.href"), "after=")
-				require.NotEqual(t, "101", a.Value(member+".#"))
-			}},
+			step{Do: "GET " + list, Has: []string{member, "_links.next.href"}, Save: saved{"next": "_links.next.href"},
+				Then: func(t *testing.T, a *apitest.Answer) {
+					require.Contains(t, a.Value("_links.next.href"), "after=")
+					require.NotEqual(t, "101", a.Value(member+".#"))
+				}},
 			step{Do: "GET {{next}}", Has: []string{member + ".0.label"}, Lacks: []string{"_links.next"}},
 		)
 	}
@@ -129,7 +141,8 @@ func TestSet_Members(t *testing.T) {
 	group := e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"G"}}`, nil).Value("id")
 	name := "orn:svc:directory:" + org + ":groups:" + group
 	for body, cause := range map[string]string{
-		`{"description":"x","resources":["/api/v1/users"]}`: "label", `{"label":"S","resources":["/api/v1/users"]}`: "description", `{"label":"S","description":"x"}`: "resources",
+		`{"description":"x","resources":["/api/v1/users"]}`: "label", `{"label":"S","resources":["/api/v1/users"]}`: "description",
+		`{"label":"S","description":"x"}`: "resources",
 	} {
 		e.Run(t, step{Name: "without " + cause, Do: "POST " + sets, Body: body, Status: 400, Code: "E0000001", Causes: []string{cause}})
 	}
@@ -141,7 +154,8 @@ func TestSet_Members(t *testing.T) {
 		step{Do: "GET " + sets + "/S/resources", Equal: values{"resources.#": 1, "resources.0.orn": name}},
 		step{Do: "PUT " + sets + "/S", Body: `{"label":"S"}`, Status: 400, Code: "E0000001", Causes: []string{"description"}},
 		step{Do: "PUT " + sets + "/S", Body: `{"description":"x"}`, Status: 400, Code: "E0000001", Causes: []string{"label"}},
-		step{Do: "PUT " + sets + "/S", Body: `{"label":"T","description":"y","resources":["/api/v1/users"]}`, Equal: values{"id": "{{s}}", "label": "T", "description": "y"}},
+		step{Do: "PUT " + sets + "/S", Body: `{"label":"T","description":"y","resources":["/api/v1/users"]}`,
+			Equal: values{"id": "{{s}}", "label": "T", "description": "y"}},
 		step{Name: "the members stay", Do: "GET " + sets + "/T/resources", Equal: values{"resources.#": 1, "resources.0.orn": name}},
 
 		step{Do: "POST /api/v1/users", Body: person("ann"), Save: saved{"ann": "id"}},

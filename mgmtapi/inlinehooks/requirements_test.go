@@ -23,7 +23,8 @@ func TestHook_ReadOnlyMembers(t *testing.T) {
 	body := given(httpHook("h", transform, "https://h.example.com"))
 	same := map[string]any{"id": "{{id}}", "status": "ACTIVE", "created": now, "lastUpdated": now}
 	e.Run(t,
-		apitest.Step{Do: "POST " + root, Body: body, Save: map[string]string{"id": "id"}, Equal: map[string]any{"status": "ACTIVE", "created": now, "lastUpdated": now},
+		apitest.Step{Do: "POST " + root, Body: body, Save: map[string]string{"id": "id"}, Equal: map[string]any{"status": "ACTIVE",
+			"created": now, "lastUpdated": now},
 			Then: func(t *testing.T, a *apitest.Answer) { require.NotEqual(t, "cal00000000000000000", a.Value("id")) }},
 		apitest.Step{Do: "PUT " + root + "/{{id}}", Body: body, Equal: same},
 		apitest.Step{Do: "GET " + root + "/{{id}}", Equal: same},
@@ -36,10 +37,12 @@ func TestHook_NamesAndTypes(t *testing.T) {
 	e.Unrecorded()
 	long := strings.Repeat("é", 255)
 	for name, kind := range map[string]string{"x": transform, long: "com.svc.saml.tokens.transform"} {
-		e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook(name, kind, "https://h.example.com"), Equal: map[string]any{"name": name, "type": kind}})
+		e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook(name, kind, "https://h.example.com"),
+			Equal: map[string]any{"name": name, "type": kind}})
 	}
 	for _, name := range []string{"", long + "é"} {
-		e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook(name, transform, "https://h.example.com"), Status: 400, Code: "E0000001", Causes: []string{"name: "}})
+		e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook(name, transform, "https://h.example.com"), Status: 400,
+			Code: "E0000001", Causes: []string{"name: "}})
 	}
 }
 
@@ -52,7 +55,8 @@ func TestHook_DeletedForGood(t *testing.T) {
 		apitest.Step{Do: "POST " + root + "/{{id}}/lifecycle/deactivate"},
 		apitest.Step{Do: "DELETE " + root + "/{{id}}", Status: 204},
 	)["id"]
-	for _, do := range []string{"GET " + root + "/" + id, "POST " + root + "/" + id + "/lifecycle/activate", "PUT " + root + "/" + id, "POST " + root + "/" + id + "/execute"} {
+	for _, do := range []string{"GET " + root + "/" + id, "POST " + root + "/" + id + "/lifecycle/activate", "PUT " + root + "/" +
+		id, "POST " + root + "/" + id + "/execute"} {
 		body := ""
 		if strings.HasPrefix(do, "PUT") {
 			body = httpHook("h", transform, "https://h.example.com")
@@ -65,16 +69,19 @@ func TestHook_DeletedForGood(t *testing.T) {
 func TestHook_ExecutionChangesNothing(t *testing.T) {
 	e, endpoint := world(t)
 	e.Unrecorded()
-	id := e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook("h", transform, endpoint.URL), Save: map[string]string{"id": "id"}})["id"]
+	id := e.Run(t, apitest.Step{Do: "POST " + root, Body: httpHook("h", transform, endpoint.URL),
+		Save: map[string]string{"id": "id"}})["id"]
 	rows := func() []string {
 		var all []string
-		for _, path := range []string{root, "/api/v1/users", "/api/v1/apps", "/api/v1/groups", "/api/v1/authorizationServers", "/api/v1/authorizationServers/default/policies"} {
+		for _, path := range []string{root, "/api/v1/users", "/api/v1/apps", "/api/v1/groups", "/api/v1/authorizationServers",
+			"/api/v1/authorizationServers/default/policies"} {
 			all = append(all, string(e.Do(t, "GET "+path, "", nil).Body))
 		}
 		return all
 	}
 	before := rows()
-	endpoint.Answer(hookstest.JSON(200, `{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/x","value":1}]}]}`))
+	endpoint.Answer(hookstest.JSON(200,
+		`{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/x","value":1}]}]}`))
 	e.Run(t, apitest.Step{Do: "POST " + root + "/" + id + "/execute", Body: `{"eventType":"com.svc.oauth2.tokens.transform","data":{}}`})
 	require.Equal(t, before, rows())
 	e.Run(t, apitest.Step{Name: "the call itself is logged", Do: executed, Equal: map[string]any{"#": 1}})

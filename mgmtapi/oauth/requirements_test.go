@@ -26,7 +26,8 @@ func at(value any, path ...string) any {
 func TestTokenHook_WholeEvent(t *testing.T) {
 	w, endpoint := hookedWorld(t, sqldbtest.SQLite(t), time.Minute)
 	w.Unrecorded()
-	user := w.post("/api/v1/users", fmt.Sprintf(`{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Archer",
+	user := w.post("/api/v1/users", fmt.Sprintf(`{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann",`+
+		`"lastName":"Archer",
 		"locale":"en_US","timezone":"Europe/Zurich"},"credentials":{"password":{"value":%q}}}`, password)).Value("id")
 	id, secret := w.app()
 	w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
@@ -35,11 +36,13 @@ func TestTokenHook_WholeEvent(t *testing.T) {
 	rules := servers + "/default/policies/" + policy + "/rules"
 	rule := w.Do(t, "GET "+rules, "", nil).Value("0.id")
 	w.Run(t, step{Do: "PUT " + rules + "/" + rule, Body: fmt.Sprintf(
-		`{"name":"hooked","conditions":{"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}},"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)})
+		`{"name":"hooked","conditions":{"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}},`+
+			`"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)})
 
 	event := func() map[string]any {
 		endpoint.Answer(hookstest.JSON(204, ""))
-		a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com", "password", password, "scope", "openid email")
+		a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com",
+			"password", password, "scope", "openid email")
 		require.Equal(t, 200, a.Status, "%s", a.Body)
 		var event map[string]any
 		require.NoError(t, json.Unmarshal([]byte(endpoint.Called(1)[0].Body), &event))
@@ -92,8 +95,10 @@ func TestTokenHook_WholeEvent(t *testing.T) {
 	require.Regexp(t, "^https?://", first["source"])
 	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`, first["eventTime"])
 	for name, got := range map[string]any{
-		"the request": at(context, "request", "id"), "the end of the session": at(context, "session", "expiresAt"), "the session": at(context, "session", "id"),
-		"the organization": at(context, "session", "idp", "id"), "links": at(context, "user", "_links", "groups", "href"), "the scope": at(data, "access", "scopes", "openid", "id"),
+		"the request": at(context, "request", "id"), "the end of the session": at(context, "session", "expiresAt"),
+		"the session":      at(context, "session", "id"),
+		"the organization": at(context, "session", "idp", "id"), "links": at(context, "user", "_links", "groups", "href"),
+		"the scope": at(data, "access", "scopes", "openid", "id"),
 	} {
 		require.NotEmpty(t, got, name)
 	}
@@ -101,7 +106,8 @@ func TestTokenHook_WholeEvent(t *testing.T) {
 	require.Equal(t, 404, w.Do(t, "GET /api/v1/sessions/"+session, "", nil).Status, "the id opens nothing")
 
 	w.Run(t,
-		step{Do: "POST /api/v1/users/" + user + "/factors", Body: `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`},
+		step{Do: "POST /api/v1/users/" + user + "/factors",
+			Body: `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`},
 	)
 	w.Clock.Advance(time.Minute)
 	second := event()
@@ -115,12 +121,14 @@ func TestUserTokens_Revoked(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	w.Unrecorded()
 	user := w.user("ann")
-	a := w.post("/oauth2/v1/clients", `{"client_name":"Desk","application_type":"web","grant_types":["password","refresh_token"],"response_types":["token"],
+	a := w.post("/oauth2/v1/clients",
+		`{"client_name":"Desk","application_type":"web","grant_types":["password","refresh_token"],"response_types":["token"],
 		"client_uri":"https://desk.example","logo_uri":"https://desk.example/logo.png"}`)
 	id, secret := a.Value("client_id"), a.Value("client_secret")
 	w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
 	sign := func() (access, refresh string) {
-		a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope", "openid offline_access")
+		a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password,
+			"scope", "openid offline_access")
 		return a.Value("access_token"), a.Value("refresh_token")
 	}
 	active := func(token string) string {
@@ -128,18 +136,22 @@ func TestUserTokens_Revoked(t *testing.T) {
 	}
 	access, refresh := sign()
 	w.Run(t, step{Do: "GET /api/v1/users/" + user + "/clients", Equal: values{
-		"#": 1, "0.client_id": id, "0.client_name": "Desk", "0.client_uri": "https://desk.example", "0.logo_uri": "https://desk.example/logo.png",
-	}, Has: []string{"0._links.grants.href", "0._links.tokens.href"}, Save: saved{"tokens": "0._links.tokens.href", "grants": "0._links.grants.href"}},
+		"#": 1, "0.client_id": id, "0.client_name": "Desk", "0.client_uri": "https://desk.example",
+		"0.logo_uri": "https://desk.example/logo.png",
+	}, Has: []string{"0._links.grants.href", "0._links.tokens.href"}, Save: saved{"tokens": "0._links.tokens.href",
+		"grants": "0._links.grants.href"}},
 		step{Do: "GET {{grants}}"},
 	)
 	at := "/api/v1/users/" + user + "/clients/" + id + "/tokens"
 	token := w.Do(t, "GET "+at, "", nil).Value("0.id")
-	again := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "refresh_token", "refresh_token", refresh).Value("access_token")
+	again := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "refresh_token", "refresh_token",
+		refresh).Value("access_token")
 	other, otherRefresh := sign()
 	for _, token := range []string{access, refresh, again, other, otherRefresh} {
 		require.Equal(t, "true", active(token))
 	}
 	w.Run(t, step{Do: "DELETE " + at + "/" + token, Status: 204})
 	require.Equal(t, []string{"false", "false", "false", "true", "true"},
-		[]string{active(access), active(refresh), active(again), active(other), active(otherRefresh)}, "with it all that was issued with it")
+		[]string{active(access), active(refresh), active(again), active(other), active(otherRefresh)},
+		"with it all that was issued with it")
 }

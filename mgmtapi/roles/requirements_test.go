@@ -28,9 +28,10 @@ func TestTargets_PageSize(t *testing.T) {
 	}
 	for _, list := range []string{groups, apps} {
 		e.Run(t,
-			apitest.Step{Do: "GET " + list, Equal: map[string]any{"#": 20}, Save: map[string]string{"next": "link:next"}, Then: func(t *testing.T, a *apitest.Answer) {
-				require.Contains(t, a.Value("link:next"), "after=")
-			}},
+			apitest.Step{Do: "GET " + list, Equal: map[string]any{"#": 20}, Save: map[string]string{"next": "link:next"},
+				Then: func(t *testing.T, a *apitest.Answer) {
+					require.Contains(t, a.Value("link:next"), "after=")
+				}},
 			apitest.Step{Do: "GET {{next}}", Equal: map[string]any{"#": 1}, Lacks: []string{"link:next"}},
 			apitest.Step{Do: "GET " + list + "?limit=21", Equal: map[string]any{"#": 21}},
 		)

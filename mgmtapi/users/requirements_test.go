@@ -24,7 +24,8 @@ const users = "POST /api/v1/users"
 // with is the body of a user whose profile has one attribute changed; the value is JSON.
 func with(t *testing.T, attribute, value string) string {
 	t.Helper()
-	profile := map[string]json.RawMessage{"login": []byte(`"x@example.com"`), "email": []byte(`"x@example.com"`), "firstName": []byte(`"X"`), "lastName": []byte(`"Y"`)}
+	profile := map[string]json.RawMessage{"login": []byte(`"x@example.com"`), "email": []byte(`"x@example.com"`),
+		"firstName": []byte(`"X"`), "lastName": []byte(`"Y"`)}
 	if value == "" {
 		delete(profile, attribute)
 	} else {
@@ -44,8 +45,10 @@ func TestProfile_Values(t *testing.T) {
 	const address = "@example.com"
 	type rule struct{ good, bad []string }
 	rules := map[string]rule{
-		"login":             {[]string{`"a@b.c"`, text(100, address)}, []string{"", "null", `"a@b"`, text(101, address), `"a/b@example.com"`, `"nobody"`}},
-		"email":             {[]string{`"a@b.c"`, text(100, address), `"o'brien+tag@example.com"`}, []string{"", "null", `"a@b"`, text(101, address), `"nobody"`, `"a b@example.com"`}},
+		"login": {[]string{`"a@b.c"`, text(100, address)}, []string{"", "null", `"a@b"`, text(101, address),
+			`"a/b@example.com"`, `"nobody"`}},
+		"email": {[]string{`"a@b.c"`, text(100, address), `"o'brien+tag@example.com"`}, []string{"", "null", `"a@b"`,
+			text(101, address), `"nobody"`, `"a b@example.com"`}},
 		"secondEmail":       {[]string{"null", `"a@b.c"`, text(100, address)}, []string{`"a@b"`, text(101, address), `"nobody"`}},
 		"firstName":         {[]string{text(1, ""), text(50, "")}, []string{"", "null", `""`, text(51, "")}},
 		"lastName":          {[]string{text(1, ""), text(50, "")}, []string{"", "null", `""`, text(51, "")}},
@@ -57,8 +60,8 @@ func TestProfile_Values(t *testing.T) {
 		"locale":            {[]string{`"de_CH"`, `"en_US"`}, []string{`"english"`, `"de-CH"`, `"xx_US"`, `"en_XX"`}},
 		"timezone":          {[]string{"null", `"Europe/Zurich"`, `"UTC"`}, []string{`"Mars/Base"`}},
 	}
-	for _, name := range strings.Fields(`middleName honorificPrefix honorificSuffix title displayName nickName streetAddress city state zipCode postalAddress
-		userType employeeNumber costCenter organization division department managerId manager`) {
+	for _, name := range strings.Fields(`middleName honorificPrefix honorificSuffix title displayName nickName streetAddress city state
+		zipCode postalAddress userType employeeNumber costCenter organization division department managerId manager`) {
 		rules[name] = rule{[]string{"null", `"x"`, text(200, "")}, []string{"7", "true", "[]"}}
 	}
 	e := apitest.New(t, sqldbtest.SQLite(t))
@@ -107,7 +110,8 @@ func TestCredentials_Rules(t *testing.T) {
 	const login = "ann.lee,smith_jones#brown-Wren@example.com" // no address, for which the pattern has to change
 	e.Run(t, step{Do: "POST /api/v1/meta/schemas/user/default", Body: `{"definitions":{"base":{"properties":{"login":{"pattern":".+"}}}}}`})
 	create := func(password string) string {
-		return fmt.Sprintf(`{"profile":{"login":%q,"email":"x@example.com","firstName":"X","lastName":"Y"},"credentials":{"password":%s}}`, login, password)
+		return fmt.Sprintf(`{"profile":{"login":%q,"email":"x@example.com","firstName":"X","lastName":"Y"},`+
+			`"credentials":{"password":%s}}`, login, password)
 	}
 	value := func(text string) string { return fmt.Sprintf(`{"value":%q}`, text) }
 	for _, bad := range []string{"Abcdef1", "abcdefg1", "ABCDEFG1", "Abcdefgh", "xX1smith1x", "xX1jones1x", "xX1BROWN1x", "xX1wren1x"} {
@@ -125,32 +129,41 @@ func TestCredentials_Rules(t *testing.T) {
 	// An MD5 hash of a word that no policy would accept.
 	const hash = `{"hash":{"algorithm":"MD5","value":"CY9rzUYh03PK3k6DJie09g=="}}` // test
 	bcrypt := func(factor int, salt string) string {
-		return fmt.Sprintf(`{"hash":{"algorithm":"BCRYPT","workFactor":%d,"salt":%q,"value":"K1cGxN6vNMzWmNqS6Y9eT3vCyXzVpOe"}}`, factor, salt)
+		return fmt.Sprintf(`{"hash":{"algorithm":"BCRYPT","workFactor":%d,"salt":%q,"value":"K1cGxN6vNMzWmNqS6Y9eT3vCyXzVpOe"}}`,
+			factor, salt)
 	}
 	const salt = "rwh>3H48r9E8fJ1b0c2d3e"
 	for name, bad := range map[string]string{
-		"a short salt": bcrypt(10, strings.Repeat("a", 21)), "a long salt": bcrypt(10, strings.Repeat("a", 23)), "no radix64": bcrypt(10, salt),
+		"a short salt": bcrypt(10, strings.Repeat("a", 21)), "a long salt": bcrypt(10, strings.Repeat("a", 23)),
+		"no radix64":      bcrypt(10, salt),
 		"too little work": bcrypt(0, strings.Repeat("a", 22)), "too much work": bcrypt(21, strings.Repeat("a", 22)),
 	} {
 		e.Run(t, step{Name: name, Do: users, Body: create(bad), Status: 400, Code: "E0000001"})
 	}
-	for name, password := range map[string]string{"a weak one": hash, "the least work": bcrypt(1, strings.Repeat("a", 22)), "a hook": `{"hook":{"type":"default"}}`} {
+	for name, password := range map[string]string{"a weak one": hash, "the least work": bcrypt(1, strings.Repeat("a", 22)),
+		"a hook": `{"hook":{"type":"default"}}`} {
 		e.Run(t,
-			step{Name: name, Do: users, Body: create(password), Save: saved{"u": "id"}, Equal: values{"status": "ACTIVE", "credentials.provider.type": "IMPORT"},
+			step{Name: name, Do: users, Body: create(password), Save: saved{"u": "id"}, Equal: values{"status": "ACTIVE",
+				"credentials.provider.type": "IMPORT"},
 				Then: func(t *testing.T, a *apitest.Answer) {
 					require.Equal(t, map[string]any{}, a.JSON.(map[string]any)["credentials"].(map[string]any)["password"])
 				}},
-			step{Do: "GET /api/v1/users/{{u}}", Lacks: []string{"credentials.password.hash", "credentials.password.hook", "credentials.password.value"}},
+			step{Do: "GET /api/v1/users/{{u}}", Lacks: []string{"credentials.password.hash", "credentials.password.hook",
+				"credentials.password.value"}},
 			step{Do: "DELETE /api/v1/users/{{u}}", Status: 204}, step{Do: "DELETE /api/v1/users/{{u}}", Status: 204},
 		)
 	}
 	e.Run(t,
-		step{Name: "a user without credentials", Do: users, Body: without("none@example.com"), Lacks: []string{"credentials.password", "credentials.recovery_question"}},
-		step{Name: "an update leaves the provider", Do: users + "/none", Body: `{"credentials":{"provider":{"type":"FEDERATION","name":"FEDERATION"}}}`, Equal: values{"credentials.provider.type": "SVC"}},
+		step{Name: "a user without credentials", Do: users, Body: without("none@example.com"),
+			Lacks: []string{"credentials.password", "credentials.recovery_question"}},
+		step{Name: "an update leaves the provider", Do: users + "/none",
+			Body:  `{"credentials":{"provider":{"type":"FEDERATION","name":"FEDERATION"}}}`,
+			Equal: values{"credentials.provider.type": "SVC"}},
 		step{Do: "GET /api/v1/users/none", Equal: values{"credentials.provider.type": "SVC", "credentials.provider.name": "SVC"}},
 	)
 	for _, provider := range []string{"FEDERATION", "SOCIAL"} {
-		e.Run(t, step{Do: users + "?provider=true", Body: `{` + profile(provider+"@example.com") + `,"credentials":{"provider":{"type":"` + provider + `","name":"` + provider + `"}}}`,
+		e.Run(t, step{Do: users + "?provider=true", Body: `{` + profile(provider+"@example.com") +
+			`,"credentials":{"provider":{"type":"` + provider + `","name":"` + provider + `"}}}`,
 			Equal: values{"credentials.provider.type": provider, "credentials.provider.name": provider}})
 	}
 }
@@ -161,15 +174,21 @@ func TestCreate_WithProvider(t *testing.T) {
 	e.Unrecorded()
 	for _, provider := range []string{"FEDERATION", "SOCIAL"} {
 		body := func(login, more string) string {
-			return `{` + profile(login+provider+"@example.com") + `,"credentials":{"provider":{"type":"` + provider + `","name":"` + provider + `"}` + more + `}}`
+			return `{` + profile(login+provider+"@example.com") + `,"credentials":{"provider":{"type":"` + provider + `","name":"` +
+				provider + `"}` + more + `}}`
 		}
 		e.Run(t,
-			step{Do: users + "?provider=true", Body: body("a", ""), Equal: values{"status": "ACTIVE"}, Lacks: []string{"credentials.password", "credentials.recovery_question"}, Save: saved{"u": "id"}},
+			step{Do: users + "?provider=true", Body: body("a", ""), Equal: values{"status": "ACTIVE"},
+				Lacks: []string{"credentials.password", "credentials.recovery_question"}, Save: saved{"u": "id"}},
 			step{Do: users + "?provider=true&activate=false", Body: body("b", ""), Equal: values{"status": "STAGED"}},
-			step{Do: users + "?provider=true", Body: body("c", `,"password":{"value":"`+password1+`"}`), Status: 400, Code: "E0000001", Causes: []string{"password: "}},
-			step{Do: users + "?provider=true", Body: body("c", `,"recovery_question":{"question":"Who?","answer":"Annie"}`), Status: 400, Code: "E0000001", Causes: []string{"recovery_question: "}},
-			step{Do: users + "/{{u}}", Body: `{"credentials":{"password":{"value":"` + password1 + `"}}}`, Status: 400, Code: "E0000001", Causes: []string{"password: "}},
-			step{Do: users + "/{{u}}", Body: `{"credentials":{"recovery_question":{"question":"Who?","answer":"Annie"}}}`, Status: 400, Code: "E0000001", Causes: []string{"recovery_question: "}},
+			step{Do: users + "?provider=true", Body: body("c", `,"password":{"value":"`+password1+`"}`), Status: 400,
+				Code: "E0000001", Causes: []string{"password: "}},
+			step{Do: users + "?provider=true", Body: body("c", `,"recovery_question":{"question":"Who?","answer":"Annie"}`),
+				Status: 400, Code: "E0000001", Causes: []string{"recovery_question: "}},
+			step{Do: users + "/{{u}}", Body: `{"credentials":{"password":{"value":"` + password1 + `"}}}`, Status: 400,
+				Code: "E0000001", Causes: []string{"password: "}},
+			step{Do: users + "/{{u}}", Body: `{"credentials":{"recovery_question":{"question":"Who?","answer":"Annie"}}}`,
+				Status: 400, Code: "E0000001", Causes: []string{"recovery_question: "}},
 		)
 	}
 }
@@ -179,21 +198,27 @@ func TestStatus_Reached(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	signIn := func(login, password string) step {
-		return step{Do: "POST /api/v1/authn", Header: saved{"Authorization": ""}, Body: fmt.Sprintf(`{"username":%q,"password":%q}`, login, password)}
+		return step{Do: "POST /api/v1/authn", Header: saved{"Authorization": ""}, Body: fmt.Sprintf(`{"username":%q,"password":%q}`,
+			login, password)}
 	}
 	const now = "2026-03-04T05:06:07.000Z"
 	status := func(login, want string) step {
 		return step{Name: login + " is " + want, Do: "GET /api/v1/users/" + login, Equal: values{"status": want}}
 	}
 	e.Run(t,
-		step{Do: users + "?activate=false", Body: withPassword("staged@example.com"), Equal: values{"activated": nil, "statusChanged": nil, "lastLogin": nil, "passwordChanged": now}},
+		step{Do: users + "?activate=false", Body: withPassword("staged@example.com"), Equal: values{"activated": nil,
+			"statusChanged": nil, "lastLogin": nil, "passwordChanged": now}},
 		status("staged", "STAGED"),
-		step{Do: users, Body: without("provisioned@example.com"), Equal: values{"lastLogin": nil, "passwordChanged": nil}}, status("provisioned", "PROVISIONED"),
+		step{Do: users, Body: without("provisioned@example.com"), Equal: values{"lastLogin": nil, "passwordChanged": nil}},
+		status("provisioned", "PROVISIONED"),
 		step{Do: users, Body: withPassword("active@example.com")}, status("active", "ACTIVE"),
-		step{Do: users, Body: withPassword("recovery@example.com")}, step{Do: users + "/recovery/lifecycle/reset_password"}, status("recovery", "RECOVERY"),
+		step{Do: users, Body: withPassword("recovery@example.com")}, step{Do: users + "/recovery/lifecycle/reset_password"},
+		status("recovery", "RECOVERY"),
 		step{Do: users + "?nextLogin=changePassword", Body: withPassword("expired@example.com")}, status("expired", "PASSWORD_EXPIRED"),
-		step{Do: users, Body: withPassword("suspended@example.com")}, step{Do: users + "/suspended/lifecycle/suspend"}, status("suspended", "SUSPENDED"),
-		step{Do: users, Body: withPassword("gone@example.com")}, step{Do: users + "/gone/lifecycle/deactivate"}, status("gone", "DEPROVISIONED"),
+		step{Do: users, Body: withPassword("suspended@example.com")}, step{Do: users + "/suspended/lifecycle/suspend"},
+		status("suspended", "SUSPENDED"),
+		step{Do: users, Body: withPassword("gone@example.com")}, step{Do: users + "/gone/lifecycle/deactivate"},
+		status("gone", "DEPROVISIONED"),
 		step{Do: users, Body: withPassword("locked@example.com")},
 	)
 	for range 10 {
@@ -209,13 +234,16 @@ func TestStatus_Reached(t *testing.T) {
 	in.Equal = values{"status": "SUCCESS"}
 	expired.Equal, expired.Save = values{"status": "PASSWORD_EXPIRED"}, saved{"state": "stateToken"}
 	e.Run(t,
-		in, step{Do: "GET /api/v1/users/active", Equal: values{"lastLogin": later, "activated": now, "statusChanged": now, "passwordChanged": now}},
+		in, step{Do: "GET /api/v1/users/active", Equal: values{"lastLogin": later, "activated": now, "statusChanged": now,
+			"passwordChanged": now}},
 		step{Do: users + "/active/lifecycle/suspend"}, step{Do: "GET /api/v1/users/active", Equal: values{"statusChanged": later}},
 		expired,
-		step{Do: "POST /api/v1/authn/credentials/change_password", Header: saved{"Authorization": ""}, Body: `{"stateToken":"{{state}}","oldPassword":"` + password1 + `","newPassword":"` + other + `"}`,
+		step{Do: "POST /api/v1/authn/credentials/change_password", Header: saved{"Authorization": ""},
+			Body:  `{"stateToken":"{{state}}","oldPassword":"` + password1 + `","newPassword":"` + other + `"}`,
 			Equal: values{"status": "SUCCESS"}},
 		step{Do: "GET /api/v1/users/expired", Equal: values{"status": "ACTIVE", "passwordChanged": later}},
-		step{Do: users + "/staged/lifecycle/activate"}, step{Do: "GET /api/v1/users/staged", Equal: values{"status": "ACTIVE", "activated": later, "statusChanged": later}},
+		step{Do: users + "/staged/lifecycle/activate"}, step{Do: "GET /api/v1/users/staged", Equal: values{"status": "ACTIVE",
+			"activated": later, "statusChanged": later}},
 	)
 }
 
@@ -227,7 +255,8 @@ func TestType_ChangedByReplacement(t *testing.T) {
 		step{Do: "POST /api/v1/meta/types/user", Body: `{"name":"temp","displayName":"Temp"}`, Save: saved{"type": "id"}},
 		step{Do: users, Body: without("a@example.com"), Save: saved{"u": "id", "default": "type.id"}},
 		step{Do: users + "/{{u}}", Body: `{"type":{"id":"{{type}}"}}`, Status: 400, Code: "E0000001", Causes: []string{"type: "}},
-		step{Do: "PUT /api/v1/users/{{u}}", Body: `{` + profile("a@example.com") + `,"type":{"id":"{{type}}"}}`, Equal: values{"type.id": "{{type}}"}},
+		step{Do: "PUT /api/v1/users/{{u}}", Body: `{` + profile("a@example.com") + `,"type":{"id":"{{type}}"}}`,
+			Equal: values{"type.id": "{{type}}"}},
 		step{Do: "GET /api/v1/users/{{u}}", Equal: values{"type.id": "{{type}}"}},
 	)
 	require.NotEqual(t, ids["default"], ids["type"])
@@ -243,14 +272,18 @@ func TestMessages_OfTheLifecycle(t *testing.T) {
 	const user, admin = "isaac@example.com", "admin@example.com"
 	e.Run(t,
 		step{Do: users, Body: withPassword("a@example.com")},
-		step{Name: "no token for a user with a password", Do: "GET /sandbox/v1/outbox?to=" + user, Then: func(t *testing.T, a *apitest.Answer) {
+		step{Name: "no token for a user with a password", Do: "GET /sandbox/v1/outbox?to=" + user, Then: func(t *testing.T,
+			a *apitest.Answer) {
 			require.NotContains(t, string(a.Body), `"token"`)
 		}},
 		step{Do: "DELETE /sandbox/v1/outbox", Status: 204},
 		step{Do: users + "?activate=false", Body: without("b@example.com")}, outbox("nothing for a staged user", 0, user),
-		step{Do: users + "/b/lifecycle/activate?sendEmail=false", Has: []string{"activationUrl", "activationToken"}}, outbox("nothing by request", 0, user),
-		step{Do: users + "/b/lifecycle/reactivate", Has: []string{"activationUrl", "activationToken"}}, outbox("nothing by default", 0, user),
-		step{Do: users + "/b/lifecycle/reactivate?sendEmail=true", Lacks: []string{"activationUrl", "activationToken"}}, outbox("an email", 1, user),
+		step{Do: users + "/b/lifecycle/activate?sendEmail=false", Has: []string{"activationUrl", "activationToken"}},
+		outbox("nothing by request", 0, user),
+		step{Do: users + "/b/lifecycle/reactivate", Has: []string{"activationUrl", "activationToken"}}, outbox("nothing by default",
+			0, user),
+		step{Do: users + "/b/lifecycle/reactivate?sendEmail=true", Lacks: []string{"activationUrl", "activationToken"}},
+		outbox("an email", 1, user),
 		step{Do: "DELETE /api/v1/users/b", Status: 204}, outbox("nothing about a delete", 0, admin),
 		step{Do: "DELETE /api/v1/users/a?sendEmail=true", Status: 204}, outbox("an email about a delete", 1, admin),
 	)
@@ -262,10 +295,13 @@ func TestLifecycle_Assignments(t *testing.T) {
 	e.Unrecorded()
 	ids := e.Run(t,
 		step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Staff"}}`, Save: saved{"g": "id"}},
-		step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"A","settings":{"app":{"url":"https://a.example"}}}`, Save: saved{"a": "id"}},
-		step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"B","settings":{"app":{"url":"https://b.example"}}}`, Save: saved{"b": "id"}},
+		step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"A","settings":{"app":{"url":"https://a.example"}}}`,
+			Save: saved{"a": "id"}},
+		step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"B","settings":{"app":{"url":"https://b.example"}}}`,
+			Save: saved{"b": "id"}},
 		step{Do: "PUT /api/v1/apps/{{a}}/groups/{{g}}"},
-		step{Do: users + "?activate=false", Body: `{` + profile("u@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}},"groupIds":["{{g}}"]}`, Save: saved{"u": "id"}},
+		step{Do: users + "?activate=false", Body: `{` + profile("u@example.com") + `,"credentials":{"password":{"value":"` +
+			password1 + `"}},"groupIds":["{{g}}"]}`, Save: saved{"u": "id"}},
 		step{Name: "not before it is activated", Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 0}},
 		step{Do: users + "/{{u}}/lifecycle/activate"},
 		step{Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 1, "0.id": "{{u}}", "0.scope": "GROUP"}},
@@ -287,7 +323,8 @@ func TestReads_ByLoginAndGroups(t *testing.T) {
 	e.Unrecorded()
 	ids := e.Run(t,
 		step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Staff","description":"All of them"}}`, Save: saved{"g": "id"}},
-		step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"A","settings":{"app":{"url":"https://a.example"}}}`, Save: saved{"a": "id"}},
+		step{Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"A","settings":{"app":{"url":"https://a.example"}}}`,
+			Save: saved{"a": "id"}},
 		step{Do: users, Body: `{` + profile("isaac@example.com") + `,"groupIds":["{{g}}"]}`, Save: saved{"u": "id"}},
 		step{Do: "POST /api/v1/apps/{{a}}/users", Body: `{"id":"{{u}}"}`},
 	)
