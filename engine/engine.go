@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
+	"github.com/scimwright/scimwright/internal/wirelog"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -274,6 +276,51 @@ func (e *Engine) Test(ctx context.Context, t Target) error {
 		return c.broken
 	}
 	return c.client.Test(ctx)
+}
+
+// TestApp is Test for the target that an app has or is to have, and records the exchange among the attempts of the app. Only a SCIM
+// message is recorded as it is: the address may be that of anything, whose answer is not for administrators of the app to read.
+func (e *Engine) TestApp(ctx context.Context, app string, t Target) error {
+	c := e.connection(t)
+	if c.broken != nil {
+		return c.broken
+	}
+	var sent []Attempt
+	run := rand.Text()
+	failure := c.client.Record(func(x wirelog.Exchange) {
+		a := attemptOf(run, x)
+		if !strings.Contains(a.ResponseBody, messageURN) {
+			a.withhold()
+		}
+		sent = append(sent, a)
+	}).Test(ctx)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := e.o.Store.Record(store, app, sent); err != nil {
+		e.o.Logger.ErrorContext(ctx, "the test of a connection is not recorded", "app", app, "error", err)
+	}
+	return failure
+}
+
+// messageURN begins the schemas of lists and errors.
+const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
+
+// withhold removes from an exchange what is not said by its status and media type.
+func (a *Attempt) withhold() {
+	if a.ResponseBody != "" {
+		a.ResponseBody = "[not shown: no SCIM message]"
+	}
+	mediaType := a.ResponseHeader.Values("Content-Type")
+	if a.ResponseHeader = (http.Header{}); len(mediaType) > 0 {
+		a.ResponseHeader["Content-Type"] = mediaType
+	}
+}
+
+func attemptOf(run string, x wirelog.Exchange) Attempt {
+	return Attempt{
+		Run: run, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
+		Status: x.Status, ResponseHeader: x.ResponseHeader, ResponseBody: x.ResponseBody, Duration: x.Duration, Error: x.Err,
+	}
 }
 
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing

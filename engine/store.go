@@ -356,6 +356,9 @@ type Store interface {
 	// seen under the walk does not belong to the group.
 	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []MemberAnswer) error
 
+	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. Some of the newest are kept.
+	Record(ctx context.Context, app string, exchanges []Attempt) error
+
 	// States, Attempts and Lane read; Lane returns ErrNotFound for an app that was never marked. Pending counts principals
 	// that are due now or later, of one app or (empty) of all; those of paused apps count.
 	States(ctx context.Context, q StateQuery) ([]State, error)

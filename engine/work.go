@@ -426,10 +426,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		return nil
 	}
 	client := r.client.Record(func(x wirelog.Exchange) {
-		r.finish.Exchanges = append(r.finish.Exchanges, Attempt{
-			Run: r.id, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
-			Status: x.Status, ResponseHeader: x.ResponseHeader, ResponseBody: x.ResponseBody, Duration: x.Duration, Error: x.Err,
-		})
+		r.finish.Exchanges = append(r.finish.Exchanges, attemptOf(r.id, x))
 	}, secrets...)
 	step := s.Step()
 	for {

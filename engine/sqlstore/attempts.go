@@ -15,6 +15,15 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
+// Record implements engine.Store.
+func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attempt) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) error { return keepExchanges(ctx, tx, app, engine.Finish{Exchanges: exchanges}) })
+	if err != nil {
+		return fmt.Errorf("sqlstore: record exchanges of %s: %w", app, err)
+	}
+	return nil
+}
+
 // keepExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
 func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) error {
 	if len(f.Exchanges) == 0 {

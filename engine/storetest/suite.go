@@ -587,6 +587,15 @@ func testExchanges(t *testing.T, s *suite) {
 	page, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Before: got[1].ID, Limit: 2})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(got[2:4], page))
+
+	for range 30 {
+		require.NoError(t, s.store.Record(t.Context(), s.app, []engine.Attempt{x, x, x, x, x}))
+	}
+	got, err = s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
+	require.NoError(t, err)
+	require.Less(t, len(got), 301, "old ones are removed")
+	want.Kind, want.Principal, want.Gen = "", "", 0
+	require.Empty(t, cmp.Diff(want, got[0], cmpopts.IgnoreFields(engine.Attempt{}, "ID")))
 }
 
 func testStates(t *testing.T, s *suite) {

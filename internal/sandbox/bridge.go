@@ -154,7 +154,7 @@ var _ provisioning.ConnectionTester = (*connections)(nil)
 
 // TestConnection implements provisioning.ConnectionTester.
 func (c *connections) TestConnection(ctx context.Context, e provisioning.Endpoint) error {
-	return c.engine.Test(ctx, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Header, e.Token, e.OAuth), Timeout: c.timeout})
+	return c.engine.TestApp(ctx, e.App, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Header, e.Token, e.OAuth), Timeout: c.timeout})
 }
 
 func authOf(header model.HeaderFormat, token string, oauth *model.ConnectionOAuth) engine.Auth {

@@ -293,7 +293,7 @@ func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model
 		return err
 	}
 	tested := audit.Entry{Type: audit.ConnectionTest, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}}
-	if err := s.Tester.TestConnection(ctx, Endpoint{BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token, OAuth: c.OAuth}); err != nil {
+	if err := s.Tester.TestConnection(ctx, Endpoint{App: app.ID, BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token, OAuth: c.OAuth}); err != nil {
 		tested.Failure = wirelog.NewRedactor(token).Text(err.Error())
 	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, tested) })

@@ -54,7 +54,7 @@ func TestTheLifeOfAConnection(t *testing.T) {
 		w.Expect(model.AppChanged{App: app})
 		asked := w.Tester.Asked()
 		require.Equal(t, provisioning.Endpoint{
-			BaseURL: "https://scim.example.com/v2", Header: model.HeaderBearer, Token: apptest.Secret,
+			App: app, BaseURL: "https://scim.example.com/v2", Header: model.HeaderBearer, Token: apptest.Secret,
 		}, asked[len(asked)-1])
 
 		w.Tester.Fail(errors.New("no list response"))
@@ -201,7 +201,7 @@ func TestAConnectionWithAnOAuthClient(t *testing.T) {
 		w.Post(path+"?activate=true", `{"profile":{"scope":"scim write"}}`).OK()
 		client := &model.ConnectionOAuth{ClientID: "me", TokenURL: "https://i.example/token?x=1", Scope: "scim write"}
 		asked := w.Tester.Asked()
-		require.Equal(t, provisioning.Endpoint{BaseURL: "https://a.example", Header: model.HeaderBearer, Token: apptest.Secret, OAuth: client}, asked[len(asked)-1])
+		require.Equal(t, provisioning.Endpoint{App: app, BaseURL: "https://a.example", Header: model.HeaderBearer, Token: apptest.Secret, OAuth: client}, asked[len(asked)-1])
 		target, err := w.Desired.Target(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, client, target.OAuth)

@@ -12,6 +12,7 @@ import (
 
 // Endpoint is a SCIM service provider with the credentials to reach it.
 type Endpoint struct {
+	App     string // whose target it is or is to be
 	BaseURL string
 	Header  model.HeaderFormat
 	// Token is the secret in clear: the token, or the secret of the OAuth client. It must not be logged.

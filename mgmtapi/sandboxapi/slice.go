@@ -211,7 +211,7 @@ func (s *Slice) findAppOfAttempts(ctx context.Context, r *attemptsRequest) error
 
 type attempt struct {
 	ID         int64  `json:"id" readOnly:"true"`
-	UserID     string `json:"userId,omitempty"`
+	UserID     string `json:"userId,omitempty" doc:"Absent, as groupId is, for a test of the connection."`
 	GroupID    string `json:"groupId,omitempty"`
 	At         string `json:"at" readOnly:"true" doc:"RFC 3339 with milliseconds"`
 	Method     string `json:"method" readOnly:"true"`
