@@ -50,12 +50,15 @@ func (r *run) await(f *Finish, p *plan.Pending, interrupted bool) {
 	if f.At.Before(p.Deadline) && f.NextAt.After(p.Deadline) {
 		f.NextAt = p.Deadline
 	}
-	text := fmt.Sprintf("%s: %s, not carried out yet; waits until %s", p.Operation, p, p.Deadline.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("%s; waits until %s", outstanding(p), p.Deadline.UTC().Format(time.RFC3339))
 	if f.Error != "" {
 		text += "; " + f.Error // why the last read has not told
 	}
 	f.Error = text
 }
+
+// outstanding says what has not arrived.
+func outstanding(p *plan.Pending) string { return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p) }
 
 // expired reports whether the time is up within which the target may carry out what it has accepted.
 func (r *run) expired() bool {

@@ -81,7 +81,7 @@ func (e *Engine) waiting(s State, l Lane) Waiting {
 	case e.Running(s.App, s.Kind, s.ID):
 		w.Reason = "is being provisioned"
 	case s.Status == StatusPending && s.Pending != nil:
-		w.Reason, w.Until = s.LastError, s.Pending.Deadline
+		w.Reason, w.Until = outstanding(s.Pending), s.Pending.Deadline
 	case l.Rest.Reason == RestPaused:
 		w.Reason = "the app is paused"
 	case l.Rest.Reason != "":
