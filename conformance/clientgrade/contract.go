@@ -49,7 +49,8 @@ func (c Contract) listed() []expectation {
 	const strict = "A server that is tested with a client that sends something else is not known to work with one that does not."
 	return []expectation{
 		row("requests", "The client sends the listed requests and no others", strict,
-			"Look users up by userName and groups by displayName, list with count=100, and send the bodies where the contract has them.", c.requests),
+			"Look users up by userName and groups by displayName, list with count=100, and send the bodies where the contract has them.",
+			c.requests),
 		row("user-patch", "A PATCH of a user sets active or the password, and nothing else", strict,
 			"Send one replace operation without a path, with active or password in its value; send PUT for the rest, and for all in a wizard app.",
 			userPatches),
@@ -64,7 +65,8 @@ func (c Contract) listed() []expectation {
 			"Send active true, an empty list of groups and a placeholder as password with each create.", createBodies),
 		row("wanted-stay-active", "No PUT says that a user is inactive who is wanted as active", "The update of a name must not lock a user out.",
 			"Send active true in each PUT for a user who is assigned.", wantedStayActive),
-		row("conflict-stops", "After a 409 to a create nothing is sent for that user or group", "An administrator has to see that the name is taken.",
+		row("conflict-stops", "After a 409 to a create nothing is sent for that user or group",
+			"An administrator has to see that the name is taken.",
 			"End the job with an error, and wait until somebody retries it.", conflictStops),
 		row("no-other-form", "A rejected request is not repeated in another form", "The error of the server is the result of the test.",
 			"End the job with the error of the server when it answers 400, 405 or 501.", noOtherForm),
@@ -90,7 +92,8 @@ func looksUp(x observed.Exchange) bool {
 // listing reports whether a request reads a page of a whole list.
 func listing(x observed.Exchange) bool {
 	q, err := url.ParseQuery(x.Query)
-	return x.Method == http.MethodGet && lookups[x.Path] != nil && err == nil && len(q) == 2 && q.Get("startIndex") != "" && q.Get("count") == "100"
+	return x.Method == http.MethodGet && lookups[x.Path] != nil && err == nil && len(q) == 2 &&
+		q.Get("startIndex") != "" && q.Get("count") == "100"
 }
 
 func (c Contract) requests(g *grading) {

@@ -18,7 +18,8 @@ func (u *user) setPassword() Step {
 		return u.end(Done, "")
 	}
 	return u.write(&change{
-		what: "set the password", op: OpUpdate, set: []assignment{u.newPassword()}, ways: u.ways(u.in.Style), style: u.in.Style, again: u.setPassword,
+		what: "set the password", op: OpUpdate, set: []assignment{u.newPassword()}, ways: u.ways(u.in.Style),
+		style: u.in.Style, again: u.setPassword,
 		then: func(Response, *scim.Resource) Step {
 			u.out.PasswordVersion = u.in.PasswordVersion
 			return u.end(Done, "")

@@ -287,7 +287,8 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 	}
 	req := Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}
 	if attribute != u.in.LookupAttribute {
-		req.Alternative = &Alternative{Form: "lookup by " + attribute, Reason: "none was found by " + u.in.LookupAttribute + ", although there may be one"}
+		reason := "none was found by " + u.in.LookupAttribute + ", although there may be one"
+		req.Alternative = &Alternative{Form: "lookup by " + attribute, Reason: reason}
 	}
 	return u.send(req, func(r Response) Step {
 		if unfiltered(r) && attribute == u.in.LookupAttribute && !u.strict() {

@@ -43,9 +43,8 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 func (b *bridge) targetOf(t desired.Target) engine.Target {
 	return engine.Target{
 		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: styles[t.Style], Fallback: fallbacks[t.Fallback],
-		UserNameAttribute: t.UserNameAttribute,
-		CreateUsers:       t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords,
-		Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
+		UserNameAttribute: t.UserNameAttribute, CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
+		SyncPasswords: t.SyncPasswords, Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
 	}
 }

@@ -96,8 +96,8 @@ func userEvent(step Step, r Result) audit.Type {
 	switch {
 	case step.Method == http.MethodGet && strings.Contains(step.Path, "filter="), strings.HasSuffix(step.Path, ".search"):
 		return audit.TargetLookup
-	case step.Method == http.MethodGet && step.Alternative != "" && strings.Contains(step.Path, "startIndex=1&"): // the list instead of a lookup
-		return audit.TargetLookup
+	case step.Method == http.MethodGet && step.Alternative != "" && strings.Contains(step.Path, "startIndex=1&"):
+		return audit.TargetLookup // the list is read instead
 	case step.Method == http.MethodGet:
 		return ""
 	case step.Method == http.MethodPost:
