@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
@@ -41,7 +42,8 @@ import (
 )
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
-func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller, operations func() []rest.Info) ([]rest.Slice, *imports.Service) {
+func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller, operations func() []rest.Info,
+	keepTokens func(ctx context.Context, tx *docstore.Tx, now time.Time) error) ([]rest.Slice, *imports.Service) {
 	var explained func() []rest.Info // with the rest of /sandbox/v1
 	if o.Work != nil {
 		explained = operations
@@ -97,7 +99,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	if o.Work != nil {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{
 			Work: o.Work, Engine: o.Engine, Imports: o.Imports, Importing: importing, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
-			Outbox: box, Released: o.Released, Clock: o.Clock, Reset: o.Reset,
+			Outbox: box, Released: o.Released, Clock: o.Clock, KeepTokens: keepTokens, Reset: o.Reset,
 		}))
 	}
 	return list, importing

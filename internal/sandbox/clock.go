@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-// clock is the one clock of the sandbox: the real time and a distance that only grows. Whatever compares times or writes them down
+// clock is the one clock of the sandbox: the real time and a distance, never a negative one. Whatever compares times or writes them down
 // asks it: the management API, its documents and log, the engine with its leases and back-offs, the tokens and resources of the SCIM
 // servers. What waits without comparing does not: time-outs of the network, the intervals of background work, which is woken instead
 // when the clock is moved, and ids of SCIM resources, which only have to grow.
@@ -21,15 +23,15 @@ type clock struct {
 
 	kept  docstore.Collection[keptClock]
 	store *docstore.Store // nil before load
-	// moved is told that the clock was.
-	moved func()
+	// moved is called after the clock was moved, forward or back.
+	moved func(ctx context.Context, back bool) error
 
 	mu sync.Mutex // held while the clock is moved
 }
 
 var _ sandboxapi.Clock = (*clock)(nil)
 
-// keptClock is how far the clock was moved, so that a later run does not go back behind what is stored.
+// keptClock is the distance of the clock to the real time. A later run continues with it, so as not to be behind what is stored.
 type keptClock struct {
 	Ahead int64 `json:"ahead"`
 }
@@ -55,16 +57,22 @@ func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Lo
 // lastYear is the last one that timestamps can show.
 const lastYear = 9999
 
-// Advance implements sandboxapi.Clock. The distance is stored before anybody sees the new time.
-func (c *clock) Advance(ctx context.Context, by time.Duration) (time.Time, error) {
+// Real implements sandboxapi.Clock.
+func (c *clock) Real() time.Time { return time.Now() }
+
+// Move implements sandboxapi.Clock. The distance is stored before any caller sees the new time.
+func (c *clock) Move(ctx context.Context, by time.Duration, before func(context.Context, *docstore.Tx, time.Time) error) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ahead := c.ahead.Load()
-	if by < 0 || ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
+	if by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
 		return time.Time{}, sandboxapi.ErrClockRange
 	}
-	ahead += int64(by)
+	ahead = max(0, ahead+int64(by))
 	err := c.store.Update(ctx, func(tx *docstore.Tx) error {
+		if err := before(ctx, tx, time.Now().Add(time.Duration(ahead))); err != nil {
+			return err
+		}
 		_, err := c.kept.Update(ctx, tx, settingsID, 0, keptClock{Ahead: ahead})
 		if errors.Is(err, docstore.ErrNotFound) {
 			_, err = c.kept.Insert(ctx, tx, settingsID, keptClock{Ahead: ahead})
@@ -74,7 +82,40 @@ func (c *clock) Advance(ctx context.Context, by time.Duration) (time.Time, error
 	if err != nil {
 		return time.Time{}, err
 	}
-	c.ahead.Store(ahead)
-	c.moved()
-	return c.Now(), nil
+	back := ahead < c.ahead.Swap(ahead)
+	return c.Now(), c.moved(ctx, back)
+}
+
+// clockMoved wakes what waits for a time. Before a step back that time may have been years ahead: the engine then tries again what waits,
+// and forgets what it has learned about targets, because it would use that for too long.
+func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error {
+	defer p.importer.wakeUp()
+	defer p.engine.Wake()
+	if !back {
+		return nil
+	}
+	return model.Each(ctx, p.store.Reader(), p.model.Apps, nil, func(app docstore.Doc[model.App]) error {
+		query := engine.StateQuery{App: app.ID}
+		for more := true; more; {
+			page, err := p.engine.States(ctx, query)
+			if err != nil {
+				return err
+			}
+			for _, state := range page {
+				if !state.NextAt.After(now) {
+					continue
+				}
+				if err := p.engine.Retry(ctx, app.ID, state.Kind, state.ID); err != nil && !errors.Is(err, engine.ErrNotFound) {
+					return err
+				}
+			}
+			if more = len(page) > 0; more {
+				query.After = &page[len(page)-1]
+			}
+		}
+		if err := p.engine.Unlearn(ctx, app.ID); err != nil {
+			return err
+		}
+		return p.engine.Kick(ctx, app.ID)
+	})
 }

@@ -228,7 +228,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	clk.moved = func() { p.engine.Wake(); p.importer.wakeUp() }
+	clk.moved = func(ctx context.Context, back bool) error { return p.clockMoved(ctx, clk.Now(), back) }
 	counted.Follow(p.engine)
 	p.relay = newRelay(p.store, p.engine, o.Logger)
 	p.relay.forgotten = counted.Forget

@@ -143,16 +143,8 @@ func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[mode
 
 // touch moves the expiry of a token that was used. A failure is logged and does not stop the request.
 func (g *Guard) touch(ctx context.Context, id string) {
-	err := g.deps.Store.Update(ctx, func(tx *docstore.Tx) error {
-		token, err := g.deps.APITokens.Get(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		token.Value.Expires = g.deps.Now().Add(TokenWindow)
-		_, err = g.deps.APITokens.Update(ctx, tx, id, token.Rev, token.Value)
-		return err
-	})
-	if err != nil && ctx.Err() == nil && !errors.Is(err, docstore.ErrNotFound) && !errors.Is(err, docstore.ErrConflict) {
+	err := g.deps.Store.Update(ctx, func(tx *docstore.Tx) error { return ExtendToken(ctx, tx, g.deps, id, g.deps.Now()) })
+	if err != nil && ctx.Err() == nil && !errors.Is(err, docstore.ErrConflict) {
 		g.logger.WarnContext(ctx, "extending an API token failed", "token_id", id, "error", err)
 	}
 }

@@ -113,7 +113,7 @@ func (l *Limiter) take(b Bucket) rest.Quota {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w, ok := l.windows[b.Name]
-	if !ok || !now.Before(w.end) {
+	if !ok || !now.Before(w.end) || w.end.Sub(now) > Window { // the clock may have been set back
 		w = &window{end: now.Add(Window)}
 		l.windows[b.Name] = w
 	}

@@ -44,6 +44,26 @@ type Token struct {
 	Secret string
 }
 
+// ExtendToken has a token live for another TokenWindow from a time on. A token that is gone is no error.
+func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, from time.Time) error {
+	token, err := model.Optional(ctx, tx, d.APITokens, id)
+	if err != nil || token == nil {
+		return err
+	}
+	token.Value.Expires = from.Add(TokenWindow)
+	_, err = d.APITokens.Update(ctx, tx, id, token.Rev, token.Value)
+	return err
+}
+
+// FindToken returns the token with a secret, nil if there is none.
+func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret string) (*docstore.Doc[model.APIToken], error) {
+	page, err := d.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1})
+	if err != nil || len(page.Docs) == 0 {
+		return nil, err
+	}
+	return &page.Docs[0], nil
+}
+
 // StoreToken stores a token by the hash of its secret. A secret that is in use already is a *docstore.UniqueError.
 func StoreToken(ctx context.Context, tx *docstore.Tx, d model.Deps, t Token) (docstore.Doc[model.APIToken], error) {
 	return d.APITokens.Insert(ctx, tx, model.NewID(model.KindAPIToken), model.APIToken{

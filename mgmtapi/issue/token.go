@@ -249,7 +249,7 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []s
 	if err != nil {
 		return t, false, err
 	}
-	if json.Unmarshal(payload, &t) != nil || !strings.HasPrefix(t.ID, accessPrefix) || !slices.Contains(issuers, t.Issuer) || k.Now().Unix() >= t.Expires {
+	if json.Unmarshal(payload, &t) != nil || !strings.HasPrefix(t.ID, accessPrefix) || !slices.Contains(issuers, t.Issuer) || k.expired(&t) {
 		return t, false, nil
 	}
 	q := k.Store.Reader()

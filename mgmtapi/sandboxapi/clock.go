@@ -5,63 +5,102 @@ import (
 	"errors"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Clock is the clock of the sandbox, as the composition root gives it.
 type Clock interface {
 	Now() time.Time
-	// Advance moves the clock forward and returns the new time. ErrClockRange when it would leave what the clock can show.
-	Advance(ctx context.Context, by time.Duration) (time.Time, error)
+	// Real returns the real time, behind which the clock never is.
+	Real() time.Time
+	// Move moves the clock and returns the new time: forward, or back as far as the real time. Before the new time is seen, and runs in
+	// the transaction that stores it. ErrClockRange is the error of a time that the clock cannot show.
+	Move(ctx context.Context, by time.Duration, before func(ctx context.Context, tx *docstore.Tx, now time.Time) error) (time.Time, error)
 }
 
-// ErrClockRange is what Clock.Advance returns for a time that is too far away.
+// ErrClockRange is what Clock.Move returns for a time that is too far away.
 var ErrClockRange = errors.New("sandboxapi: the time is out of range")
 
-func (s *Slice) clockRoute() rest.Route {
-	return rest.Op[clockRequest, clockTime]{ID: "advanceClock", Route: "POST /sandbox/v1/clock", Tag: tag,
-		Summary: "Move the clock forward",
-		Description: "Everything that expires, is rate-limited, backs off or carries a time obeys the clock. It never goes back, and keeps its distance " +
-			"to the real time over restarts and resets. Waits for the network and ids of SCIM resources follow the real time.",
-		Scopes: []string{manage}, Do: s.advanceClock}
+func (s *Slice) clockRoutes() []rest.Route {
+	return []rest.Route{
+		rest.Op[struct{}, clockTime]{ID: "getClock", Route: "GET /sandbox/v1/clock", Tag: tag,
+			Summary: "Read the clock", Scopes: []string{manage}, Do: s.getClock},
+		rest.Op[clockRequest, clockTime]{ID: "advanceClock", Route: "POST /sandbox/v1/clock", Tag: tag,
+			Summary: "Move the clock forward, or back as far as the real time",
+			Description: "Everything that expires, is rate-limited, backs off or carries a time obeys the clock. It is never behind the real time, and keeps its distance " +
+				"to it over restarts and resets. Waits for the network and ids of SCIM resources follow the real time. " +
+				"The token of the request and the configured API token stay valid.",
+			Scopes: []string{manage}, Do: s.moveClock},
+	}
 }
 
-// maxAdvance is the longest step, in seconds: a hundred years.
-const maxAdvance = 100 * 365 * 24 * 60 * 60
+const (
+	// maxAdvance is the longest step, in seconds: a hundred years.
+	maxAdvance = 100 * 365 * 24 * 60 * 60
+	// lateness is how far behind the real time a time may be that means the real time: requests take a while.
+	lateness = time.Minute
+)
 
 type clockRequest struct {
 	Body struct {
-		Advance *float64   `json:"advanceSeconds" doc:"how far, at most a hundred years"`
-		Now     *time.Time `json:"now" doc:"the new time, not before the present one"`
+		Advance  *float64   `json:"advanceSeconds" doc:"how far forward, at most a hundred years"`
+		Now      *time.Time `json:"now" doc:"the new time, not before the real time"`
+		RealTime bool       `json:"realTime" doc:"true sets the clock to the real time"`
 	} `body:"required"`
 }
 
-// Check wants one of the two.
+// Check wants one of the three.
 func (r *clockRequest) Check(_ context.Context, causes *rest.Causes) {
-	b := r.Body
+	b, ways := r.Body, 0
+	for _, given := range []bool{b.Advance != nil, b.Now != nil, b.RealTime} {
+		if given {
+			ways++
+		}
+	}
 	switch {
-	case causes.Has("advanceSeconds"), causes.Has("now"):
-	case (b.Advance == nil) == (b.Now == nil):
-		causes.Add("advanceSeconds", "Exactly one of advanceSeconds and now must be given")
+	case causes.Has("advanceSeconds"), causes.Has("now"), causes.Has("realTime"):
+	case ways != 1:
+		causes.Add("advanceSeconds", "Exactly one of advanceSeconds, now and realTime must be given")
 	case b.Advance != nil && (*b.Advance < 0 || *b.Advance > maxAdvance):
 		causes.Add("advanceSeconds", "The value must be between 0 and %d", maxAdvance)
 	}
 }
 
 type clockTime struct {
-	Now string `json:"now" readOnly:"true" format:"date-time" doc:"the new time, RFC 3339 with milliseconds"`
+	Now      string  `json:"now" readOnly:"true" format:"date-time" doc:"the time of the clock, RFC 3339 with milliseconds"`
+	RealTime string  `json:"realTime" readOnly:"true" format:"date-time" doc:"the real time"`
+	Ahead    float64 `json:"aheadSeconds" readOnly:"true" doc:"how far the clock is ahead of the real time"`
 }
 
-func (s *Slice) advanceClock(ctx context.Context, r *clockRequest) (clockTime, error) {
-	var by time.Duration
-	if r.Body.Advance != nil {
-		by = time.Duration(*r.Body.Advance * float64(time.Second))
-	} else if by = r.Body.Now.Sub(s.o.Clock.Now()); by < 0 {
-		return clockTime{}, rest.Invalid("now", "The clock does not go back: it is %s", s.o.Clock.Now().UTC().Format(rest.TimeFormat))
+func (s *Slice) showClock(now, realTime time.Time) clockTime {
+	return clockTime{
+		Now: now.UTC().Format(rest.TimeFormat), RealTime: realTime.UTC().Format(rest.TimeFormat),
+		Ahead: now.Sub(realTime).Round(time.Millisecond).Seconds(),
 	}
-	now, err := s.o.Clock.Advance(ctx, by)
+}
+
+func (s *Slice) getClock(context.Context, *struct{}) (clockTime, error) {
+	realTime := s.o.Clock.Real()
+	return s.showClock(s.o.Clock.Now(), realTime), nil
+}
+
+func (s *Slice) moveClock(ctx context.Context, r *clockRequest) (clockTime, error) {
+	var by time.Duration
+	realTime := s.o.Clock.Real()
+	switch b := r.Body; {
+	case b.RealTime:
+		by = realTime.Sub(s.o.Clock.Now())
+	case b.Advance != nil:
+		by = time.Duration(*b.Advance * float64(time.Second))
+	case b.Now.Before(realTime.Add(-lateness)):
+		return clockTime{}, rest.Invalid("now", "The clock is never behind the real time: it is %s", realTime.UTC().Format(rest.TimeFormat))
+	default:
+		by = b.Now.Sub(s.o.Clock.Now())
+	}
+	now, err := s.o.Clock.Move(ctx, by, s.o.KeepTokens)
 	if errors.Is(err, ErrClockRange) {
 		return clockTime{}, rest.Invalid("now", "The time is too far away")
 	}
-	return clockTime{Now: now.UTC().Format(rest.TimeFormat)}, err
+	return s.showClock(now, s.o.Clock.Real()), err
 }

@@ -141,33 +141,91 @@ func TestTheOutboxIsBounded(t *testing.T) {
 }
 
 // moved is the clock of an environment as one that can be moved.
-type moved struct{ *apitest.Clock }
-
-func (m moved) Advance(_ context.Context, by time.Duration) (time.Time, error) {
-	if by > 24*time.Hour {
-		return time.Time{}, sandboxapi.ErrClockRange
-	}
-	m.Clock.Advance(by)
-	return m.Now(), nil
+type moved struct {
+	*apitest.Clock
+	store func() *docstore.Store
 }
 
-func TestTheClockIsMovedForward(t *testing.T) {
-	clock := moved{apitest.NewClock()}
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work, o.Clock, o.Now = &work{}, clock, clock.Now })
+func (m moved) Real() time.Time { return apitest.NewClock().Now() }
+
+func (m moved) Move(ctx context.Context, by time.Duration, before func(context.Context, *docstore.Tx, time.Time) error) (time.Time, error) {
+	if by > 400*24*time.Hour {
+		return time.Time{}, sandboxapi.ErrClockRange
+	}
+	if ahead := m.Now().Sub(m.Real()); by < -ahead {
+		by = -ahead
+	}
+	err := m.store().Update(ctx, func(tx *docstore.Tx) error { return before(ctx, tx, m.Now().Add(by)) })
+	m.Clock.Advance(by)
+	return m.Now(), err
+}
+
+func newMoved(t *testing.T) *apitest.Env {
+	var e *apitest.Env
+	clock := moved{apitest.NewClock(), func() *docstore.Store { return e.Store }}
+	e = apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work, o.Clock, o.Now = &work{}, clock, clock.Now })
+	return e
+}
+
+func TestClock_Move(t *testing.T) {
+	e := newMoved(t)
 	e.Run(t,
-		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":90.5}`, Equal: map[string]any{"now": "2026-03-04T05:07:38.390Z"}},
+		apitest.Step{Do: "GET /sandbox/v1/clock", Equal: map[string]any{"now": "2026-03-04T05:06:07.890Z", "realTime": "2026-03-04T05:06:07.890Z", "aheadSeconds": 0}},
+		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":90.5}`, Equal: map[string]any{"now": "2026-03-04T05:07:38.390Z", "realTime": "2026-03-04T05:06:07.890Z"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":0}`, Equal: map[string]any{"now": "2026-03-04T05:07:38.390Z"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T08:00:00+02:00"}`, Equal: map[string]any{"now": "2026-03-04T06:00:00.000Z"}},
-		apitest.Step{Name: "never back", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:59:59Z"}`, Status: 400, Code: "E0000001", Causes: []string{"now: The clock does not go back"}},
+		apitest.Step{Do: "GET /sandbox/v1/clock", Equal: map[string]any{"now": "2026-03-04T06:00:00.000Z"}},
+		apitest.Step{Name: "back", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:59:59Z"}`, Equal: map[string]any{"now": "2026-03-04T05:59:59.000Z"}},
+		apitest.Step{Name: "not behind the real time", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:05:07Z"}`, Status: 400, Code: "E0000001", Causes: []string{"now: The clock is never behind the real time: it is 2026-03-04T05:06:07.890Z"}},
+		apitest.Step{Name: "to what the real time was a moment ago", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:06:00Z"}`, Equal: map[string]any{"now": "2026-03-04T05:06:07.890Z"}},
+		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":60}`, Equal: map[string]any{"aheadSeconds": 60}},
+		apitest.Step{Name: "to the real time", Do: "POST /sandbox/v1/clock", Body: `{"realTime":true}`, Equal: map[string]any{"now": "2026-03-04T05:06:07.890Z", "aheadSeconds": 0}},
+		apitest.Step{Name: "where it is already", Do: "POST /sandbox/v1/clock", Body: `{"realTime":true}`, Equal: map[string]any{"aheadSeconds": 0}},
+		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"realTime":true,"advanceSeconds":1}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"realTime":false}`, Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":-1}`, Status: 400, Code: "E0000001", Causes: []string{"advanceSeconds: "}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":1e99}`, Status: 400, Code: "E0000001", Causes: []string{"advanceSeconds: "}},
-		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":100000}`, Status: 400, Code: "E0000001", Causes: []string{"now: The time is too far away"}},
+		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":100000000}`, Status: 400, Code: "E0000001", Causes: []string{"now: The time is too far away"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"now":"tomorrow"}`, Status: 400, Code: "E0000001", Causes: []string{"now: "}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":"1"}`, Status: 400, Code: "E0000001", Causes: []string{"advanceSeconds: "}},
 		apitest.Step{Name: "one of the two", Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":1,"now":"2030-01-01T00:00:00Z"}`, Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"advanceSeconds: Exactly one"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Status: 400, Code: "E0000003"},
 	)
+}
+
+func TestClock_TokensOutliveTheMove(t *testing.T) {
+	e := newMoved(t)
+	create := func(name string) string {
+		a := e.Do(t, "POST /sandbox/v1/api-tokens", fmt.Sprintf(`{"name":%q,"userId":"me"}`, name), nil)
+		require.Equal(t, 201, a.Status, "%s", a.Body)
+		return "SSWS " + a.Value("token")
+	}
+	mover, idle := create("mover"), create("idle")
+	const year = `{"advanceSeconds":31536000}`
+	me := func(token string, status int) {
+		t.Helper()
+		require.Equal(t, status, e.Do(t, "GET /api/v1/users/me", "", map[string]string{"Authorization": token}).Status)
+	}
+	configured := "SSWS " + apitest.Token
+	for _, by := range []string{mover, configured} {
+		moved := e.Do(t, "POST /sandbox/v1/clock", year, map[string]string{"Authorization": by})
+		require.Equal(t, 200, moved.Status, "%s", moved.Body)
+		me(by, 200)
+		me(configured, 200)
+		me(idle, 401)
+		e.Run(t,
+			apitest.Step{Do: "GET /sandbox/v1/clock", Header: map[string]string{"Authorization": by}},
+			apitest.Step{Do: "POST /sandbox/v1/clock", Header: map[string]string{"Authorization": by}, Body: `{"realTime":true}`, Equal: map[string]any{"aheadSeconds": 0}},
+		)
+		me(idle, 200)
+	}
+	e.Run(t,
+		apitest.Step{Name: "a step back takes the time back", Do: "GET /api/v1/api-tokens", Equal: map[string]any{"0.expiresAt": "2026-04-03T05:06:07.000Z", "1.expiresAt": "2026-04-03T05:06:07.000Z"}},
+		apitest.Step{Do: "POST /sandbox/v1/clock", Body: year},
+	)
+	me(mover, 401)
+	me(configured, 200)
 }
 
 func TestReset(t *testing.T) {

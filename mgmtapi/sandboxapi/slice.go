@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// manage is the scope of the whole surface. No role but SUPER_ADMIN has it and no client can be granted it.
+// manage is the scope of the whole surface. No role but SUPER_ADMIN has it.
 const manage = "svc.sandbox.manage"
 
 const tag = "Sandbox"
@@ -36,8 +37,10 @@ type Options struct {
 	Outbox *outbox.Box
 	// Released is called when asynchronous work was released, so that it starts. Defaults to none: it starts when it is next looked for.
 	Released func()
-	// Clock is what can be moved. Defaults to none: the path is not served.
-	Clock Clock
+	// Clock is what can be moved. Defaults to none: the path is not served. KeepTokens, which is needed with it, keeps the token of the
+	// request and the configured one valid at a new time.
+	Clock      Clock
+	KeepTokens func(ctx context.Context, tx *docstore.Tx, now time.Time) error
 	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
 	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.
 	Reset func(ctx context.Context, seed bool) error
@@ -70,7 +73,7 @@ func (s *Slice) Routes() []rest.Route {
 	}
 	list = append(append(list, s.outboxRoutes()...), s.holdRoutes()...)
 	if s.o.Clock != nil {
-		list = append(list, s.clockRoute())
+		list = append(list, s.clockRoutes()...)
 	}
 	if s.o.Reset != nil {
 		list = append(list, s.resetRoute())
