@@ -67,25 +67,28 @@ func waitingFor(ctx context.Context, m *model.Model, q docstore.Reader, eng *eng
 		waiting = append(waiting, some...)
 		more += l.Due - len(some)
 	}
-	texts, err := waitingTexts(ctx, m, q, waiting)
+	texts, err := waitingTexts(ctx, m, q, eng, waiting)
 	if more > 0 && len(waiting) > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return texts, err
 }
 
-func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, waiting []engine.Waiting) ([]string, error) {
-	about := make([]engine.Principal, len(waiting))
-	for i, w := range waiting {
-		about[i] = engine.Principal{Kind: w.Kind, ID: w.ID}
+func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, waiting []engine.Waiting) ([]string, error) {
+	about := map[string][]engine.Principal{} // by app
+	for _, w := range waiting {
+		about[w.App] = append(about[w.App], engine.Principal{Kind: w.Kind, ID: w.ID})
 	}
-	names, err := namesOf(ctx, m, q, about)
-	if err != nil {
-		return nil, err
+	names := map[string]map[engine.Principal]string{}
+	for app, principals := range about {
+		var err error
+		if names[app], err = namesOf(ctx, m, q, eng, app, principals); err != nil {
+			return nil, err
+		}
 	}
 	labels := map[string]string{}
 	var texts []string
-	for i, w := range waiting {
+	for _, w := range waiting {
 		if _, known := labels[w.App]; !known {
 			doc, err := model.Optional(ctx, q, m.Apps, w.App)
 			if err != nil {
@@ -96,7 +99,7 @@ func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, waitin
 				labels[w.App] = doc.Value.Label
 			}
 		}
-		text := fmt.Sprintf("%s %s of %s (%s): %s", w.Kind, cmp.Or(names[about[i]], w.ID), labels[w.App], w.Status, w.Reason)
+		text := fmt.Sprintf("%s %s of %s (%s): %s", w.Kind, cmp.Or(names[w.App][engine.Principal{Kind: w.Kind, ID: w.ID}], w.ID), labels[w.App], w.Status, w.Reason)
 		if !w.Until.IsZero() {
 			text += "; until " + w.Until.UTC().Format(time.RFC3339)
 		}
