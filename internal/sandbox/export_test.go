@@ -38,3 +38,10 @@ func Worker(work func(context.Context) (bool, error), log *slog.Logger) (wake fu
 func KeepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
 	newLogKeeper(purge, log).run(ctx)
 }
+
+// FailureLog returns the logger of a sandbox over a handler, and what ends it.
+func FailureLog(next slog.Handler, label func(context.Context, string) string) (*slog.Logger, func()) {
+	f := newFailureLog(next)
+	f.labels(label)
+	return slog.New(f), func() { _ = f.close(context.Background()) }
+}
