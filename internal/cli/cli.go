@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/internal/cli/conform"
 	"github.com/scimwright/scimwright/internal/cli/engine"
 	"github.com/scimwright/scimwright/internal/cli/frame"
+	"github.com/scimwright/scimwright/internal/cli/remote"
 	"github.com/scimwright/scimwright/internal/errtext"
 )
 
@@ -89,7 +90,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
 		return ExitUsage
 	case err != nil:
-		fmt.Fprintf(stderr, "%s: %s\n", program, errtext.Plain(err))
+		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), remote.Hint(err))
 		return ExitFailure
 	}
 	return ExitOK

@@ -44,3 +44,10 @@ func KeepLog(ctx context.Context, purge func(context.Context) (int, error), log 
 
 // EgressPolicy is the address policy of a sandbox that listens on an address.
 var EgressPolicy = egressPolicy
+
+// FailureLog returns the logger of a sandbox over a handler, and what ends it.
+func FailureLog(next slog.Handler, label func(context.Context, string) string) (*slog.Logger, func()) {
+	f := newFailureLog(next)
+	f.labels(label)
+	return slog.New(f), func() { _ = f.close(context.Background()) }
+}

@@ -9,6 +9,15 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// label returns the label of an app, "" for an unknown one.
+func (p *parts) label(ctx context.Context, app string) string {
+	doc, err := p.model.Apps.Get(ctx, p.store.Reader(), app)
+	if err != nil {
+		return ""
+	}
+	return doc.Value.Label
+}
+
 // namesOf returns the names of principals of an app, by kind and id: the login of a user, the name of a group. One that was deleted has the
 // name that it had at the target, if the engine knows one.
 func namesOf(

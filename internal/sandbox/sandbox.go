@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -73,6 +74,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	failures := newFailureLog(o.Logger.Handler())
+	s.onClose(failures.close)
+	o.Logger = slog.New(failures)
 	s.options = o
 	key, err := secretKey(o.SecretKey, o.SecretKeyFile)
 	if err != nil {
@@ -113,6 +117,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	failures.labels(p.label)
 
 	if s.settings.Seeded {
 		// Changes that were not relayed yet first: what they concern is not settled, whatever the engine last reached.

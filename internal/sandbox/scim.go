@@ -69,6 +69,9 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	failures := newFailureLog(o.Logger.Handler())
+	s.onClose(failures.close)
+	o.Logger = slog.New(failures)
 	if o.DB != "" {
 		if err := checkDatabase(o.DB); err != nil {
 			return err

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// repeatWindow is the time within which an identical warning or error is logged once.
+	repeatWindow = time.Minute
+	// maxRepeats is the maximum number of different records that are told apart within a window.
+	maxRepeats = 1000
+	// labelTimeout bounds the search for the label of an app.
+	labelTimeout = time.Second
+)
+
+// failureLog adds the label of an app to its id, and logs identical warnings and errors once a minute, with the number of records that were
+// omitted. Times, durations and numbers do not tell records apart.
+type failureLog struct {
+	next   slog.Handler
+	with   string // the attributes of the logger
+	shared *repeats
+}
+
+// repeats is what the handlers of one program share.
+type repeats struct {
+	mu     sync.Mutex
+	label  func(ctx context.Context, app string) string // nil: not known yet
+	seen   map[string]*repeated
+	closed bool
+}
+
+// repeated is a record that was logged within the last window.
+type repeated struct {
+	timer   *time.Timer
+	omitted int
+	last    slog.Record
+	next    slog.Handler
+}
+
+func newFailureLog(next slog.Handler) *failureLog {
+	return &failureLog{next: next, shared: &repeats{seen: map[string]*repeated{}}}
+}
+
+// labels sets the function that returns the label of an app, "" for an unknown one.
+func (f *failureLog) labels(label func(ctx context.Context, app string) string) {
+	f.shared.mu.Lock()
+	defer f.shared.mu.Unlock()
+	f.shared.label = label
+}
+
+// Enabled implements slog.Handler.
+func (f *failureLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return f.next.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (f *failureLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *f
+	c.next = f.next.WithAttrs(attrs)
+	for _, a := range attrs {
+		c.with += keyOf(a)
+	}
+	return &c
+}
+
+// WithGroup implements slog.Handler.
+func (f *failureLog) WithGroup(name string) slog.Handler {
+	c := *f
+	c.next, c.with = f.next.WithGroup(name), f.with+name+"."
+	return &c
+}
+
+// Handle implements slog.Handler.
+func (f *failureLog) Handle(ctx context.Context, r slog.Record) error {
+	r = f.labelled(ctx, r)
+	if r.Level >= slog.LevelWarn && !f.shared.first(f.key(r), r, f.next) {
+		return nil
+	}
+	return f.next.Handle(ctx, r)
+}
+
+// labelled adds the label of the app that a record is about.
+func (f *failureLog) labelled(ctx context.Context, r slog.Record) slog.Record {
+	f.shared.mu.Lock()
+	label := f.shared.label
+	f.shared.mu.Unlock()
+	app := ""
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "app" && a.Value.Kind() == slog.KindString {
+			app = a.Value.String()
+		}
+		return app == ""
+	})
+	if app == "" || label == nil {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), labelTimeout)
+	defer cancel()
+	if text := label(ctx, app); text != "" {
+		r = r.Clone()
+		r.AddAttrs(slog.String("label", text))
+	}
+	return r
+}
+
+// key is equal for records that say the same.
+func (f *failureLog) key(r slog.Record) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q %s", r.Level, r.Message, f.with)
+	r.Attrs(func(a slog.Attr) bool {
+		b.WriteString(keyOf(a))
+		return true
+	})
+	return b.String()
+}
+
+func keyOf(a slog.Attr) string {
+	switch a.Value.Kind() {
+	case slog.KindTime, slog.KindDuration, slog.KindInt64, slog.KindUint64, slog.KindFloat64:
+		return ""
+	default:
+		return fmt.Sprintf("%s=%q ", a.Key, a.Value.Resolve().String())
+	}
+}
+
+// first reports whether a record is to be logged now. Otherwise it is counted.
+func (s *repeats) first(key string, r slog.Record, next slog.Handler) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was := s.seen[key]; was != nil {
+		was.omitted++
+		was.last, was.next = r.Clone(), next
+		return false
+	}
+	if s.closed || len(s.seen) >= maxRepeats {
+		return true
+	}
+	s.seen[key] = &repeated{timer: time.AfterFunc(repeatWindow, func() { s.expire(key) })}
+	return true
+}
+
+// expire ends a window. What was omitted in it is logged once, and another window begins.
+func (s *repeats) expire(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.seen[key]
+	switch {
+	case was == nil:
+	case was.omitted == 0:
+		delete(s.seen, key)
+	default:
+		was.flush()
+		was.timer.Reset(repeatWindow)
+	}
+}
+
+// flush logs the last record that was omitted, with the number of them.
+func (r *repeated) flush() {
+	record := r.last
+	record.AddAttrs(slog.Int("repeated", r.omitted))
+	_ = r.next.Handle(context.Background(), record)
+	r.omitted = 0
+}
+
+// close logs what was omitted so far and ends all windows.
+func (f *failureLog) close(context.Context) error {
+	s := f.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for key, was := range s.seen {
+		was.timer.Stop()
+		if was.omitted > 0 {
+			was.flush()
+		}
+		delete(s.seen, key)
+	}
+	return nil
+}
