@@ -235,9 +235,10 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 		return nil, err
 	}
 	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Released: func() { p.worker.wakeUp() }, Engine: engineSide, Imports: engineSide, Providers: servers,
+		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
+		Released: func() { p.worker.wakeUp() }, RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword,
 	})
 	if err != nil {
 		return nil, err
