@@ -72,7 +72,10 @@ var Rules = []Rule{
 const slicesRoot = "mgmtapi/"
 
 // sharedBySlices are the packages under mgmtapi that every slice may import.
-var sharedBySlices = []string{"rest", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue", "hooks", "otp", "fido", "mfa", "yubikey", "imports"}
+var sharedBySlices = []string{
+	"rest", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue",
+	"hooks", "otp", "fido", "mfa", "yubikey", "imports",
+}
 
 // Confined lists imports that only the named packages may have outside test files.
 var Confined = []struct {

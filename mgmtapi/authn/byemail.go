@@ -18,8 +18,8 @@ const (
 // errNoEmail says that the user has no e-mail factor to sign in with.
 var errNoEmail = errors.New(noEmail)
 
-// signInByEmail begins the sign-in of a user who needs no password and has none: with a code that is sent to the primary address. A user who
-// does not exist or cannot sign in so is answered as with a wrong password.
+// signInByEmail begins the sign-in of a user who needs no password and has none: with a code that is sent to the primary address. A user
+// who does not exist or cannot sign in that way is answered as with a wrong password.
 func (s *Slice) signInByEmail(ctx context.Context, username, relay string) (out Transaction, err error) {
 	known, err := s.FindUser(ctx, s.Store.Reader(), username)
 	if errors.Is(err, docstore.ErrNotFound) {
@@ -42,7 +42,7 @@ func (s *Slice) signInByEmail(ctx context.Context, username, relay string) (out 
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, known.ID)
 		if errors.Is(err, docstore.ErrNotFound) || err == nil && withoutPassword(&doc.Value) != "" {
-			return rest.Fail(rest.CodeSignIn) // it has changed meanwhile
+			return rest.Fail(rest.CodeSignIn) // changed concurrently
 		}
 		if err != nil {
 			return err

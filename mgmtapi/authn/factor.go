@@ -16,9 +16,10 @@ func (s *Slice) factorRoutes() []rest.Route {
 	const one = root + "/factors/{factorId}"
 	return []rest.Route{
 		rest.Op[verifyRequest, Transaction]{
-			ID: "verifySignInFactor", Route: one + "/verify", Tag: tag, Public: true, Summary: "Verifies the factor that a sign-in needs, or begins to",
-			Description: "Without a proof, it begins a verification where the factor needs that: the sign-in is MFA_CHALLENGE then. Where a device answers, " +
-				"the same request without a proof tells whether it has.",
+			ID: "verifySignInFactor", Route: one + "/verify", Tag: tag, Public: true,
+			Summary: "Verifies the factor that a sign-in needs, or begins to",
+			Description: "Without a proof, it begins a verification where the factor needs that: the sign-in is MFA_CHALLENGE then. " +
+				"Where a device answers, the same request without a proof tells whether it has.",
 			Find: func(ctx context.Context, r *verifyRequest) error { return s.findFactor(ctx, r.Factor) }, Do: s.verify,
 		},
 		rest.Op[enrollRequest, Transaction]{
@@ -26,11 +27,13 @@ func (s *Slice) factorRoutes() []rest.Route {
 			Description: "A sign-in that needs a factor is MFA_ENROLL as long as the user has none.", Do: s.enroll,
 		},
 		rest.Op[activateRequest, Transaction]{
-			ID: "activateSignInFactor", Route: one + "/lifecycle/activate", Tag: tag, Public: true, Summary: "Completes the enrollment of the factor that a sign-in needs",
-			Find: func(ctx context.Context, r *activateRequest) error { return s.findFactor(ctx, r.Factor) }, Do: s.activateFactor,
+			ID: "activateSignInFactor", Route: one + "/lifecycle/activate", Tag: tag, Public: true,
+			Summary: "Completes the enrollment of the factor that a sign-in needs",
+			Find:    func(ctx context.Context, r *activateRequest) error { return s.findFactor(ctx, r.Factor) }, Do: s.activateFactor,
 		},
 		rest.Op[previousRequest, Transaction]{
-			ID: "previousSignInStep", Route: root + "/previous", Tag: tag, Public: true, Summary: "Goes back to the choice of a factor", Do: s.previous,
+			ID: "previousSignInStep", Route: root + "/previous", Tag: tag, Public: true,
+			Summary: "Goes back to the choice of a factor", Do: s.previous,
 		},
 	}
 }
@@ -64,7 +67,7 @@ type previousRequest struct {
 	} `body:"required"`
 }
 
-// findFactor answers ids of no factor. Whose it is, the step finds out.
+// findFactor rejects ids of no factor. The step checks that it is a factor of the user.
 func (s *Slice) findFactor(ctx context.Context, id string) error {
 	_, err := s.Model.Factors.Get(ctx, s.Store.Reader(), id)
 	return rest.Missing(err, "UserFactor", id)
@@ -76,20 +79,25 @@ const (
 	severalMethods = "mfa"
 )
 
+type (
+	userDoc   = docstore.Doc[model.User]
+	signInDoc = docstore.Doc[model.SignIn]
+)
+
 // errDenied says that the sign-on policy denies access.
 var errDenied = errors.New("the sign-on policy denies access")
 
 // denied answers a sign-in that the sign-on policy denies, which is not to be told from a wrong password.
-func (s *Slice) denied(ctx context.Context, user docstore.Doc[model.User]) error {
+func (s *Slice) denied(ctx context.Context, user userDoc) error {
 	if err := s.refuse(ctx, &user, "The sign-on policy denies access"); err != nil {
 		return err
 	}
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores a user as the first factor leaves it, and has the sign-in go on with a further one. The entries are told before.
+// demandFactor stores a user as the first factor leaves it, and has the sign-in go on with a further one. The log entries are written first.
 func (s *Slice) demandFactor(
-	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, in model.SignIn, told ...audit.Type,
+	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
 	user.Attempts++
 	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
@@ -120,7 +128,7 @@ func (s *Slice) demandFactor(
 
 // usable lists the factors of the user that the sign-in can go on with: in place of a password an e-mail, and after it any other one than
 // the one that was first.
-func (s *Slice) usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User], in model.SignIn) ([]mfa.SignInFactor, error) {
+func (s *Slice) usable(ctx context.Context, q docstore.Reader, user userDoc, in model.SignIn) ([]mfa.SignInFactor, error) {
 	list, err := s.factors.Usable(ctx, q, user)
 	return slices.DeleteFunc(list, func(f mfa.SignInFactor) bool {
 		return f.ID == in.First || len(in.Methods) == 0 && f.Type != string(model.FactorEmail)
@@ -128,7 +136,7 @@ func (s *Slice) usable(ctx context.Context, q docstore.Reader, user docstore.Doc
 }
 
 // offer shows a sign-in in which a factor is chosen: one of those that the user has, or one that is enrolled.
-func (s *Slice) offer(ctx context.Context, q docstore.Reader, token string, in model.SignIn, user docstore.Doc[model.User]) (Transaction, error) {
+func (s *Slice) offer(ctx context.Context, q docstore.Reader, token string, in model.SignIn, user userDoc) (Transaction, error) {
 	out := show(ctx, token, in, user)
 	var list []mfa.SignInFactor
 	var err error
@@ -149,7 +157,7 @@ func (s *Slice) offer(ctx context.Context, q docstore.Reader, token string, in m
 }
 
 // showStep shows a sign-in in which a factor is verified or enrolled.
-func showStep(ctx context.Context, token string, in model.SignIn, user docstore.Doc[model.User], o mfa.Outcome) Transaction {
+func showStep(ctx context.Context, token string, in model.SignIn, user userDoc, o mfa.Outcome) Transaction {
 	out := show(ctx, token, in, user)
 	out.FactorResult, out.Embedded.Factor = string(o.Result), &o.Factor
 	name, verb := "verify", []string{"verify"}
@@ -168,7 +176,7 @@ func showStep(ctx context.Context, token string, in model.SignIn, user docstore.
 // going reads a sign-in that needs a factor. The user must be as when the first factor was verified.
 func (s *Slice) going(
 	ctx context.Context, q docstore.Reader, token string, statuses ...model.SignInStatus,
-) (docstore.Doc[model.SignIn], docstore.Doc[model.User], error) {
+) (signInDoc, userDoc, error) {
 	in, user, err := s.pending(ctx, q, token, statuses...)
 	if err == nil && (user.Value.Status != model.UserActive || !user.Value.PasswordChanged.Equal(in.Value.PasswordChanged)) {
 		err = rest.Fail(rest.CodeToken)
@@ -177,7 +185,7 @@ func (s *Slice) going(
 }
 
 // verifying reads a sign-in whose factor is verified. While another one is, the caller has to go back first.
-func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep) (docstore.Doc[model.SignIn], docstore.Doc[model.User], error) {
+func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep) (signInDoc, userDoc, error) {
 	in, user, err := s.going(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
 	if err == nil && in.Value.Status == model.SignInFactorChallenge && in.Value.Factor != r.Factor {
 		err = rest.Fail(rest.CodeStateToken)
@@ -196,7 +204,7 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, 
 		if err != nil {
 			return err
 		}
-		if in.Value.Transaction != known.Value.Transaction { // another verification has begun meanwhile
+		if in.Value.Transaction != known.Value.Transaction { // another verification has started concurrently
 			return rest.Fail(rest.CodeStateToken)
 		}
 		if o.Result == model.FactorSuccess {
@@ -214,7 +222,7 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, 
 }
 
 // proved goes on with a sign-in whose factor was verified, under a new token.
-func (s *Slice) proved(ctx context.Context, tx *docstore.Tx, in docstore.Doc[model.SignIn], user docstore.Doc[model.User], o mfa.Outcome) (Transaction, error) {
+func (s *Slice) proved(ctx context.Context, tx *docstore.Tx, in signInDoc, user userDoc, o mfa.Outcome) (Transaction, error) {
 	if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 		return Transaction{}, err
 	}
@@ -231,7 +239,7 @@ func (s *Slice) proved(ctx context.Context, tx *docstore.Tx, in docstore.Doc[mod
 }
 
 // orDenied answers a sign-in that the sign-on policy denies.
-func (s *Slice) orDenied(ctx context.Context, user docstore.Doc[model.User], err error) error {
+func (s *Slice) orDenied(ctx context.Context, user userDoc, err error) error {
 	if errors.Is(err, errDenied) {
 		return s.denied(ctx, user)
 	}
@@ -239,7 +247,7 @@ func (s *Slice) orDenied(ctx context.Context, user docstore.Doc[model.User], err
 }
 
 // enrolling reads a sign-in in which a factor is enrolled.
-func (s *Slice) enrolling(ctx context.Context, q docstore.Reader, token, factor string) (docstore.Doc[model.SignIn], docstore.Doc[model.User], error) {
+func (s *Slice) enrolling(ctx context.Context, q docstore.Reader, token, factor string) (signInDoc, userDoc, error) {
 	status := model.SignInFactorActivate
 	if factor == "" {
 		status = model.SignInFactorEnroll
@@ -272,15 +280,16 @@ func (s *Slice) activateFactor(ctx context.Context, r *activateRequest) (out Tra
 	if err != nil {
 		return out, err
 	}
-	err = s.factors.Activate(ctx, mfa.Attempt{User: user.ID, Factor: r.Factor, Proof: r.Body.Proof}, func(tx *docstore.Tx, o mfa.Outcome) error {
+	attempt := mfa.Attempt{User: user.ID, Factor: r.Factor, Proof: r.Body.Proof}
+	err = s.factors.Activate(ctx, attempt, func(tx *docstore.Tx, o mfa.Outcome) error {
 		out, err = s.enrolled(ctx, tx, r.Body.StateToken, r.Factor, o)
 		return err
 	})
 	return out, s.orDenied(ctx, user, err)
 }
 
-// mayEnroll rejects an enrollment of a user who has another factor by now: who knows the password alone must not add one.
-func (s *Slice) mayEnroll(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User], in model.SignIn, factor mfa.SignInFactor) error {
+// mayEnroll rejects an enrollment of a user who already has another factor: a password alone must not be enough to add one.
+func (s *Slice) mayEnroll(ctx context.Context, q docstore.Reader, user userDoc, in model.SignIn, factor mfa.SignInFactor) error {
 	usable, err := s.usable(ctx, q, user, in)
 	if err != nil {
 		return err

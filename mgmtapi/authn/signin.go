@@ -259,7 +259,7 @@ func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 }
 
 // complete stores a user, as the sign-in leaves it, with a session token: unless the sign-on policy denies access, or demands a factor that
-// has not been verified. The entries are told before the sign-in itself.
+// has not been verified. The entries are logged before the sign-in itself.
 func (s *Slice) complete(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {

@@ -35,7 +35,10 @@ const maxRefusals = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
-	return &Slice{Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, factors: o.Factors, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
+	return &Slice{
+		Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, factors: o.Factors,
+		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
+	}
 }
 
 const (
@@ -48,7 +51,7 @@ func (s *Slice) Routes() []rest.Route {
 	return append([]rest.Route{
 		rest.Op[signInRequest, Transaction]{
 			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
-			Description: "Where the enrollment policy requires no password, a user without one signs in with the username alone and an e-mail factor.",
+			Description: "Where the enrollment policy requires no password, a user without one signs in by e-mail, with the username alone.",
 			Find:        s.prepareSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{

@@ -34,7 +34,7 @@ func (s *Slice) deviceRoutes() []rest.Route {
 		rest.Op[elsewhere, KeyProof]{
 			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
 			Summary:     "Answer the enrollment of a u2f or webauthn factor with a software security key",
-			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs each call anew.",
+			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs every call.",
 			Find:        s.findKey, Do: s.attestKey,
 		},
 		rest.Op[elsewhere, KeyProof]{
@@ -66,7 +66,9 @@ func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, ty
 	return a, nil
 }
 
-func (s *Slice) findElsewhere(ctx context.Context, q docstore.Reader, id string, types ...model.FactorType) (docstore.Doc[model.Factor], error) {
+func (s *Slice) findElsewhere(
+	ctx context.Context, q docstore.Reader, id string, types ...model.FactorType,
+) (docstore.Doc[model.Factor], error) {
 	doc, err := s.Factors.Get(ctx, q, id)
 	if err == nil && !slices.Contains(types, doc.Value.Type) {
 		return doc, rest.NotFound(name, id)

@@ -72,7 +72,7 @@ type Verification struct {
 	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"How it goes on."`
 
 	created     bool   // somebody else was asked
-	transaction string // id of the verification that somebody else answers
+	transaction string // id of the verification that a device answers
 }
 
 // HTTPStatus is 201 where there is something to poll from now on.

@@ -43,7 +43,9 @@ func (s *Slice) Usable(ctx context.Context, q docstore.Reader, user docstore.Doc
 // signIn is the factor as the user sees it who signs in.
 func (a *act) signIn(embedded map[string]any) mfa.SignInFactor {
 	f := &a.factor
-	out := mfa.SignInFactor{ID: a.id, Type: string(f.Type), Provider: string(f.Provider), Vendor: f.Vendor, Profile: masked(f.Profile), Embedded: embedded}
+	out := mfa.SignInFactor{
+		ID: a.id, Type: string(f.Type), Provider: string(f.Provider), Vendor: f.Vendor, Profile: masked(f.Profile), Embedded: embedded,
+	}
 	if f.Status == model.FactorPending {
 		out.Status = string(f.Status)
 	}

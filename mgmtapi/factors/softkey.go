@@ -128,7 +128,9 @@ func assertWebAuthn(ctx context.Context, a *act) (out KeyProof, err error) {
 		return out, err
 	}
 	out = KeyProof{
-		ClientData: encoded(assertion.ClientData), AuthenticatorData: encoded(assertion.AuthenticatorData), SignatureData: encoded(assertion.Signature),
+		ClientData:        encoded(assertion.ClientData),
+		AuthenticatorData: encoded(assertion.AuthenticatorData),
+		SignatureData:     encoded(assertion.Signature),
 	}
 	return out, a.seal(state)
 }

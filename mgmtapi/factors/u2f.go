@@ -88,7 +88,9 @@ func registerU2F(ctx context.Context, a *act) (*Activation, error) {
 }
 
 // registeredU2F checks the registration of a device.
-func (a *act) registeredU2F(ctx context.Context, challenge string, clientData, registration []byte) (out u2fdevice.Registration, err error) {
+func (a *act) registeredU2F(
+	ctx context.Context, challenge string, clientData, registration []byte,
+) (out u2fdevice.Registration, err error) {
 	if a.relaxedFIDO {
 		out, err = u2fdevice.RegisterUnsigned(challenge, clientData, registration)
 		return out, unsigned(err)

@@ -34,7 +34,9 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, err
 
 // prove checks a proof, or begins a verification without one. With the id of a transaction, it tells how far that is instead of
 // beginning another. Then, unless nil, runs in the transaction of the database if the step is not refused.
-func (a *act) prove(ctx context.Context, r *verifyRequest, transaction string, then func(Verification) error) (out Verification, refusal *wrong, err error) {
+func (a *act) prove(
+	ctx context.Context, r *verifyRequest, transaction string, then func(Verification) error,
+) (out Verification, refusal *wrong, err error) {
 	a.query.TemplateID, a.query.Lifetime = r.TemplateID, r.Lifetime
 	if r.Body != nil {
 		a.proof = *r.Body
@@ -78,7 +80,7 @@ func (a *act) prove(ctx context.Context, r *verifyRequest, transaction string, t
 	return out, refusal, err
 }
 
-// answered tells how far a verification is that somebody else answers. One that is not there any more was not answered in time.
+// answered returns the state of a verification that a device answers. One that was deleted has timed out.
 func (a *act) answered(ctx context.Context, transaction string) (Verification, error) {
 	doc, err := model.Optional(ctx, a.tx, a.FactorTransactions, transaction)
 	if err != nil {

@@ -97,7 +97,8 @@ func ruleURL(ctx context.Context, policy, id string, segments ...string) string 
 func ownRule(ctx context.Context, doc docstore.Doc[model.OrgPolicy]) Rule {
 	r := own[doc.Value.Type]
 	return Rule{
-		ID: doc.Value.Rule, Type: r.name, Name: defaultRule, Status: model.Active, Priority: len(doc.Value.SignOn) + 1, System: true, Actions: r.actions,
+		ID: doc.Value.Rule, Type: r.name, Name: defaultRule, Status: model.Active, Priority: len(doc.Value.SignOn) + 1,
+		System: true, Actions: r.actions,
 		Conditions: RuleConditions{
 			People:  &RulePeople{Users: &Selected{[]string{}, []string{}}, Groups: &Selected{[]string{model.EveryoneToken}, []string{}}},
 			Network: &Network{"ANYWHERE"},
@@ -138,22 +139,26 @@ func (s *Slice) ruleRoutes() []rest.Route {
 	const all, one = "/api/v1/policies/{policyId}/rules", "/api/v1/policies/{policyId}/rules/{ruleId}"
 	return []rest.Route{
 		rest.Op[target, rest.Page[Rule]]{
-			ID: "listPolicyRules", Route: "GET " + all, Tag: tag, Scopes: readScope, Summary: "Lists the rules of a policy", Find: s.find, Do: s.listRules,
+			ID: "listPolicyRules", Route: "GET " + all, Tag: tag, Scopes: readScope,
+			Summary: "Lists the rules of a policy", Find: s.find, Do: s.listRules,
 		},
 		rest.Op[createRuleRequest, Rule]{
 			ID: "createPolicyRule", Route: "POST " + all, Tag: tag, Scopes: writeScope, Summary: "Adds a rule to the sign-on policy",
-			Description: "The first active rule that a user is among decides about a sign-in, the rule of the system comes last. Policies of other types have no further rules: 501.",
-			Find:        func(ctx context.Context, r *createRuleRequest) error { return s.find(ctx, &r.target) }, Do: s.createRule,
+			Description: "The first active rule that a user is among decides about a sign-in, the rule of the system comes last. " +
+				"Policies of other types have no further rules: 501.",
+			Find: func(ctx context.Context, r *createRuleRequest) error { return s.find(ctx, &r.target) }, Do: s.createRule,
 		},
 		rest.Op[ruleTarget, Rule]{
-			ID: "getPolicyRule", Route: "GET " + one, Tag: tag, Scopes: readScope, Summary: "Reads a rule of a policy", Find: s.findRule, Do: s.getRule,
+			ID: "getPolicyRule", Route: "GET " + one, Tag: tag, Scopes: readScope,
+			Summary: "Reads a rule of a policy", Find: s.findRule, Do: s.getRule,
 		},
 		rest.Op[replaceRuleRequest, Rule]{
 			ID: "replacePolicyRule", Route: "PUT " + one, Tag: tag, Scopes: writeScope, Summary: "Replaces a rule of the sign-on policy",
 			Find: func(ctx context.Context, r *replaceRuleRequest) error { return s.findRule(ctx, &r.ruleTarget) }, Do: s.replaceRule,
 		},
 		rest.Op[ruleTarget, rest.Nothing]{
-			ID: "deletePolicyRule", Route: "DELETE " + one, Tag: tag, Scopes: writeScope, Summary: "Deletes a rule of the sign-on policy", Find: s.findRule, Do: s.deleteRule,
+			ID: "deletePolicyRule", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
+			Summary: "Deletes a rule of the sign-on policy", Find: s.findRule, Do: s.deleteRule,
 		},
 		rest.Op[ruleTarget, rest.Nothing]{
 			ID: "activatePolicyRule", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
@@ -205,8 +210,11 @@ func (s *Slice) getRule(ctx context.Context, t *ruleTarget) (Rule, error) {
 	return showRule(ctx, t.found.ID, t.at, &t.found.Value.SignOn[t.at]), nil
 }
 
-// changeRules runs a change of the rules of a policy and logs it. The change returns the rule that it is about.
-func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, change func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error)) error {
+// ruleChange changes the rules of a policy and returns the one that it is about.
+type ruleChange func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error)
+
+// changeRules runs a change of the rules of a policy and logs it.
+func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, change ruleChange) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
@@ -228,7 +236,7 @@ func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, ch
 }
 
 // changeRule is changeRules for a rule that is there, and not that of the system.
-func (s *Slice) changeRule(ctx context.Context, t *ruleTarget, event audit.Type, change func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error)) error {
+func (s *Slice) changeRule(ctx context.Context, t *ruleTarget, event audit.Type, change ruleChange) error {
 	return s.changeRules(ctx, &t.target, event, func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
 		if err := t.locate(); err != nil {
 			return model.SignOnRule{}, err
@@ -304,7 +312,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *mo
 	return nil
 }
 
-// stored are the people to be stored. Without any include, they are everyone; an empty include is nobody.
+// stored are the people to be stored. Without any include, they are everyone; an empty include selects no user.
 func (p *RulePeople) stored() (out model.RulePeople) {
 	everyone := true
 	if p != nil && p.Users != nil {
@@ -366,7 +374,7 @@ func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Co
 	}
 }
 
-// forget takes a deleted user or group out of the rules. A rule that named nobody else applies to nobody.
+// forget takes a deleted user or group out of the rules. A rule without any other user or group then applies to no user.
 func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string) error {
 	doc, err := s.OrgPolicy(ctx, tx, model.PolicySignOn)
 	if err != nil {

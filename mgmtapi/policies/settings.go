@@ -8,7 +8,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// Settings are those of the password policy, and of the enrollment policy. A part that is not given has the values that it has at the beginning.
+// Settings are those of the password policy, and of the enrollment policy. A part that is not given has the values that it has at the
+// beginning.
 type Settings struct {
 	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lock-outs."`
 	Recovery *RecoveryPart `json:"recovery,omitempty" doc:"Recovery of forgotten passwords."`

@@ -9,9 +9,9 @@ import (
 )
 
 func (s *Slice) holdRoutes() []rest.Route {
-	const about = "While work is held, lifecycle/activate, lifecycle/deactivate and DELETE of a user are accepted and wait: transitioningToStatus " +
-		"shows where the user goes, and another operation on the lifecycle of the user is refused with E0000112. So do deactivations and removals " +
-		"with Prefer: respond-async, and the updates of the users of an application after a change of its mapping."
+	const about = "While work is held, lifecycle/activate, lifecycle/deactivate and DELETE of a user are accepted and wait: " +
+		"transitioningToStatus shows where the user goes, and another operation on the lifecycle of the user is refused with E0000112. " +
+		"The updates of the users of an application after a change of its mapping wait, too."
 	return []rest.Route{
 		rest.Op[struct{}, heldWork]{ID: "getWork", Route: "GET /sandbox/v1/work", Tag: tag,
 			Summary: "Read whether asynchronous work of the management API is held, and how much waits", Description: about,

@@ -54,7 +54,8 @@ func render(ctx context.Context, h held) Session {
 	return Session{
 		ID: h.id, Login: h.user.Value.Login(), UserID: h.user.ID, Status: active,
 		CreatedAt: rest.TimeOf(h.doc.Created), ExpiresAt: rest.TimeOf(session.Expires),
-		LastPasswordVerification: rest.TimePtr(session.PasswordVerified), LastFactorVerification: rest.TimePtr(session.FactorVerified), AMR: session.Methods,
+		LastPasswordVerification: rest.TimePtr(session.PasswordVerified), LastFactorVerification: rest.TimePtr(session.FactorVerified),
+		AMR:       session.Methods,
 		MFAActive: h.further, IdP: IdP{ID: h.org.ID, Type: string(model.ProviderService)},
 		Links: rest.Links{
 			"self":    rest.To(url(), "GET", "DELETE"),
@@ -121,7 +122,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
 			return err
 		}
 		session := model.Session{
-			UserID: h.user.ID, Expires: now.Add(Lifetime), PasswordVerified: in.Value.PasswordVerified, FactorVerified: in.Value.FactorVerified, Methods: in.Value.Methods,
+			UserID: h.user.ID, Expires: now.Add(Lifetime), PasswordVerified: in.Value.PasswordVerified, FactorVerified: in.Value.FactorVerified,
+			Methods: in.Value.Methods,
 		}
 		if len(session.Methods) == 0 { // a sign-in of an earlier version
 			session.Methods, session.PasswordVerified = []string{"pwd"}, in.Created

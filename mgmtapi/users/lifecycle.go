@@ -31,7 +31,8 @@ func always(status model.UserStatus) func(*model.User) model.UserStatus {
 
 var (
 	activate = transition{
-		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive, to: always(model.UserActive), // or PROVISIONED, see activated
+		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive,
+		to:   always(model.UserActive), // or PROVISIONED, see activated
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
@@ -235,7 +236,9 @@ func (s *Slice) held(ctx context.Context, tx *docstore.Tx) (bool, error) {
 	return org.HoldWork, err
 }
 
-func (s *Slice) queueActivation(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], issued *model.OneTimeToken, send bool) error {
+func (s *Slice) queueActivation(
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], issued *model.OneTimeToken, send bool,
+) error {
 	if err := activate.check(&doc.Value); err != nil {
 		return err
 	}
@@ -261,7 +264,8 @@ func (s *Slice) activateQueued(ctx context.Context, tx *docstore.Tx, doc docstor
 
 // activated activates or reactivates a user that was read. By is who does it, nil for the caller.
 func (s *Slice) activated(
-	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty, out Activation, issued *model.OneTimeToken, send bool,
+	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
+	out Activation, issued *model.OneTimeToken, send bool,
 ) error {
 	enroll, err := s.PasswordEnrollment(ctx, tx)
 	if err != nil {

@@ -139,7 +139,9 @@ func (k *Key) Create(p fido.Party, challenge string) (fido.Registration, error) 
 		return fido.Registration{}, fmt.Errorf("softkey: encode the public key: %w", err)
 	}
 	point = point[1:] // without the mark of an uncompressed point
-	public, err := cbor.Marshal(coseKey{Type: coseEC2, Algorithm: fido.ES256, Curve: coseP256, X: point[:coordinateSize], Y: point[coordinateSize:]})
+	public, err := cbor.Marshal(coseKey{
+		Type: coseEC2, Algorithm: fido.ES256, Curve: coseP256, X: point[:coordinateSize], Y: point[coordinateSize:],
+	})
 	if err != nil {
 		return fido.Registration{}, fmt.Errorf("softkey: encode the public key: %w", err)
 	}
@@ -204,7 +206,8 @@ func (k *Key) Register(site u2f.Site, challenge string, now time.Time) (said, me
 		return nil, nil, fmt.Errorf("softkey: encode the public key: %w", err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "scimwright software security key"}, NotBefore: now, NotAfter: now.Add(certificateLife),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "scimwright software security key"},
+		NotBefore: now, NotAfter: now.Add(certificateLife),
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
