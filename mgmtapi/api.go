@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -291,6 +292,9 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
 		return err
 	}
+	if err := a.revokeFromDeprovisioned(ctx, tx); err != nil {
+		return err
+	}
 	if err := a.deps.SetUpRoles(ctx, tx, org); err != nil {
 		return err
 	}
@@ -301,6 +305,49 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 		return err
 	}
 	return a.configureToken(ctx, tx, org, s.Token)
+}
+
+// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Only a deactivation by an earlier version leaves some.
+func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) error {
+	holders := map[string]bool{}
+	err := model.Each(ctx, tx, a.deps.RoleAssignments, nil, func(doc docstore.Doc[model.RoleAssignment]) error {
+		holders[doc.Value.Assignee] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = model.Each(ctx, tx, a.deps.RoleMembers, nil, func(doc docstore.Doc[model.RoleMember]) error {
+		holders[doc.Value.Assignee] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = model.Each(ctx, tx, a.deps.APITokens, nil, func(doc docstore.Doc[model.APIToken]) error {
+		holders[doc.Value.UserID] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The ids of groups and applications among the holders match no user.
+	users, err := a.deps.Users.GetMany(ctx, tx, slices.Sorted(maps.Keys(holders)))
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if user.Value.Status != model.UserDeprovisioned {
+			continue
+		}
+		if err := authz.RevokeAll(ctx, tx, a.deps, user.ID); err != nil {
+			return err
+		}
+		if err := apitokens.RevokeAll(ctx, tx, a.deps, user.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // found makes the organisation.

@@ -14,8 +14,35 @@ import (
 // Slice serves the API tokens.
 type Slice struct{ model.Deps }
 
-// New returns the slice.
-func New(d model.Deps) *Slice { return &Slice{Deps: d} }
+// New returns the slice and adds its reactions to the feed.
+func New(d model.Deps) *Slice {
+	s := &Slice{Deps: d}
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
+		return RevokeAll(ctx, tx, d, e.ID)
+	})
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
+		return RevokeAll(ctx, tx, d, e.ID)
+	})
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
+		if !e.Returning { // only a deactivation by an earlier version leaves tokens
+			return nil
+		}
+		return RevokeAll(ctx, tx, d, e.ID)
+	})
+	return s
+}
+
+// RevokeAll revokes the API tokens of a user.
+func RevokeAll(ctx context.Context, tx *docstore.Tx, d model.Deps, user string) error {
+	return model.Each(ctx, tx, d.APITokens, docstore.Eq(model.APITokenByUser, user), func(token docstore.Doc[model.APIToken]) error {
+		if err := d.APITokens.Delete(ctx, tx, token.ID); err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, d, audit.Entry{
+			Type: audit.TokenRevoke, Targets: []model.LogParty{audit.Token(token), authz.Party(ctx, tx, d, model.AssigneeUser, user)},
+		})
+	})
+}
 
 const tag = "API tokens"
 
@@ -139,8 +166,8 @@ func (s *Slice) delete(ctx context.Context, id string) error {
 // Created is a new API token with its secret.
 type Created struct{ ID, Name, UserID, Secret string }
 
-// Create makes an API token for a user, named as in paths. The secret cannot be read again. A missing name and a missing user
-// are *rest.Errors.
+// Create makes an API token for a user, named as in paths. The secret cannot be read again. A missing name, a missing user
+// and a DEPROVISIONED user are *rest.Errors.
 func (s *Slice) Create(ctx context.Context, name, user string) (Created, error) {
 	if name == "" {
 		var causes rest.Causes
@@ -152,6 +179,9 @@ func (s *Slice) Create(ctx context.Context, name, user string) (Created, error) 
 		owner, err := auth.FindUser(ctx, s.Deps, tx, user)
 		if err != nil {
 			return err
+		}
+		if owner.Value.Status == model.UserDeprovisioned {
+			return rest.Fail(rest.CodeStatus)
 		}
 		out.UserID = owner.ID
 		doc, err := auth.StoreToken(ctx, tx, s.Deps, auth.Token{Name: name, UserID: owner.ID, Client: name, Secret: out.Secret})

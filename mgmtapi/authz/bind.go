@@ -66,6 +66,13 @@ func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Ass
 			return rest.Invalid(member, "Only clients of the type %s can have roles", model.OAuthService)
 		}
 	case model.AssigneeUser:
+		user, err := d.Users.Get(ctx, q, a.ID)
+		if err != nil {
+			return err
+		}
+		if user.Value.Status == model.UserDeprovisioned {
+			return rest.Fail(rest.CodeStatus)
+		}
 	}
 	return nil
 }

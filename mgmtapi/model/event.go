@@ -41,6 +41,8 @@ type UserActivated struct {
 	ID string `json:"id"`
 	// New says that the user was created as an active one, and joined its groups as that. For reactions only.
 	New bool `json:"-"`
+	// Returning reports whether the user was DEPROVISIONED before. For reactions only.
+	Returning bool `json:"-"`
 }
 
 // UserDeactivated tells that a user has become DEPROVISIONED. The group memberships are gone already, each with a

@@ -333,20 +333,12 @@ func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.Nothing, e
 	return rest.Nothing{}, audit.Refused(ctx, o.Deps, audit.Entry{Type: authz.Revoked(o.kind), Targets: []model.LogParty{r.who.Party}}, err)
 }
 
-// revoke ends the assignment of a standard role.
+// revoke ends the assignment of a standard role. It rejects to revoke the last SUPER_ADMIN.
 func (s *Slice) revoke(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.RoleAssignment]) error {
-	if err := s.RoleAssignments.Delete(ctx, tx, doc.ID); err != nil {
+	if err := authz.Revoke(ctx, tx, s.Deps, doc); err != nil || doc.Value.Type != model.RoleSuperAdmin {
 		return err
 	}
-	if doc.Value.Type == model.RoleSuperAdmin {
-		if err := s.keepSuperAdmin(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return audit.Write(ctx, tx, s.Deps, audit.Entry{
-		Type:    authz.Revoked(doc.Value.Kind),
-		Targets: parties(authz.Party(ctx, tx, s.Deps, doc.Value.Kind, doc.Value.Assignee), doc.Value.Type),
-	})
+	return s.keepSuperAdmin(ctx, tx)
 }
 
 // keepSuperAdmin refuses what leaves the organisation without an active user that is a SUPER_ADMIN.

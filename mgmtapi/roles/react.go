@@ -13,21 +13,31 @@ func (s *Slice) react() {
 	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.gone(ctx, tx, e.ID) })
 	model.On(s.Feed, s.groupDeleted)
 	model.On(s.Feed, s.appChanged)
-	model.On(s.Feed, s.userDeactivated)
+	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
+		return s.gone(ctx, tx, e.ID)
+	})
+	model.On(s.Feed, s.userActivated)
 	model.On(s.Feed, s.membershipChanged)
 }
 
-// gone ends the roles of what is deleted.
+// gone revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change that leaves no SUPER_ADMIN.
 func (s *Slice) gone(ctx context.Context, tx *docstore.Tx, assignee string) error {
-	err := model.Each(ctx, tx, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, assignee), func(doc docstore.Doc[model.RoleAssignment]) error {
-		return s.revoke(ctx, tx, doc)
-	})
+	super, err := model.Optional(ctx, tx, s.RoleAssignments, model.RoleAssignmentID(assignee, model.RoleSuperAdmin))
 	if err != nil {
 		return err
 	}
-	return model.Each(ctx, tx, s.RoleMembers, docstore.Eq(model.RoleMemberByAssignee, assignee), func(doc docstore.Doc[model.RoleMember]) error {
-		return authz.Unbind(ctx, tx, s.Deps, doc)
-	})
+	if err := authz.RevokeAll(ctx, tx, s.Deps, assignee); err != nil || super == nil {
+		return err
+	}
+	return s.keepSuperAdmin(ctx, tx)
+}
+
+// userActivated revokes the roles that a returning user still has. Only a deactivation by an earlier version leaves some.
+func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
+	if !e.Returning {
+		return nil
+	}
+	return authz.RevokeAll(ctx, tx, s.Deps, e.ID)
 }
 
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
@@ -58,15 +68,6 @@ func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, where docstore.Cond
 		_, err := s.RoleAssignments.Update(ctx, tx, doc.ID, doc.Rev, assignment)
 		return err
 	})
-}
-
-// userDeactivated refuses to deactivate the last SUPER_ADMIN.
-func (s *Slice) userDeactivated(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
-	found, err := model.Optional(ctx, tx, s.RoleAssignments, model.RoleAssignmentID(e.ID, model.RoleSuperAdmin))
-	if err != nil || found == nil {
-		return err
-	}
-	return s.keepSuperAdmin(ctx, tx)
 }
 
 // membershipChanged refuses to take the last SUPER_ADMIN out of the group that makes it one.

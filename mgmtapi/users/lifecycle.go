@@ -207,7 +207,9 @@ func (s *Slice) issueActivation(ctx context.Context) (Activation, *model.OneTime
 func (s *Slice) startActivation(ctx context.Context, at *target, t transition, send bool) (Activation, error) {
 	out, issued := s.issueActivation(ctx)
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		returning := false
 		doc, err := s.enter(ctx, tx, at, t, func(before model.UserStatus, u *model.User) {
+			returning = before == model.UserDeprovisioned
 			u.Activation, u.Reset = nil, nil
 			if u.Status == model.UserProvisioned {
 				u.Activation = issued
@@ -229,7 +231,7 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 		if err := s.Join(ctx, tx, org.Everyone, doc.ID); err != nil {
 			return err
 		}
-		return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID})
+		return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID, Returning: returning})
 	})
 	if err != nil || send {
 		return Activation{}, err
@@ -264,7 +266,7 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	return s.queue(ctx, tx, doc, how)
 }
 
-// deactivated ends everything a user has: sessions and memberships here, the assignments in a reaction.
+// deactivated ends everything a user has: sessions and memberships here; roles, API tokens, refresh tokens and app assignments in reactions.
 func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
 	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
@@ -351,23 +353,8 @@ func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 	if err := s.Attempts.Delete(ctx, tx, doc.ID); err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return err
 	}
-	if err := s.revokeTokens(ctx, tx, doc); err != nil {
-		return err
-	}
 	if err := s.Feed.Emit(ctx, tx, model.UserDeleted{ID: doc.ID}); err != nil {
 		return err
 	}
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserDeleteCompleted, Targets: []model.LogParty{audit.User(doc)}, Actor: by})
-}
-
-// revokeTokens removes the API tokens of a user that goes.
-func (s *Slice) revokeTokens(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
-	return model.Each(ctx, tx, s.APITokens, docstore.Eq(model.APITokenByUser, user.ID), func(token docstore.Doc[model.APIToken]) error {
-		if err := s.APITokens.Delete(ctx, tx, token.ID); err != nil {
-			return err
-		}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{
-			Type: audit.TokenRevoke, Targets: []model.LogParty{audit.Token(token), audit.User(user)},
-		})
-	})
 }
