@@ -199,7 +199,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if r.Body.Type == nil {
 		s.lastBasis.Store(basis)
 	}
-	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+	return s.veil(ctx, s.Store.Reader(), render(ctx, doc)) // it has no factor yet
 }
 
 // draft is a new user with a valid profile, ready to be stored: made before the transaction, in which others wait for their turn.

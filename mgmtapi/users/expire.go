@@ -64,7 +64,7 @@ func (s *Slice) expirePassword() rest.Route {
 			if err != nil {
 				return ExpiredPassword{}, err
 			}
-			user, err := s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+			user, err := s.single(ctx, s.Store.Reader(), doc)
 			return ExpiredPassword{user: &user}, err
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,44 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
+
+func TestLinks_ResetFactors(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	user := e.Do(t, "POST /api/v1/users", withPassword("with@example.com"), nil).Value("id")
+	at := "/api/v1/users/" + user
+	question := `{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`
+	phone := `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+15551234567"}}`
+	for status, want := range map[model.UserStatus]bool{
+		model.UserStaged: false, model.UserProvisioned: true, model.UserActive: true, model.UserRecovery: true, model.UserLockedOut: true,
+		model.UserPasswordExpired: true, model.UserSuspended: false, model.UserDeprovisioned: false,
+	} {
+		for name, body := range map[string]string{"no factor": "", "ACTIVE": question, "PENDING_ACTIVATION": phone} {
+			t.Run(string(status)+" "+name, func(t *testing.T) {
+				set(t, e, user, model.UserActive)
+				e.Clock.Advance(time.Minute) // one text message per 30 s
+				if body != "" {
+					e.Run(t, apitest.Step{Do: "POST " + at + "/factors", Body: body, Equal: map[string]any{"status": name}})
+				}
+				set(t, e, user, status)
+				for _, do := range []apitest.Step{{Do: "GET " + at}, {Do: "POST " + at, Body: `{"profile":{"title":"x"}}`}} {
+					do.Equal, do.Has, do.Lacks = map[string]any{}, nil, []string{"_links.resetFactors"}
+					if want && body != "" {
+						do.Equal, do.Lacks = map[string]any{"_links.resetFactors.href": e.Server.URL + at + "/lifecycle/reset_factors", "_links.resetFactors.method": "POST"}, nil
+					}
+					e.Run(t, do)
+				}
+				set(t, e, user, model.UserActive)
+				e.Run(t, apitest.Step{Do: "POST " + at + "/lifecycle/reset_factors"}, apitest.Step{Do: "GET " + at, Lacks: []string{"_links.resetFactors"}})
+			})
+		}
+	}
+	e.Run(t,
+		apitest.Step{Do: "POST " + at + "/factors", Body: question},
+		apitest.Step{Do: "POST " + at + "/lifecycle/expire_password", Has: []string{"_links.resetFactors"}},
+		apitest.Step{Do: "GET " + at, Header: map[string]string{"Content-Type": `application/json; svc-response=omitCredentialsLinks`}, Lacks: []string{"_links.resetFactors", "_links.resetPassword"}},
+		apitest.Step{Do: "GET /api/v1/users?q=Isaac", Lacks: []string{"0._links.resetFactors"}},
+	)
+}
 
 func TestTheStatusDecidesWhichLinksAUserHas(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))

@@ -226,7 +226,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	if err != nil {
 		return User{}, err
 	}
-	return s.veil(ctx, s.Store.Reader(), render(ctx, doc))
+	return s.single(ctx, s.Store.Reader(), doc)
 }
 
 // permit asks whether the caller may change what a body changes of a user: its profile, and its credentials.

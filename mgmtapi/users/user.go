@@ -76,14 +76,29 @@ func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, er
 	if sees, err := authz.SeesUser(ctx, q, s.Deps, id); err != nil || !sees {
 		return nil, err
 	}
-	user, err := s.veil(ctx, q, render(ctx, doc))
+	user, err := s.single(ctx, q, doc)
 	if err != nil {
 		return nil, err
 	}
 	return user, nil
 }
 
-// render makes the wire form as a single read shows it.
+// single returns the user as a single read shows it: without what the caller must not see, and with the links of the user's status.
+func (s *Slice) single(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.User]) (User, error) {
+	out := render(ctx, doc)
+	if slices.Contains(resettable, doc.Value.Status) {
+		factors, err := s.Factors.Count(ctx, q, docstore.Eq(model.FactorByUser, doc.ID))
+		if err != nil {
+			return User{}, err
+		}
+		if factors > 0 {
+			out.Links[linkResetFactors.rel] = linkResetFactors.to(ctx, doc.ID)
+		}
+	}
+	return s.veil(ctx, q, out)
+}
+
+// render makes the wire form of a user without factors.
 func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	u := doc.Value
 	out := User{
@@ -101,7 +116,7 @@ func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	}
 	for _, l := range linksByStatus[u.Status] {
 		if l.only == nil || l.only(&u) {
-			out.Links[l.rel] = rest.Link{Href: userURL(ctx, doc.ID, l.at...), Method: l.method}
+			out.Links[l.rel] = l.to(ctx, doc.ID)
 		}
 	}
 	return out
@@ -148,6 +163,8 @@ var (
 	linkExpire     = lifecycleLink("expirePassword", expirePassword).when(func(u *model.User) bool { return !u.Provider.External() })
 	linkDelete     = statusLink{rel: "delete", method: http.MethodDelete}
 
+	linkResetFactors = statusLink{rel: "resetFactors", method: http.MethodPost, at: []string{"lifecycle", "reset_factors"}}
+
 	linkChangePassword = credentialLink("changePassword", "change_password")
 	linkChangeQuestion = credentialLink("changeRecoveryQuestion", "change_recovery_question")
 	linkForgot         = credentialLink("forgotPassword", "forgot_password").when(func(u *model.User) bool { return u.Recovery != nil })
@@ -159,6 +176,11 @@ func lifecycleLink(rel string, t transition) statusLink {
 
 func credentialLink(rel, verb string) statusLink {
 	return statusLink{rel: rel, method: http.MethodPost, at: []string{"credentials", verb}}
+}
+
+// to returns the link of a user.
+func (l statusLink) to(ctx context.Context, user string) rest.Link {
+	return rest.Link{Href: userURL(ctx, user, l.at...), Method: l.method}
 }
 
 // when is the link for some users only.
@@ -181,6 +203,11 @@ var linksByStatus = map[model.UserStatus][]statusLink{
 	model.UserPasswordExpired: {linkSuspend, linkReset, linkExpire, linkChangePassword, linkDeactivate},
 	model.UserSuspended:       {linkUnsuspend, linkDeactivate},
 	model.UserDeprovisioned:   {linkActivate, linkDelete},
+}
+
+// resettable lists the statuses in which a user with a factor has the link resetFactors.
+var resettable = []model.UserStatus{
+	model.UserProvisioned, model.UserActive, model.UserRecovery, model.UserLockedOut, model.UserPasswordExpired,
 }
 
 // veil takes the attributes out of a user that the caller must not see.
@@ -208,7 +235,7 @@ type getRequest struct {
 func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
-	out, err := s.veil(ctx, s.Store.Reader(), render(ctx, r.found))
+	out, err := s.single(ctx, s.Store.Reader(), r.found)
 	if err != nil {
 		return User{}, err
 	}
@@ -227,7 +254,7 @@ func trim(u User, contentType string) User {
 		case "omitCredentials":
 			u.Credentials = nil
 		case "omitCredentialsLinks":
-			for _, l := range []statusLink{linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion} {
+			for _, l := range []statusLink{linkReset, linkExpire, linkForgot, linkChangePassword, linkChangeQuestion, linkResetFactors, linkUnlock} {
 				delete(u.Links, l.rel)
 			}
 		case "omitTransitioningToStatus":
