@@ -14,7 +14,7 @@ import (
 // routes sends each request to the part it belongs to. It does not clean paths: what an odd path means is for the
 // part to say.
 type routes struct {
-	api     http.Handler     // /api/v1, /oauth2, /sandbox/v1
+	api     http.Handler     // apiPrefixes
 	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json
 	health  http.Handler     // /sandbox/v1/health, without credentials
@@ -25,8 +25,8 @@ type routes struct {
 // metricsPath is where Prometheus finds the metrics of the SCIM servers and of the engine.
 const metricsPath = "/metrics"
 
-// apiPrefixes are the trees of the management API.
-var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1"}
+// apiPrefixes are the trees of the management API. The last three hold the pages and logos of applications.
+var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1", "/app", "/home", "/assets/logos"}
 
 func (r *routes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.route(req.URL.Path).ServeHTTP(w, req)

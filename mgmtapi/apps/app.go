@@ -101,7 +101,7 @@ func render(ctx context.Context, doc docstore.Doc[model.App], conn *model.Connec
 	return out
 }
 
-// linksOf lists where an application leads to. Those of logo, help and the published links are pages for people.
+// linksOf returns the links of an application. For logo, help and the app links see pageRoutes.
 func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
 	a := doc.Value
 	url := func(more ...string) string {
@@ -118,7 +118,8 @@ func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
 		"users":      rest.To(url("users")),
 		"groups":     rest.To(url("groups")),
 		"uploadLogo": rest.To(url("logo"), "POST"),
-		"logo":       []rest.Link{{Name: "medium", Href: rest.URL(ctx, "assets", "logos", a.Name+".png"), Type: "image/png"}},
+		"logo":       []rest.Link{{Name: "medium", Href: rest.URL(ctx, model.LogoPath(doc.ID)...), Type: "image/svg+xml"}},
+		"help":       rest.Link{Href: rest.URL(ctx, "app", a.Name, doc.ID, "setup", "help"), Type: "text/html"},
 		"appLinks":   published,
 	}
 	if a.Status == model.AppActive {
@@ -128,7 +129,6 @@ func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
 	}
 	if a.SignOnMode == catalog.SAML {
 		links["metadata"] = rest.Link{Href: url("sso", "saml", "metadata"), Type: "application/xml"}
-		links["help"] = rest.Link{Href: rest.URL(ctx, "app", a.Name, doc.ID, "setup", "help"), Type: "text/html"}
 	}
 	if a.OAuth() {
 		links["clientCredentials"] = rest.To(rest.URL(ctx, "oauth2", "v1", "clients", a.Credentials.OAuthClient.ID), "GET", "PUT", "DELETE")

@@ -59,8 +59,9 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 				"groups":   map[string]any{"href": base + "/" + id + "/groups"},
 				"appLinks": []any{map[string]any{"name": "login", "href": link, "type": "text/html"}},
 				"logo": []any{map[string]any{
-					"name": "medium", "href": strings.TrimSuffix(base, "/api/v1/apps") + "/assets/logos/bookmark.png", "type": "image/png",
+					"name": "medium", "href": strings.TrimSuffix(base, "/api/v1/apps") + "/assets/logos/" + id, "type": "image/svg+xml",
 				}},
+				"help":       map[string]any{"href": strings.TrimSuffix(base, "/api/v1/apps") + "/app/bookmark/" + id + "/setup/help", "type": "text/html"},
 				"uploadLogo": map[string]any{"href": base + "/" + id + "/logo", "hints": map[string]any{"allow": []any{"POST"}}},
 				"deactivate": map[string]any{
 					"href": base + "/" + id + "/lifecycle/deactivate", "hints": map[string]any{"allow": []any{"POST"}},

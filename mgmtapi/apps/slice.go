@@ -65,7 +65,7 @@ var (
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
-	return slices.Concat(s.appRoutes(), s.keyRoutes(), s.grantRoutes(), s.unsupportedRoutes())
+	return slices.Concat(s.appRoutes(), s.keyRoutes(), s.grantRoutes(), s.pageRoutes(), s.unsupportedRoutes())
 }
 
 func (s *Slice) appRoutes() []rest.Route {

@@ -1,4 +1,7 @@
 package model
 
+// LogoPath returns the path of the logo of an application, by its id, or of a catalog entry, by its name.
+func LogoPath(ref string) []string { return []string{"assets", "logos", ref} }
+
 // AppLinkID is the id of a link that an application puts on the home page, by the name of the link.
 func AppLinkID(app, link string) string { return derivedID(KindAppLink, app+"/"+link) }

@@ -242,18 +242,19 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		return nil
 	}
 	body, err := table, error(nil)
-	switch r := result.(type) {
-	case XML:
-		body = r.Document
-	case PNG:
-		body = r.Picture
-	default:
-		if body != nil {
-			break
-		}
+	if v, ok := result.(nonJSON); ok {
+		_, body = v.content()
+	} else if body == nil {
 		if body, err = encode(result); err != nil {
 			return err
 		}
+	}
+	if media == mediaHTML || media == mediaSVG { // what a browser would run
+		header.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		header.Set("X-Content-Type-Options", "nosniff")
+	}
+	if media == mediaHTML {
+		media += "; charset=utf-8"
 	}
 	status := op.info.Status
 	if s, ok := result.(Statused); ok {

@@ -92,17 +92,17 @@ const (
 	mediaXML  = "application/xml"
 	mediaCSV  = "text/csv"
 	mediaPNG  = "image/png"
+	mediaSVG  = "image/svg+xml"
+	mediaHTML = "text/html"
 )
 
 // media is the media type of a success; a list that can be had as a table has JSON, too.
 func (o *operation) media() string {
-	switch o.response {
-	case reflect.TypeFor[XML]():
-		return mediaXML
-	case reflect.TypeFor[PNG]():
-		return mediaPNG
-	}
-	if _, ok := reflect.New(o.response).Elem().Interface().(tabular); ok {
+	switch r := reflect.New(o.response).Elem().Interface().(type) {
+	case nonJSON:
+		media, _ := r.content()
+		return media
+	case tabular:
 		return mediaCSV
 	}
 	return mediaJSON

@@ -156,11 +156,8 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 	switch reflect.New(t).Elem().Interface().(type) {
 	case Nothing:
 		return response, nil
-	case XML:
-		response.Content = openapi3.Content{mediaXML: openapi3.NewMediaType()}
-		return response, nil
-	case PNG:
-		response.Content = openapi3.Content{mediaPNG: openapi3.NewMediaType()}
+	case nonJSON:
+		response.Content = openapi3.Content{op.media(): openapi3.NewMediaType()}
 		return response, nil
 	case pager:
 		items, _ := t.FieldByName("Items")

@@ -13,15 +13,35 @@ type Nothing struct{}
 // Empty is the response of an operation that answers with the empty object.
 type Empty struct{}
 
-// XML is the response of an operation that answers with a document in XML instead of JSON. Its errors are JSON.
+// nonJSON is implemented by responses that are not JSON: XML, PNG, SVG, HTML. Errors of their operations are JSON.
+type nonJSON interface {
+	content() (media string, body []byte)
+}
+
+// XML is the response of an operation that returns an XML document.
 type XML struct {
 	Document []byte
 }
 
-// PNG is the response of an operation that answers with a picture. Its errors are JSON.
+// PNG is the response of an operation that returns a picture.
 type PNG struct {
 	Picture []byte
 }
+
+// SVG is the response of an operation that returns a drawing. Text in it is escaped.
+type SVG struct {
+	Picture []byte
+}
+
+// HTML is the response of an operation that returns a page in UTF-8. Text in it is escaped.
+type HTML struct {
+	Page []byte
+}
+
+func (x XML) content() (media string, body []byte)  { return mediaXML, x.Document }
+func (p PNG) content() (media string, body []byte)  { return mediaPNG, p.Picture }
+func (s SVG) content() (media string, body []byte)  { return mediaSVG, s.Picture }
+func (h HTML) content() (media string, body []byte) { return mediaHTML, h.Page }
 
 // Statused is implemented by responses that choose between Op.Status and Op.Also.
 type Statused interface {

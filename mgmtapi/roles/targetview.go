@@ -101,7 +101,10 @@ func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name strin
 	out := AppTarget{
 		Name: name, DisplayName: strings.ReplaceAll(name, "_", " "), Description: "Application " + name, Status: string(model.AppActive),
 		LastUpdated: rest.TimePtr(org.Created), Category: "OTHER", VerificationStatus: "SVC_VERIFIED",
-		Links: rest.Links{"logo": []rest.Link{}, "self": rest.To(rest.URL(ctx, "api", "v1", "catalog", "apps", name))},
+		Links: rest.Links{
+			"logo": []rest.Link{{Name: "medium", Href: rest.URL(ctx, model.LogoPath(name)...), Type: "image/svg+xml"}},
+			"self": rest.To(rest.URL(ctx, "api", "v1", "catalog", "apps", name)),
+		},
 	}
 	if entry, ok := catalog.Named(name); ok {
 		out.SignOnModes = entry.Modes

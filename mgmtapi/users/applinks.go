@@ -18,6 +18,7 @@ type AppLink struct {
 	ID               string `json:"id" readOnly:"true" doc:"Id of the link."`
 	Label            string `json:"label" readOnly:"true" doc:"Label of the application; with the name of the link when there are several."`
 	LinkURL          string `json:"linkUrl" readOnly:"true" doc:"Where the link leads."`
+	LogoURL          string `json:"logoUrl" readOnly:"true" doc:"Where the logo of the application is."`
 	AppName          string `json:"appName" readOnly:"true" doc:"Name of the application."`
 	AppInstanceID    string `json:"appInstanceId" readOnly:"true" doc:"Id of the application."`
 	AppAssignmentID  string `json:"appAssignmentId" readOnly:"true" doc:"Id of the user in the application."`
@@ -75,7 +76,7 @@ func linksOf(ctx context.Context, app docstore.Doc[model.App], user *model.AppUs
 	for _, name := range published {
 		id := model.AppLinkID(app.ID, name)
 		link := AppLink{
-			ID: id, Label: app.Value.Label, LinkURL: rest.URL(ctx, "home", app.Value.Name, app.ID, id),
+			ID: id, Label: app.Value.Label, LinkURL: rest.URL(ctx, "home", app.Value.Name, app.ID, id), LogoURL: rest.URL(ctx, model.LogoPath(app.ID)...),
 			AppName: app.Value.Name, AppInstanceID: app.ID, AppAssignmentID: user.UserID,
 			CredentialsSetup: lacksCredentials(app.Value.Credentials.Scheme, user), Hidden: app.Value.Visibility.Hide.Web,
 		}

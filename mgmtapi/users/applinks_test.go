@@ -34,7 +34,7 @@ func TestTheLinksOfTheApplicationsOfAUser(t *testing.T) {
 				Equal: map[string]any{
 					"#": 5, "0.label": "Attic", "0.hidden": true, "1.label": "books", "2.label": "Suite drive", "3.label": "Suite mail", "4.label": "Wiki",
 					"4.appName": "bookmark", "4.appInstanceId": "{{wiki}}", "4.appAssignmentId": "{{u}}", "4.hidden": false, "4.sortOrder": 0,
-					"4.credentialsSetup": false, "1.credentialsSetup": true, "1.appName": "{{swaName}}",
+					"4.logoUrl": e.Server.URL + "/assets/logos/{{wiki}}", "4.credentialsSetup": false, "1.credentialsSetup": true, "1.appName": "{{swaName}}",
 				},
 				Save: map[string]string{"link": "4.id", "url": "4.linkUrl", "drive": "2.id", "mail": "3.id"},
 			},
