@@ -353,7 +353,7 @@ func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) erro
 
 // found makes the organisation.
 func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
-	now := a.deps.Now()
+	now := tx.Now()
 	org := model.Org{
 		ID: model.NewID(model.KindOrg), Administrator: model.NewID(model.KindUser),
 		Everyone: model.NewID(model.KindGroup), UserType: model.NewID(model.KindUserType),
@@ -372,6 +372,7 @@ func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.O
 		Activated: now, Type: org.UserType, Provider: model.ProviderService,
 		Profile: map[string]any{"login": login, "email": login, "firstName": "Built-in", "lastName": "Administrator"},
 	}
+	model.CompleteProfile(administrator.Profile)
 	administrator.Enter(model.UserActive, now)
 	if _, err := a.deps.Users.Insert(ctx, tx, org.Administrator, administrator); err != nil {
 		return org, err

@@ -102,6 +102,7 @@ func newOrganisation(t *testing.T) *organisation {
 		{"GET /api/v1/mappings?sourceId={app}", "", "mapping", "0.id"},
 		{"GET /api/v1/policies?type=PASSWORD", "", "policy", "0.id"},
 		{"POST /api/v1/inlineHooks", `{"name":"Hook","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":"https://hooks.example.com","method":"POST"}}}`, "hook", "id"},
+		{"POST /api/v1/templates/sms", `{"name":"Code","type":"SMS_VERIFY_CODE","template":"${code}"}`, "template", "id"},
 		{"POST /api/v1/hook-keys", `{"name":"Key"}`, "hookkey", "id"},
 		{"GET /api/v1/hook-keys/{hookkey}", "", "hookkeypublic", "keyId"},
 		{"GET /api/v1/authorizationServers/default/scopes", "", "scope", "0.id"},
@@ -141,6 +142,7 @@ func (w *organisation) fill(text string) string {
 // stands are the ids that stand for the variables of paths: the first row whose beginning and variable fit.
 var stands = []struct{ path, variable, stands string }{
 	{"/api/v1/api-tokens/", "id", "{apitoken}"},
+	{"/api/v1/templates/sms/", "templateId", "{template}"},
 	{"/api/v1/hook-keys/public/", "keyId", "{hookkeypublic}"},
 	{"/api/v1/hook-keys/", "*", "{hookkey}"},
 	{"/api/v1/inlineHooks/", "id", "{hook}"},

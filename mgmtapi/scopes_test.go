@@ -118,6 +118,7 @@ var areas = []area{
 	{"/api/v1/meta/schemas/", []string{"svc.schemas"}},
 	{"/api/v1/mappings", []string{"svc.profileMappings"}},
 	{"/api/v1/policies", []string{"svc.policies"}},
+	{"/api/v1/templates", []string{"svc.templates"}},
 	{"/api/v1/org/factors", []string{"svc.users"}},
 	{"/api/v1/api-tokens", []string{"svc.apiTokens"}},
 	{"/api/v1/logs", []string{"svc.logs"}},

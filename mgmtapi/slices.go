@@ -34,6 +34,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/schemas"
 	"github.com/scimwright/scimwright/mgmtapi/sessions"
+	"github.com/scimwright/scimwright/mgmtapi/smstemplates"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 	"github.com/scimwright/scimwright/mgmtapi/users"
 	"github.com/scimwright/scimwright/mgmtapi/usertypes"
@@ -69,6 +70,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		policies.New(d),
 		usertypes.New(d),
 		schemas.New(d),
+		smstemplates.New(d),
 		iam.New(d),
 		roles.New(d, roles.Options{Operations: explained}),
 		mappings.New(d),

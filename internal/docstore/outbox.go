@@ -39,7 +39,7 @@ func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
 		tx.emitted = true
 		tx.AfterCommit(s.wake)
 	}
-	tx.emits = append(tx.emits, e.Topic, e.Key, []byte(e.Data), tx.now().UnixMilli())
+	tx.emits = append(tx.emits, e.Topic, e.Key, []byte(e.Data), tx.store.now().UnixMilli())
 	if len(tx.emits) < emitBatch*emitColumns {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []E
 		return 0, fmt.Errorf("docstore: relay: %w", err)
 	}
 	err = s.db.Update(ctx, func(sqlTx *sqldb.Tx) error {
-		tx := &Tx{sql: sqlTx, store: s}
+		tx := &Tx{sql: sqlTx, store: s, began: s.now()}
 		if err := tx.sql.Lock(ctx, relayLock); err != nil {
 			return fmt.Errorf("docstore: relay: %w", err)
 		}

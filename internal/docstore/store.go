@@ -134,7 +134,7 @@ func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { retur
 // time. See sqldb.DB.UpdateSerializable: fn may run more than once.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error {
-		t := &Tx{sql: tx, store: s, serializable: true}
+		t := &Tx{sql: tx, store: s, serializable: true, began: s.now()}
 		return t.run(ctx, func() error { return fn(t) })
 	})
 }
@@ -145,6 +145,7 @@ type Tx struct {
 	store   *Store
 	emitted bool
 	emits   []any // columns of events that are yet to be written
+	began   time.Time
 
 	// Of steady collections: whether what was read stays true until the commit, their state if it is known, and whether one was changed.
 	serializable, stateKnown, unsteady bool
@@ -167,5 +168,9 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 // AfterCommit registers f to run after the commit. See sqldb.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(f func()) { tx.sql.AfterCommit(f) }
 
+// Now returns the time at which the transaction began, to the millisecond. Documents that it inserts have this creation time, so that no
+// time that is taken while the transaction runs is earlier.
+func (tx *Tx) Now() time.Time { return tx.began }
+
 // now is the time of a write, as precise as it is stored.
-func (tx *Tx) now() time.Time { return time.UnixMilli(tx.store.clock().UnixMilli()).UTC() }
+func (s *Store) now() time.Time { return time.UnixMilli(s.clock().UnixMilli()).UTC() }

@@ -53,7 +53,7 @@ func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (ro
 	if err != nil {
 		return row{}, t.wrap(err)
 	}
-	now := tx.now()
+	now := tx.began
 	r := row{id: id, rev: 1, created: now.UnixMilli(), updated: now.UnixMilli()}
 	r.seq, err = t.insertRow(ctx, tx.sql, e.columns(make([]any, 0, insertColumns+len(t.indexes)), id, now))
 	if err == nil {
@@ -83,7 +83,7 @@ func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (i
 	if err := tx.changes(ctx, t); err != nil {
 		return t.wrap(err)
 	}
-	now := tx.now()
+	now := tx.began
 	for begin := 0; begin < n; begin += insertBatch {
 		end := min(begin+insertBatch, n)
 		args := make([]any, 0, (end-begin)*(insertColumns+len(t.indexes)))
@@ -117,7 +117,7 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	if err := tx.changes(ctx, t); err != nil {
 		return row{}, t.wrap(err)
 	}
-	r := row{id: id, updated: tx.now().UnixMilli()}
+	r := row{id: id, updated: tx.store.now().UnixMilli()}
 	args := append(append([]any{r.updated, e.text}, e.keys.single...), id, rev, rev)
 	err = tx.sql.ExecReturning(ctx, []any{&r.seq, &r.rev, &r.created}, t.updateSQL, args...)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -192,7 +192,7 @@ func (s *Slice) apply(
 ) (none docstore.Doc[model.AppUser], err error) {
 	begun := !c.value.Listed()
 	if begun {
-		s.begin(t, user, &c)
+		s.begin(tx, t, user, &c)
 	}
 	before := c.value
 	if given.Scope != "" {
@@ -247,7 +247,7 @@ func (s *Slice) apply(
 		if c.value.SealedPassword, err = s.Secrets.Seal(given.Credentials.Password.Value, binding); err != nil {
 			return none, err
 		}
-		c.value.PasswordChanged = s.Now()
+		c.value.PasswordChanged = tx.Now()
 	}
 	t.judge(&c.value, "", begun || differs(&before, &c.value))
 	return s.store(ctx, tx, t, user, c)

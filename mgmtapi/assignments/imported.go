@@ -42,13 +42,13 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 		return err
 	}
 	if !c.value.Listed() {
-		s.begin(t, user, &c)
+		s.begin(tx, t, user, &c)
 	}
 	linked := c.value.ExternalID != a.ID || !c.value.InTarget()
-	c.value.ExternalID, c.value.Account, c.value.LastSync = a.ID, a.Shown, s.Now()
+	c.value.ExternalID, c.value.Account, c.value.LastSync = a.ID, a.Shown, tx.Now()
 	if linked {
 		c.value.Imported = true
-		c.value.Enter(model.AppUserActive, s.Now())
+		c.value.Enter(model.AppUserActive, tx.Now())
 		c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
 	}
 	p, err := s.person(ctx, tx, t, user)

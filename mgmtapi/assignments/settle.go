@@ -222,7 +222,7 @@ func noAppUser(app, user string) model.AppUser {
 
 // begin turns a tombstone, or nothing, into a new assignment. Only the id that
 // the account had in the target is kept.
-func (s *Slice) begin(t *target, user docstore.Doc[model.User], c *change) {
+func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User], c *change) {
 	// What the account may still show is not forgotten: what there is no value
 	// for any more is to be cleared.
 	cleared := slices.Concat(c.value.Cleared, slices.Collect(maps.Keys(c.value.Profile)))
@@ -230,14 +230,14 @@ func (s *Slice) begin(t *target, user docstore.Doc[model.User], c *change) {
 		AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status, Cleared: cleared, Fresh: true,
 	}
 	if t.conn.Creates() {
-		c.value.Enter(model.AppUserStaged, s.Now())
+		c.value.Enter(model.AppUserStaged, tx.Now())
 		c.value.SyncState = model.SyncOutOfSync
 		if user.Value.Status == model.UserStaged {
 			c.value.SyncState = model.SyncDisabled
 		}
 		return
 	}
-	c.value.Enter(model.AppUserActive, s.Now())
+	c.value.Enter(model.AppUserActive, tx.Now())
 	c.value.SyncState = model.SyncDisabled
 }
 
@@ -451,7 +451,7 @@ func (s *Slice) followGroup(
 ) error {
 	begun := !c.value.Listed()
 	if begun {
-		s.begin(t, user, &c)
+		s.begin(tx, t, user, &c)
 	}
 	c.value.Scope = model.ScopeGroup
 	before := c.value

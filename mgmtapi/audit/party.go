@@ -30,6 +30,7 @@ const (
 	TypeConsent     = "OAuth2Grant"
 	TypeInlineHook  = "InlineHook"
 	TypeHookKey     = "HookKey"
+	TypeSMSTemplate = "SmsTemplate"
 	TypeHardware    = "HardwareToken"
 	TypeFactor      = "UserFactor"
 	TypeSystem      = "SystemPrincipal"
@@ -155,6 +156,11 @@ func Consent(doc docstore.Doc[model.Consent]) model.LogParty {
 // InlineHook is an inline hook as a party.
 func InlineHook(doc docstore.Doc[model.InlineHook]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: TypeInlineHook, AlternateID: string(doc.Value.Type), DisplayName: doc.Value.Name}
+}
+
+// SMSTemplate is an SMS template as a party.
+func SMSTemplate(doc docstore.Doc[model.SMSTemplate]) model.LogParty {
+	return model.LogParty{ID: doc.ID, Type: TypeSMSTemplate, AlternateID: unknown, DisplayName: doc.Value.Name}
 }
 
 // HookKey is a hook key as a party.

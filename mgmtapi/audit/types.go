@@ -162,6 +162,11 @@ const (
 	HookKeyUpdate  Type = "hook_key.updated"
 	HookKeyDelete  Type = "hook_key.deleted"
 
+	// The names of SMS templates are our own.
+	SMSTemplateCreate Type = "sms_template.created"
+	SMSTemplateUpdate Type = "sms_template.updated"
+	SMSTemplateDelete Type = "sms_template.deleted"
+
 	// The names of hardware tokens are our own.
 	HardwareTokenCreate Type = "system.mfa.hardware_token.create"
 	HardwareTokenDelete Type = "system.mfa.hardware_token.delete"
@@ -337,6 +342,9 @@ var messages = map[Type]string{
 	HookKeyCreate:             "Create a hook key",
 	HookKeyUpdate:             "Rename a hook key",
 	HookKeyDelete:             "Delete a hook key",
+	SMSTemplateCreate:         "Create an SMS template",
+	SMSTemplateUpdate:         "Update an SMS template",
+	SMSTemplateDelete:         "Delete an SMS template",
 }
 
 // Types lists the event types that can be in the log.

@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -50,11 +51,8 @@ type Question struct {
 	Question string `json:"question" doc:"The question."`
 }
 
-// Defaults of what a profile does not say.
-const (
-	defaultLocale = "en_US"
-	defaultZone   = "UTC"
-)
+// defaultZone is the time zone of a user whose profile has none.
+const defaultZone = "UTC"
 
 // Tokens of sign-ins.
 const (
@@ -96,17 +94,11 @@ func (s *Slice) store(ctx context.Context, tx *docstore.Tx, in model.SignIn) (st
 // show makes the answer for a sign-in.
 func show(ctx context.Context, token string, in model.SignIn, user docstore.Doc[model.User]) Transaction {
 	u := user.Value
-	text := func(attribute, otherwise string) string {
-		if value := u.Text(attribute); value != "" {
-			return value
-		}
-		return otherwise
-	}
 	out := Transaction{
 		ExpiresAt: rest.TimePtr(in.Expires), Status: string(in.Status), RelayState: in.RelayState,
 		Embedded: &Embedded{User: Person{ID: user.ID, PasswordChanged: rest.TimePtr(u.PasswordChanged), Profile: Profile{
 			Login: u.Login(), FirstName: u.Text("firstName"), LastName: u.Text("lastName"),
-			Locale: text("locale", defaultLocale), TimeZone: text("timezone", defaultZone),
+			Locale: u.Text("locale"), TimeZone: cmp.Or(u.Text("timezone"), defaultZone),
 		}}},
 	}
 	if in.Status == model.SignInSuccess {

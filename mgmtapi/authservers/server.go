@@ -153,11 +153,10 @@ func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (AuthorizationServer, error) {
-	now := s.Now()
-	server := model.NewAuthServer(now, "", "", "")
-	r.Body.apply(&server, now)
 	var doc docstore.Doc[model.AuthServer]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
+		server := model.NewAuthServer(tx.Now(), "", "", "")
+		r.Body.apply(&server, tx.Now())
 		if doc, err = s.InsertAuthServer(ctx, tx, server); err != nil {
 			return err
 		}

@@ -185,7 +185,7 @@ var rules = []rule{
 	{anyRead + "/api/v1/hook-keys**", []Need{read(ColumnHooks, KindNone, 0)}},
 	{anyWrite + "/api/v1/hook-keys**", []Need{write(ColumnHooks, KindNone, 0)}},
 
-	// Schemas, types, mappings, policies.
+	// Schemas, types, mappings, policies, templates.
 	{"GET /api/v1/meta/schemas/apps/*/default", []Need{read(ColumnSchemas, KindApp, 1)}},
 	{anyRead + "/api/v1/meta/**", []Need{read(ColumnSchemas, KindNone, 0)}},
 	{anyWrite + "/api/v1/meta/**", []Need{write(ColumnSchemas, KindNone, 0)}},
@@ -193,6 +193,8 @@ var rules = []rule{
 	{anyWrite + "/api/v1/mappings**", []Need{write(ColumnSchemas, KindNone, 0)}},
 	{anyRead + "/api/v1/policies**", []Need{read(ColumnSchemas, KindNone, 0)}},
 	{anyWrite + "/api/v1/policies**", []Need{write(ColumnSchemas, KindNone, 0)}},
+	{anyRead + "/api/v1/templates/**", []Need{read(ColumnSchemas, KindNone, 0)}},
+	{anyWrite + "/api/v1/templates/**", []Need{write(ColumnSchemas, KindNone, 0)}},
 
 	// Factors of the organisation, with its hardware tokens.
 	{anyRead + "/api/v1/org/factors**", []Need{read(ColumnCredentials, KindUser, 0)}},

@@ -52,9 +52,14 @@ func (a *act) send(ctx context.Context, how sending) error {
 		return err
 	}
 	m := message{extension: a.factor.Profile["phoneExtension"], expires: expires, event: how.event, Message: outbox.Message{
-		Channel: how.channel, To: to, UserID: a.user.ID, Template: cmp.Or(a.query.TemplateID, "factor."+string(how.channel)), OTP: code,
+		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor." + string(how.channel), OTP: code,
 		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, spoken(life)),
 	}}
+	if how.channel == outbox.SMS {
+		if err := a.useTemplate(ctx, &m); err != nil {
+			return err
+		}
+	}
 	if how.channel == outbox.Email {
 		m.Subject = "Your verification code"
 	}
@@ -62,6 +67,30 @@ func (a *act) send(ctx context.Context, how sending) error {
 		m.Text += " It is for the extension " + m.extension + "."
 	}
 	return a.deliver(ctx, m)
+}
+
+// useTemplate gives the message the text of the template that the caller chose, in a language of the user. An id that no template has chooses
+// the built-in text.
+func (a *act) useTemplate(ctx context.Context, m *message) error {
+	if a.query.TemplateID == "" {
+		return nil
+	}
+	doc, err := model.Optional(ctx, a.tx, a.SMSTemplates, a.query.TemplateID)
+	if err != nil || doc == nil {
+		return err
+	}
+	m.Template = doc.ID
+	m.Text, m.language = doc.Value.For(&a.user.Value)
+	m.Text = strings.NewReplacer(model.SMSMacroCode, m.OTP, model.SMSMacroOrg, issuer).Replace(m.Text)
+	return nil
+}
+
+// checkTemplate answers callers who choose a template for a factor of another type than sms.
+func (a *act) checkTemplate() error {
+	if a.query.TemplateID != "" && a.kind.Type != model.FactorSMS {
+		return rest.Invalid("templateId", "Only factors of the type %s have templates", model.FactorSMS)
+	}
+	return nil
 }
 
 // hashCode is what is kept of a code.

@@ -13,7 +13,7 @@ import (
 // enrolQuery is what the query of an enrolment, and in part of a verification, says.
 type enrolQuery struct {
 	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrolment at once and sends nothing."`
-	TemplateID  string `query:"templateId" max:"100" doc:"Template of the message. Any is accepted; there is one text."`
+	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template of the message, for factors of the type sms. An unknown id chooses the built-in text."`
 	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
 	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrolment is not complete."`
 }
@@ -44,6 +44,9 @@ func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (out Factor, err err
 		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
 	}
 	a := s.newAct(k, r)
+	if err := a.checkTemplate(); err != nil {
+		return Factor{}, err
+	}
 	if k.Prepare != nil {
 		if err := k.Prepare(ctx, a); err != nil {
 			return Factor{}, err

@@ -4,43 +4,27 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/nyaruka/phonenumbers"
-
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-// home is the region of numbers that do not say theirs.
-const home = "US"
+// phoneSyntax is what a number may be written with. Without spaces and dashes it has to match e164: a country code, which never starts with
+// a zero, and the number in the country, at most 15 digits together.
+var (
+	phoneSyntax = regexp.MustCompile(`^\+?[0-9 -]+$`)
+	e164        = regexp.MustCompile(`^\+[1-9][0-9]{1,14}$`)
+)
 
-// phoneSyntax is what a number may be written with. maxPhoneDigits is that of E.164.
-var phoneSyntax = regexp.MustCompile(`^\+?[0-9 -]*[0-9][0-9 -]*$`)
-
-const maxPhoneDigits = 15
-
-// parsePhone reads a phone number and returns it as E.164 writes it. Whether anybody has it is not asked: examples are full of numbers
-// that nobody can have.
+// parsePhone reads a phone number and returns it as E.164 writes it. It adds no country code: the digits stay those that were given. It does
+// not check that the number exists, because examples are full of numbers that do not.
 func parsePhone(text string) (string, error) {
 	text = strings.TrimSpace(text)
-	digits := strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, text)
-	malformed := rest.Fail(rest.CodePhone, "profile.phoneNumber: The number must have digits, spaces and dashes, with a + in front, and at most 15 digits")
-	if !phoneSyntax.MatchString(text) || len(digits) > maxPhoneDigits {
-		return "", malformed
+	number := "+" + strings.NewReplacer("+", "", " ", "", "-", "").Replace(text)
+	if !phoneSyntax.MatchString(text) || !e164.MatchString(number) {
+		return "", rest.Fail(rest.CodePhone, "profile.phoneNumber: The number must have a country code and at most 15 digits (E.164); "+
+			"a leading +, spaces and dashes are allowed")
 	}
-	number, err := phonenumbers.Parse(text, home)
-	if err != nil {
-		return "", rest.Fail(rest.CodePhone, "profile.phoneNumber: The number is not one of E.164: it is too short, or its country code does not exist")
-	}
-	out := phonenumbers.Format(number, phonenumbers.E164)
-	if len(out) > len("+")+maxPhoneDigits { // with the country code
-		return "", malformed
-	}
-	return out, nil
+	return number, nil
 }
 
 // hasPhone says whether a factor has a phone.

@@ -10,7 +10,7 @@ import (
 
 type resendRequest struct {
 	target
-	TemplateID string `query:"templateId" max:"100" doc:"Template of the message. Any is accepted; there is one text."`
+	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template of the message, for factors of the type sms. An unknown id chooses the built-in text."`
 	Lifetime   int    `query:"tokenLifetimeSeconds" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid. Defaults to what the enrolment says."`
 	Body       struct {
 		Type     string        `json:"factorType" doc:"Type of the factor."`
@@ -22,6 +22,9 @@ type resendRequest struct {
 func (s *Slice) resend(ctx context.Context, r *resendRequest) (out Factor, err error) {
 	a := s.actOn(&r.target)
 	a.query.TemplateID, a.query.Lifetime = r.TemplateID, r.Lifetime
+	if err := a.checkTemplate(); err != nil {
+		return Factor{}, err
+	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, &r.target); err != nil {
 			return err

@@ -189,11 +189,10 @@ func (s *Slice) findForCreate(ctx context.Context, r *createRequest) (err error)
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (Group, error) {
-	now := s.Now()
 	id := model.NewID(model.KindGroup)
 	var doc docstore.Doc[model.Group]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		group := model.Group{Type: model.GroupService, LastUpdated: now, LastMembershipUpdated: now.Truncate(time.Second)}
+		group := model.Group{Type: model.GroupService, LastUpdated: tx.Now(), LastMembershipUpdated: tx.Now().Truncate(time.Second)}
 		if group.Profile, err = s.enforce(ctx, tx, nil, r.Body.Profile); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -20,6 +21,8 @@ type PhoneMessage struct {
 	Voice bool
 	// Text is the whole message. Code is the one-time passcode in it, empty when there is none, and Link the address in it, likewise.
 	Text, Code, Link string
+	// Language is the tag of the language of Text. Default: en.
+	Language string
 	// Expires is when the code or the link is good no more.
 	Expires time.Time
 }
@@ -34,7 +37,7 @@ const (
 	deliveryFailed     = "FAILED"
 )
 
-// locale is the language of the messages.
+// locale is the language of messages that do not name theirs.
 const locale = "en"
 
 // DeliverMessage asks the active hook for telephony to deliver a message to a phone of a user, and says whether it has, or is about to.
@@ -58,7 +61,7 @@ func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.Use
 
 func messageData(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) map[string]any {
 	message := map[string]any{
-		"msgTemplate": m.Text, "phoneNumber": m.Number, "otpExpires": rest.TimeOf(m.Expires), "deliveryChannel": "SMS", "locale": locale,
+		"msgTemplate": m.Text, "phoneNumber": m.Number, "otpExpires": rest.TimeOf(m.Expires), "deliveryChannel": "SMS", "locale": cmp.Or(m.Language, locale),
 	}
 	if m.Voice {
 		message["deliveryChannel"] = "VOICE"

@@ -296,7 +296,7 @@ func (d Deps) SetUpDefaultServer(ctx context.Context, tx *docstore.Tx) error {
 	if !errors.Is(err, docstore.ErrNotFound) {
 		return err
 	}
-	now := d.Now()
+	now := tx.Now()
 	s := NewAuthServer(now, DefaultServerName, "Default Authorization Server for your Applications", "api://default")
 	s.Default = true
 	s.Policies = []AuthPolicy{{

@@ -19,7 +19,7 @@ const (
 	FormatURI       Format = "uri"           // an absolute URL
 	FormatDateTime  Format = "date-time"     // RFC 3339
 	FormatCountry   Format = "country-code"  // ISO 3166-1 alpha-2
-	FormatLanguages Format = "language-code" // as in Accept-Language
+	FormatLanguages Format = "language-code" // RFC 7231 section 5.3.5
 	FormatLocale    Format = "locale"        // as en_US
 	FormatTimezone  Format = "timezone"      // name of an IANA time zone
 )
@@ -68,6 +68,12 @@ func checkDateTime(text string) string {
 	return ""
 }
 
+// languagesPattern is Accept-Language of RFC 7231 section 5.3.5, with the language ranges of RFC 4647 section 2.1.
+var languagesPattern = func() *regexp.Regexp {
+	const element = `(?:[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)(?:[ \t]*;[ \t]*[qQ]=(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?`
+	return regexp.MustCompile(`^` + element + `(?:[ \t]*,[ \t]*` + element + `)*$`)
+}()
+
 var (
 	countryPattern = regexp.MustCompile(`^[A-Z]{2}$`)
 	localePattern  = regexp.MustCompile(`^[a-z]{2,3}_[A-Z]{2}$`)
@@ -86,7 +92,7 @@ func isCountry(text string) bool {
 }
 
 func checkLanguages(text string) string {
-	if tags, _, err := language.ParseAcceptLanguage(text); err != nil || len(tags) == 0 {
+	if tags, _, err := language.ParseAcceptLanguage(text); err != nil || len(tags) == 0 || !languagesPattern.MatchString(text) {
 		return "The value must be a list of languages as in the header Accept-Language"
 	}
 	return ""

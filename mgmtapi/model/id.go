@@ -50,6 +50,7 @@ const (
 	KindPhone             Kind = "mbl"
 	KindFactorTransaction Kind = "mst"
 	KindFactorProfile     Kind = "fpr"
+	KindSMSTemplate       Kind = "cst"
 )
 
 const (

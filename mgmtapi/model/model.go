@@ -63,6 +63,7 @@ type Model struct {
 	ImportJobs         docstore.Collection[ImportJob]
 	ImportDecisions    docstore.Collection[ImportDecision]
 	DueImports         docstore.Collection[DueImport]
+	SMSTemplates       docstore.Collection[SMSTemplate]
 }
 
 // New declares the collections.
@@ -121,6 +122,7 @@ func New() *Model {
 		ImportJobs:         importJobCollection(),
 		ImportDecisions:    importDecisionCollection(),
 		DueImports:         dueImportCollection(),
+		SMSTemplates:       smsTemplateCollection(),
 	}
 }
 
@@ -133,7 +135,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
 		m.HookKeys, m.InlineHooks, m.HardwareTokens, m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows, m.ImportJobs,
-		m.ImportDecisions, m.DueImports,
+		m.ImportDecisions, m.DueImports, m.SMSTemplates,
 	}
 }
 

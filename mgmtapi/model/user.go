@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -84,6 +85,22 @@ type User struct {
 	Attempts int `json:"attempts,omitempty"`
 	// LockedFrom is the status that a LOCKED_OUT user was in before; see Unlocked.
 	LockedFrom UserStatus `json:"lockedFrom,omitempty"`
+}
+
+// UnmarshalJSON reads a stored user. Earlier versions stored users without a locale, and languages with an underscore.
+func (u *User) UnmarshalJSON(text []byte) error {
+	type stored User
+	if err := json.Unmarshal(text, (*stored)(u)); err != nil {
+		return err
+	}
+	if u.Profile == nil {
+		u.Profile = map[string]any{}
+	}
+	CompleteProfile(u.Profile)
+	if languages := u.Text("preferredLanguage"); strings.Contains(languages, "_") {
+		u.Profile["preferredLanguage"] = strings.ReplaceAll(languages, "_", "-")
+	}
+	return nil
 }
 
 // Recovery is a recovery question with the hash of its answer.

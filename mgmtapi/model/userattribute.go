@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Bounds of the base attributes, in characters.
 const (
@@ -23,6 +26,7 @@ type baseAttribute struct {
 	min, max    int // in characters; max 0 for no bound
 	format      Format
 	self        string // defaults to selfReads
+	initial     string // of a user who is given no value; empty for none
 }
 
 var baseAttributes = []baseAttribute{
@@ -47,7 +51,7 @@ var baseAttributes = []baseAttribute{
 	{name: "countryCode", title: "ISO 3166-1 alpha-2 country code", format: FormatCountry},
 	{name: "postalAddress", title: "Postal address"},
 	{name: "preferredLanguage", title: "Preferred languages, as in Accept-Language", format: FormatLanguages},
-	{name: "locale", title: "Locale, as en_US; en_US when absent", format: FormatLocale},
+	{name: "locale", title: "Locale, as en_US", format: FormatLocale, initial: "en_US"},
 	{name: "timezone", title: "IANA time zone", format: FormatTimezone},
 	{name: "userType", title: "User type"},
 	{name: "employeeNumber", title: "Employee number"},
@@ -79,6 +83,26 @@ var baseOrder, baseProperties = func() ([]string, map[string]Property) {
 	}
 	return names, properties
 }()
+
+// DefaultAttributes returns the values of the base attributes that a profile has when it is given none, by their names.
+var DefaultAttributes = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for _, a := range baseAttributes {
+		if a.initial != "" {
+			out[a.name] = a.initial
+		}
+	}
+	return out
+})
+
+// CompleteProfile gives a profile the DefaultAttributes that it lacks.
+func CompleteProfile(profile map[string]any) {
+	for name, value := range DefaultAttributes() {
+		if NoValue(profile[name]) {
+			profile[name] = value
+		}
+	}
+}
 
 // FillIn puts the defaults in place of what was not given.
 func (p *Property) FillIn() {

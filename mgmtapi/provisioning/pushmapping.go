@@ -198,7 +198,7 @@ func (s *Slice) targetGroup(ctx context.Context, tx *docstore.Tx, req *createMap
 	if taken {
 		return "", rest.Fail(rest.CodePushTarget, "targetGroupName: Another mapping pushes to a group with this name")
 	}
-	id, now := model.NewID(model.KindGroup), s.Now()
+	id, now := model.NewID(model.KindGroup), tx.Now()
 	_, err = s.Groups.Insert(ctx, tx, id, model.Group{
 		Type: model.GroupApp, App: req.AppID, Profile: map[string]any{"name": req.Body.TargetGroupName},
 		LastUpdated: now, LastMembershipUpdated: now,

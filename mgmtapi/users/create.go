@@ -62,6 +62,7 @@ func (r *createRequest) provider() model.ProviderType {
 // Check checks profile and credentials.
 func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	profile := merge(nil, r.Body.Profile)
+	checkNulls(r.Body.Profile, causes)
 	if r.guessed = r.guess(profile); r.guessed != nil {
 		r.schema = r.guessed.schema
 	} else if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
@@ -132,7 +133,6 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if err := cmp.Or(r.failed, r.refuse()); err != nil {
 		return User{}, err
 	}
-	now := s.Now()
 	user := model.User{
 		Status: model.UserStaged, Provider: r.provider(), Profile: merge(nil, r.Body.Profile),
 	}
@@ -140,6 +140,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
+	now := s.Now()
 	secrets.set(&user, now)
 	if r.Activate {
 		user.Activated = now
@@ -158,6 +159,11 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
 			return err
+		}
+		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) { // callers see the second
+			now = created
+			stamp(&user, created)
+			draft = s.draft(r.schema, user)
 		}
 		var err error
 		if basis, err = s.basisFor(ctx, tx, r.guessed, r.Body.Type); err != nil {
@@ -200,6 +206,15 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		s.lastBasis.Store(basis)
 	}
 	return s.veil(ctx, s.Store.Reader(), render(ctx, doc)) // it has no factor yet
+}
+
+// stamp moves the times of a new user to the time of its creation.
+func stamp(u *model.User, created time.Time) {
+	for _, at := range []*time.Time{&u.Activated, &u.StatusChanged, &u.PasswordChanged} {
+		if !at.IsZero() {
+			*at = created
+		}
+	}
 }
 
 // draft is a new user with a valid profile, ready to be stored: made before the transaction, in which others wait for their turn.

@@ -23,9 +23,9 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 	}
 	user := model.User{Status: model.UserStaged, Provider: model.ProviderService, Type: org.UserType, Profile: merge(nil, profile)}
 	var activation Activation
-	if now := s.Now(); activate {
-		user.Activated = now
-		user.Enter(activeStatus(&user), now)
+	if activate {
+		user.Activated = tx.Now()
+		user.Enter(activeStatus(&user), tx.Now())
 		activation, user.Activation = s.issueActivation(ctx)
 	}
 	id := model.NewID(model.KindUser)

@@ -20,7 +20,16 @@ type Profile map[string]any
 var alwaysShown = []string{"login", "firstName", "lastName", "email", "secondEmail", "mobilePhone"}
 
 // mandatory are the attributes that every user of every type has.
-var mandatory = []string{"login", "email"}
+var mandatory = []string{"login", "email", "locale"}
+
+// checkNulls records the attributes that are null in a body and have a default: null does not stand for it.
+func checkNulls(sent map[string]any, causes *rest.Causes) {
+	for name := range model.DefaultAttributes() {
+		if value, given := sent[name]; given && value == nil {
+			causes.Blank(name)
+		}
+	}
+}
 
 // OpenAPISchema describes the base attributes. Custom ones are whatever the schema of the user type says.
 func (Profile) OpenAPISchema() *openapi3.Schema {
@@ -59,7 +68,7 @@ func shownProfile(u *model.User) Profile {
 	return out
 }
 
-// merge returns the profile with the sent attributes: null and the empty string take an attribute away.
+// merge returns the profile with the sent attributes: null and the empty string take an attribute away, or back to its default.
 func merge(profile, sent map[string]any) map[string]any {
 	out := maps.Clone(profile)
 	if out == nil {
@@ -72,6 +81,7 @@ func merge(profile, sent map[string]any) map[string]any {
 			out[name] = model.PlainValue(value)
 		}
 	}
+	model.CompleteProfile(out)
 	return out
 }
 

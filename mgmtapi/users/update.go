@@ -139,6 +139,9 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	}
 	schema := &found.Value
 	profile := profileOf(schema, c.found.Value.Profile)
+	if c.Body.Profile != nil {
+		checkNulls(c.sent(), causes)
+	}
 	checkProfile(schema, profile, causes)
 	c.Body.Credentials.dropRead(c.found.Value.Recovery)
 	policy, err := c.slice.policyFor(ctx, c.Body.Credentials)
