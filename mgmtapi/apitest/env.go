@@ -90,8 +90,9 @@ func Sandboxed(o *mgmtapi.Options) { o.Work = struct{ sandboxapi.Work }{} }
 
 // Clock is a clock that tests move.
 type Clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	tick time.Duration
 }
 
 // NewClock makes a clock that stands at a fixed time.
@@ -101,7 +102,15 @@ func NewClock() *Clock { return &Clock{now: time.Date(2026, 3, 4, 5, 6, 7, 890_0
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.now = c.now.Add(c.tick)
 	return c.now
+}
+
+// Tick makes the clock advance whenever it is read.
+func (c *Clock) Tick(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick = d
 }
 
 // Advance moves the clock.

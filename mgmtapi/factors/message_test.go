@@ -152,7 +152,7 @@ func TestPhonesOfAUser(t *testing.T) {
 	e.Run(t,
 		withPerson(),
 		apitest.Step{Name: "there is none yet", Do: "POST " + factors, Body: `{"factorType":"sms","provider":"SVC"}`, Status: 400, Code: "E0000001", Causes: []string{"profile.phoneNumber: The field cannot be left blank"}},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: phone("sms", "555-415-1337"), Equal: map[string]any{"status": "ACTIVE", "profile.phoneNumber": "+15554151337"}, Save: map[string]string{"id": "id"}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: phone("sms", "1-555-415-1337"), Equal: map[string]any{"status": "ACTIVE", "profile.phoneNumber": "+15554151337"}, Save: map[string]string{"id": "id"}},
 		apitest.Step{Name: "nothing was sent", Do: "GET " + outbox, Equal: map[string]any{"#": 0}},
 		apitest.Step{Name: "the same number ends with the same factor", Do: "POST " + factors, Body: phone("sms", "+1 555 415 1337"), Equal: map[string]any{"status": "ACTIVE", "id": "{{id}}"}},
 		apitest.Step{Do: "POST " + factors, Body: phone("sms", other), Status: 400, Code: "E0000001", Causes: []string{"factorEnrollRequest: There is an existing verified phone number"}},
@@ -175,8 +175,31 @@ func TestPhonesOfAUser(t *testing.T) {
 		apitest.Step{Do: "POST " + factor + "/resend", Body: phone("call", "+1-555-415-1340"), Status: 400, Code: "E0000001", Causes: []string{"factorType: "}},
 	)
 	steps := []apitest.Step{{Do: "GET " + users + "/ada@example.com", Save: map[string]string{"user": "id"}}}
-	for _, number := range []string{"abc", "1", "+", "+1-555-415-133700001", "555415133700001", "(555) 415-1337", "+1+5554151337", "-", "+999 123456", "tel:+15554151337"} {
+	for _, number := range []string{"abc", "1", "+", "+1-555-415-1337000001", "1555415133700001", "(555) 415-1337", "+1+5554151337", "-", "0041 44 123 45 67", "044 123 45 67", "tel:+15554151337"} {
 		steps = append(steps, apitest.Step{Name: "not " + number, Do: "POST " + factors, Body: phone("call", number), Status: http.StatusBadRequest, Code: "E0000098"})
 	}
 	e.Run(t, steps...)
+}
+
+// A number has at most 15 digits (E.164). None are added.
+func TestPhone_NoCountryCodeAdded(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	saved := e.Run(t, withPerson())
+	for number, want := range map[string]string{
+		"+155541513370001": "+155541513370001", "155541513370001": "+155541513370001", "+998765432109876": "+998765432109876", "5554151337": "+5554151337",
+		"+41 44-123 45 67": "+41441234567", "+1555415133700001": "", "1555415133700001": "", "+1 555 415 1337 00001": "", "+0441234567": "",
+	} {
+		for _, kind := range []string{"sms", "call"} {
+			t.Run(kind+" "+number, func(t *testing.T) {
+				e.Clock.Advance(time.Minute)
+				step := apitest.Step{Do: "POST " + users + "/" + saved["user"] + "/factors", Body: fmt.Sprintf(`{"factorType":%q,"provider":"SVC","profile":{"phoneNumber":%q}}`, kind, number)}
+				if want == "" {
+					step.Status, step.Code = http.StatusBadRequest, "E0000098"
+				} else {
+					step.Equal = map[string]any{"profile.phoneNumber": want}
+				}
+				e.Run(t, step)
+			})
+		}
+	}
 }
