@@ -97,6 +97,20 @@ func TestTheResourceOfAUser(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(text), `{"schemas":`), "schemas come first")
 }
 
+// A user without a locale of its own has en_US, which SCIM writes with a hyphen.
+func TestResource_DefaultLocale(t *testing.T) {
+	w := apptest.New(t)
+	app := w.SCIMApp("HR")
+	w.Connect(app, apptest.All)
+	ada := w.User("ada")
+	w.Assign(app, ada)
+	resource := user(t, w, app, ada).Resource
+	require.Equal(t, "en-US", resource.Text("locale"))
+	w.Post("/users/"+ada, map[string]any{"profile": map[string]any{"locale": "de_CH"}}).OK()
+	resource = user(t, w, app, ada).Resource
+	require.Equal(t, "de-CH", resource.Text("locale"))
+}
+
 func TestWhatIsWantedOfAUser(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")

@@ -109,7 +109,7 @@ func TestTheLifeOfAFactorWhoseCodesAreSent(t *testing.T) {
 					Has: []string{"_links.verify.href", "_links.factor.href"},
 				},
 				lastCode(),
-				{Do: "GET " + outbox + "?limit=1", Equal: map[string]any{"0.template": "mine"}},
+				{Do: "GET " + outbox + "?limit=1", Equal: map[string]any{"0.template": c.template}},
 				wrong(verify),
 				{Do: verify, Body: `{"passCode":"{{code}}"}`, Equal: map[string]any{"factorResult": "SUCCESS"}},
 				{Do: verify, Body: `{"passCode":"{{code}}"}`, Status: 403, Code: "E0000068"},
