@@ -469,6 +469,10 @@ func (w *organisation) try(t *testing.T, to target, b bad) {
 	switch {
 	case a.Status < 400 || a.Status >= 500:
 		fail("is not refused")
+	case strings.HasPrefix(to.path, "/oauth2/{authServerId}/"): // these have errors of their own
+		if a.Value("error") != "invalid_request" || a.Value("error_description") == "" || a.Status != statuses[b.codes[0]] {
+			fail("is refused with another error than invalid_request")
+		}
 	case !slices.Contains(b.codes, code):
 		fail("is refused with another code than %s", b.codes)
 	case statuses[code] != a.Status:

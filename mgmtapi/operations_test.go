@@ -30,6 +30,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // ownOperations are served beside those of the specification, each with its reason.
 var ownOperations = map[string]string{
 	"explainAuthorization":     "who may do what follows from roles, targets, sets, conditions and groups, so that a refusal needs its reasons",
+	"getClock":                 "who moves a clock has to know where it stands, and how far it is ahead",
 	"listProvisioningAttempts": "what was sent to a target, and what came back, is the first thing to look at when provisioning fails",
 	"listImportedObjects":      "what an import has found is looked at before somebody says whose it is",
 	"confirmImport":            "what an import may not do without consent needs a place for the consent",
