@@ -58,7 +58,9 @@ func (r *run) await(f *Finish, p *plan.Pending, interrupted bool) {
 }
 
 // outstanding says what has not arrived.
-func outstanding(p *plan.Pending) string { return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p) }
+func outstanding(p *plan.Pending) string {
+	return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p)
+}
 
 // expired reports whether the time is up within which the target may carry out what it has accepted.
 func (r *run) expired() bool {

@@ -55,7 +55,8 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 		p.row("target", nameOr(a.BaseURL, "none"))
 		p.row("lane", laneText(a.Lane))
 		p.row("principals", counts(a.Counts))
-		p.row("due", fmt.Sprintf("%d, %d of them in a back-off, %d accepted by the target, the first since %s", a.Lag.Due, a.Lag.Retrying, a.Lag.Accepted, when(a.Lag.Oldest)))
+		p.row("due", fmt.Sprintf("%d, %d of them in a back-off, %d accepted by the target, the first since %s",
+			a.Lag.Due, a.Lag.Retrying, a.Lag.Accepted, when(a.Lag.Oldest)))
 		p.row("last success", when(a.Lag.LastSuccess))
 		p.row("learned", learned(a.Learned))
 		for _, h := range a.Halts {
