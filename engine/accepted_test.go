@@ -117,7 +117,8 @@ func acceptances() map[string]acceptance {
 			given: ann, change: left, write: "PATCH /Users/u1", op: plan.OpDeactivate, event: engine.UserDeactivated, done: active(false),
 		},
 		"a deactivation by PUT": {
-			given: ann, change: left, style: engine.Wizard, write: "PUT /Users/u1", op: plan.OpDeactivate, event: engine.UserDeactivated, done: active(false),
+			given: ann, change: left, style: engine.Wizard, write: "PUT /Users/u1", op: plan.OpDeactivate, event: engine.UserDeactivated,
+			done: active(false),
 		},
 		"an update": {
 			given: ann, change: directs, write: "PUT /Users/u1", op: plan.OpUpdate, event: engine.UserUpdated, done: directing,
@@ -334,7 +335,9 @@ func TestAccepted_SecondsApart(t *testing.T) {
 	told, _ := w.eventTypes(0)
 	require.Contains(t, told, engine.DeactivationOverdue)
 	told = slices.DeleteFunc(told, func(e engine.EventType) bool { return e == engine.DeactivationOverdue })
-	require.Equal(t, []engine.EventType{engine.UserCreated, engine.UserAccepted, engine.UserFailed, engine.UserRecovered, engine.UserDeactivated}, told)
+	require.Equal(t, []engine.EventType{
+		engine.UserCreated, engine.UserAccepted, engine.UserFailed, engine.UserRecovered, engine.UserDeactivated,
+	}, told)
 }
 
 // TestAccepted_NotCarriedOut checks that a target that accepts changes and does nothing is tried again, with a back-off, in the same form.
@@ -401,7 +404,8 @@ func TestAccepted_NewerChangeWaits(t *testing.T) {
 
 func TestAccepted_UnreadableTargetKeepsWaiting(t *testing.T) {
 	for name, f := range map[string]enginetest.Fault{
-		"down": {Status: 500}, "overloaded": {Status: 429, RetryAfter: "0"}, "refusing": {Status: 403}, "strange": {Status: 400}, "silent": {Drop: true},
+		"down": {Status: 500}, "overloaded": {Status: 429, RetryAfter: "0"}, "refusing": {Status: 403}, "strange": {Status: 400},
+		"silent": {Drop: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), quick(engine.Options{}))
@@ -429,7 +433,10 @@ func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	w.target.AsyncTimeout = 10 * time.Millisecond
 	a := acceptances()["an update"]
 	a.begin(w)
-	w.fake.Inject(enginetest.Fault{Method: http.MethodGet, Path: "/Users/u1", Times: 1, Stale: true}, enginetest.Fault{Method: http.MethodGet, Status: 500, Times: -1})
+	w.fake.Inject(
+		enginetest.Fault{Method: http.MethodGet, Path: "/Users/u1", Stale: true}, // before the change
+		enginetest.Fault{Method: http.MethodGet, Status: 500, Times: -1},
+	)
 	a.change(w)
 	s := w.pending(engine.User, "u-1", 1)
 	w.poll("the deadline", func() bool { return time.Now().After(s.Pending.Deadline) })

@@ -126,8 +126,8 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Directory == nil {
 		return nil, errors.New("engine: Options.Store and Options.Directory are required")
 	}
-	if o.Lease < 0 || o.Sweep < 0 || o.Lanes < 0 || o.RetryInitial < 0 || o.RetryMax < 0 || o.BreakerAfter < 0 || o.KeepRounds < 0 || o.Concurrency < 0 || o.DeactivateWithin < 0 ||
-		o.CheckInitial < 0 || o.CheckMax < 0 {
+	if min(o.Lease, o.Sweep, o.RetryInitial, o.RetryMax, o.DeactivateWithin, o.CheckInitial, o.CheckMax) < 0 ||
+		min(o.Lanes, o.BreakerAfter, o.KeepRounds, o.Concurrency) < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()

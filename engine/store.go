@@ -52,7 +52,7 @@ const (
 	StatusRetrying  Status = "retrying"  // failed; is tried again at NextAt
 	StatusFailed    Status = "failed"    // refused by the target; waits for the next Mark
 	StatusHeld      Status = "held"      // needs a decision; waits for the next Mark
-	StatusPending   Status = "pending"   // the target has accepted a change (202) and was not seen to have carried it out; it is read at NextAt
+	StatusPending   Status = "pending"   // the target has accepted a change (202), and is read at NextAt to see whether it is carried out
 	StatusDismissed Status = "dismissed" // marked as done by somebody, or dropped: nothing is due until the next Mark
 )
 
@@ -107,8 +107,8 @@ type State struct {
 	Manager string
 	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
 	WaitingOn []string
-	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none. Nothing is sent before that is seen or
-	// its time is up, whatever the status.
+	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none. Nothing is sent before that is
+	// seen or its time is up, whatever the status.
 	Pending *Pending
 
 	LastOperation plan.Operation
@@ -306,8 +306,8 @@ type Store interface {
 	AcceptedStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
-	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due. One with StatusPending
-	// keeps that status, and is read at once if Retry is set.
+	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due. One with
+	// StatusPending keeps that status, and is read at once if Retry is set.
 	Mark(ctx context.Context, tx Execer, now time.Time, marks []Mark) error
 	// Forget removes what is known about an app within the caller's transaction: principals, members, exchanges and the lane,
 	// so that nothing of it is pending any more. An owner that works on it loses its lease. An unknown app is ignored.
@@ -315,8 +315,8 @@ type Store interface {
 	// Kick ends the holds of the apps and makes them due. Unknown apps are ignored.
 	Kick(ctx context.Context, now time.Time, apps []string) error
 
-	// Due returns principals of the app that are due at now: those with StatusPending first, users before groups, users with an account at the target before
-	// those without (a deactivation must not wait behind a thousand creates), oldest first.
+	// Due returns principals of the app that are due at now: those with StatusPending first; users before groups; users with an account
+	// at the target before those without (a deactivation must not wait behind a thousand creates); oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]State, error)
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
 	// a crash for whom an account may have been created, and of whom one that gets an account at that moment is the manager: either that

@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// Task is a principal whose last sequence went wrong, or that waits for a decision, for its target to carry out what it has accepted, or for the
-// end of a hold of its lane.
+// Task is a principal whose last sequence went wrong, or that waits: for a decision, for its target to carry out what it has accepted, or
+// for the end of a hold of its lane.
 type Task struct {
 	App       string
 	Kind      Kind

@@ -98,8 +98,8 @@ func (e *Engine) waiting(s State, l Lane) Waiting {
 	return w
 }
 
-// onHold says why a principal waits whose lane is held: in the words of the target, which it may have got itself. It is tried again when the
-// hold ends, or at its own time after that.
+// onHold says why a principal waits whose lane is held: in the words of the target, which it may have got itself. It is tried again when
+// the hold ends, or at its own time after that.
 func onHold(s State, h lane.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
 	if s.LastError != "" && (s.Status == StatusRetrying || slices.Contains(throttles, s.LastStatus)) {

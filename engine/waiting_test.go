@@ -124,7 +124,8 @@ func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
 		},
 		"a quarantine": {
 			hinder: func(w *world) { w.fake.Inject(enginetest.Fault{Status: 401, Times: -1}) },
-			status: engine.StatusRetrying, reason: "on hold (quarantine): lookup by userName: 401: injected 401", until: hour.Add(time.Hour), // twice the delay of the lane
+			status: engine.StatusRetrying, reason: "on hold (quarantine): lookup by userName: 401: injected 401",
+			until: hour.Add(time.Hour), // twice the delay of the lane
 		},
 		"a change that was accepted": {
 			hinder: func(w *world) { w.accepts(enginetest.Fault{}) },

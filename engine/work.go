@@ -548,7 +548,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Unsure = o.Full || o.Unsure && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
-	case f.Pending != nil && (o.Class == plan.Accepted || o.Class == plan.Rejected || o.Class == plan.Transient || o.Class == plan.Throttled || o.Class == plan.Denied):
+	case f.Pending != nil && !slices.Contains([]plan.Class{plan.Done, plan.Skipped, plan.Held}, o.Class):
 		r.await(f, f.Pending, interrupted)
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = StatusDirty, r.row.Attempts, now
@@ -627,7 +627,8 @@ func (r *run) result() Result {
 	return Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, Unkept: unkept(r.finish.Unkept), Duration: r.w.e.o.Now().Sub(r.begun),
+		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, Unkept: unkept(r.finish.Unkept),
+		Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 

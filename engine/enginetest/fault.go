@@ -30,7 +30,8 @@ type Fault struct {
 }
 
 func (f *Fault) matches(r *http.Request, path string) bool {
-	return f.Times != 0 && (f.Method == "" || f.Method == r.Method) && (!f.Accept || r.Method != http.MethodGet) && strings.HasPrefix(path, f.Path)
+	method := f.Method == "" && !(f.Accept && r.Method == http.MethodGet) || f.Method == r.Method
+	return f.Times != 0 && method && strings.HasPrefix(path, f.Path)
 }
 
 // Inject adds faults. The first one that matches a request happens.

@@ -60,7 +60,7 @@ func (p *Pending) String() string {
 	return text
 }
 
-// deferred reports whether a response says that a change was accepted and is carried out later (RFC 7644 section 3.12, RFC 9967 section 2.5.1).
+// deferred reports whether a response says that a change was accepted and is carried out later (RFC 9967 section 2.5.1).
 func deferred(req *Request, r Response) bool {
 	return req.Op != "" && r.Err == nil && r.Status == http.StatusAccepted
 }

@@ -83,8 +83,8 @@ type UserInput struct {
 // the sequence, a conflict too, and there is no lookup by externalId. An attribute that the target does not keep is sent in a few
 // sequences and then left alone: Outcome.Unkept. A deactivation without effect is a failure.
 //
-// A change that is answered with 202 ends the sequence as Accepted. With that as Pending, the next one begins with a read of the account, or with
-// a lookup after a create. It ends as Accepted again while the account does not show the change, and goes on once it does.
+// A change that is answered with 202 ends the sequence as Accepted. With that as Pending, the next one begins with a read of the account,
+// or with a lookup after a create. It ends as Accepted again while the account does not show the change, and goes on once it does.
 //
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {

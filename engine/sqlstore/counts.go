@@ -9,7 +9,8 @@ import (
 
 // Accepted implements engine.Store.
 func (s *Store) Accepted(ctx context.Context, app string) (n int, err error) {
-	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND status = 'pending'`, app).Scan(&n)
+	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM sync_state
+		WHERE app_id = ? AND next_at IS NOT NULL AND status = 'pending'`, app).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("sqlstore: accepted changes of %s: %w", app, err)
 	}

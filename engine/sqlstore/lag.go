@@ -25,7 +25,8 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 		FROM app_lane l WHERE `+where+` ORDER BY app_id`, args...)
 	out, err := collect(rows, err, func(r *sql.Rows, l *engine.Lag) error {
 		var until, success, oldest int64
-		err := r.Scan(&l.App, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &success, &l.Due, &oldest, &l.Failed, &l.Held, &l.Retrying, &l.Accepted)
+		err := r.Scan(&l.App, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &success, &l.Due, &oldest,
+			&l.Failed, &l.Held, &l.Retrying, &l.Accepted)
 		l.Hold.Until, l.LastSuccess, l.Oldest = at(until), at(success), at(oldest)
 		return err
 	})

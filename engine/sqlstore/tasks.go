@@ -17,7 +17,8 @@ import (
 const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
 
 // waiting is the condition of those that wait for the end of a hold of their lane.
-const waiting = `status = 'dirty' AND next_at IS NOT NULL AND EXISTS (SELECT 1 FROM app_lane l WHERE l.app_id = sync_state.app_id AND l.hold <> '')`
+const waiting = `status = 'dirty' AND next_at IS NOT NULL
+	AND EXISTS (SELECT 1 FROM app_lane l WHERE l.app_id = sync_state.app_id AND l.hold <> '')`
 
 // retriedAtOnce is how many principals one transaction marks, so that others come between.
 const retriedAtOnce = 500
@@ -155,7 +156,8 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		}
 		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE sync_state SET
 			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
-			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+tasks+` OR `+waiting+`) RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id)
+			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+tasks+` OR `+waiting+`)
+			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id)
 		if errors.Is(err, sql.ErrNoRows) {
 			if err := known(ctx, tx, principal{kind, app, id}); err != nil {
 				return err

@@ -21,7 +21,10 @@ func testAccepted(t *testing.T, s *suite) {
 		At: s.now.UTC(), Deadline: s.now.Add(10 * time.Minute).UTC(), Version: `W/"1"`,
 		Expected: plan.Expectation{Attributes: map[string]plan.Expected{"active": {Sent: "x", Values: map[string]string{"": "y"}}}},
 	}
-	first := engine.Finish{ID: "a", Status: engine.StatusPending, NextAt: s.now.Add(2 * time.Second), RemoteID: "ra", Origin: plan.Created, Operation: plan.OpDeactivate, HTTP: 202, Pending: p}
+	first := engine.Finish{
+		ID: "a", Status: engine.StatusPending, NextAt: s.now.Add(2 * time.Second), RemoteID: "ra", Origin: plan.Created,
+		Operation: plan.OpDeactivate, HTTP: 202, Pending: p,
+	}
 	require.Equal(t, engine.StatusPending, s.finish(l, first))
 	got := s.state(engine.User, "a")
 	require.Empty(t, cmp.Diff(p, got.Pending))
@@ -55,7 +58,8 @@ func testAccepted(t *testing.T, s *suite) {
 	s.now = s.now.Add(2 * time.Second)
 	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "what was accepted comes first")
 	p.Reads++
-	s.finish(l, engine.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Origin: plan.Created, Pending: p})
+	again := engine.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}
+	s.finish(l, again)
 	require.Len(t, s.events(0), len(told), "it is told once")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
 	require.NoError(t, s.store.Release(ctx, l, lane.Hold{}, time.Time{}))
@@ -71,7 +75,8 @@ func testAccepted(t *testing.T, s *suite) {
 	require.NoError(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "a"))
 	require.Zero(t, accepted())
 	require.NotNil(t, s.state(engine.User, "a").Pending, "the target may still carry it out")
-	require.Equal(t, engine.StatusDismissed, s.finish(l, engine.Finish{ID: "a", Gen: 4, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}))
+	again.Gen = 4
+	require.Equal(t, engine.StatusDismissed, s.finish(l, again))
 	s.mark(engine.Mark{ID: "a"})
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
 	before := s.events(0)

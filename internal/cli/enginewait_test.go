@@ -35,14 +35,15 @@ func TestEngineWait_NamesWhoIsPending(t *testing.T) {
 	}
 	code, stdout, _ := engine("tasks", "CRM")
 	require.Equal(t, 1, code)
-	require.Regexp(t, `user +ann@northwind\.example +dirty +create +\d +20\S+ \S+Z +on hold \(pause\): create: 429 Too Many Requests\n`, stdout)
+	require.Regexp(t, `user +ann@northwind\.example +dirty +create +\d +20\S+ \S+Z +on hold \(pause\): create: 429 Too Many`, stdout)
 
 	answer(http.StatusAccepted, "Set-Txn", "t81c0")
 	code, _, stderr := engine("retry", "CRM", "ann@northwind.example")
 	require.Zero(t, code, stderr)
 	code, stdout, _ = engine("wait", "CRM", "--timeout", "3s")
 	require.Equal(t, 1, code)
-	require.Regexp(t, `^user ann@northwind\.example of CRM \(pending\): create: accepted at 20\S+Z with transaction t81c0, not carried out yet; until 20\S+Z\n$`, stdout)
+	require.Regexp(t, `^user ann@northwind\.example of CRM \(pending\): create: accepted at 20\S+Z with transaction t81c0, `+
+		`not carried out yet; until 20\S+Z\n$`, stdout)
 	code, stdout, _ = engine("tasks", "CRM")
 	require.Equal(t, 1, code)
 	require.Regexp(t, `user +ann@northwind\.example +pending +create +\d +20\S+ \S+Z +create: accepted at`, stdout)

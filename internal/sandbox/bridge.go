@@ -103,7 +103,8 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	}
 	err := report(ctx, r.App, r.ID, desired.Result{
 		Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
-		Operation: operations[r.Operation], Confirmed: confirmed[r.Confirmed], Lapsed: r.Lapsed, Steps: steps(r.Steps), PasswordVersion: r.PasswordVersion,
+		Operation: operations[r.Operation], Confirmed: confirmed[r.Confirmed], Lapsed: r.Lapsed, Steps: steps(r.Steps),
+		PasswordVersion: r.PasswordVersion,
 	})
 	if err != nil {
 		b.log.ErrorContext(ctx, "report a result", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)
@@ -118,8 +119,8 @@ var operations = map[plan.Operation]desired.Operation{
 
 // confirmed translates what a target has carried out after it had accepted it.
 var confirmed = map[plan.Operation]desired.Operation{
-	plan.OpCreate: desired.Created, plan.OpUpdate: desired.Updated, plan.OpReactivate: desired.Reactivated, plan.OpDeactivate: desired.Deactivated,
-	plan.OpMembers: desired.Updated, plan.OpDelete: desired.Removed,
+	plan.OpCreate: desired.Created, plan.OpUpdate: desired.Updated, plan.OpReactivate: desired.Reactivated,
+	plan.OpDeactivate: desired.Deactivated, plan.OpMembers: desired.Updated, plan.OpDelete: desired.Removed,
 }
 
 func steps(sent []engine.Step) []desired.Step {

@@ -10,7 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// settled says whether nothing more is done by itself after a status that a sequence has led to.
+// settled says whether nothing more is sent by itself after a status that a sequence has led to. What the target has accepted is not sent
+// again either.
 func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != plan.Transient }
 
 // catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its

@@ -20,8 +20,8 @@ const maxWaiting = 20
 // waitTime bounds the look at who waits, after the time of the caller was up.
 const waitTime = 5 * time.Second
 
-// waited is refused for an operation that has waited for an app, or for one user or group of it: when time is up, the causes say who waits, why
-// and until when.
+// waited is refused for an operation that has waited for an app, or for one user or group of it: when time is up, the causes say who waits,
+// why and until when.
 func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id string) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return refused(err, what, cmp.Or(id, app))
@@ -38,7 +38,9 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 }
 
 // waitingFor says of the principals of an app, or (empty) of all, or of one of them, that are not settled why they wait, and until when.
-func waitingFor(ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, app string, only *engine.Principal) ([]string, error) {
+func waitingFor(
+	ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, app string, only *engine.Principal,
+) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
 	lags, err := eng.Lags(ctx)

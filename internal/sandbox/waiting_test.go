@@ -76,7 +76,8 @@ func TestDrain_NamesWhoIsPending(t *testing.T) {
 	causes := notDrained(t, api, "/sandbox/v1/jobs/drain")
 	require.Len(t, causes, 22)
 	require.Equal(t, "pending: 26 principals are not settled yet", causes[0])
-	require.Regexp(t, `^user \S+@chain.example of Test app \(pending\): create: accepted at 20\S+Z with transaction t\d+, not carried out yet; until 20\S+Z$`, causes[1])
+	require.Regexp(t, `^user \S+@chain.example of Test app \(pending\): create: accepted at 20\S+Z with transaction t\d+, `+
+		`not carried out yet; until 20\S+Z$`, causes[1])
 	require.Equal(t, "and 6 more", causes[21])
 	good, token := newSCIMServer(t)
 	other := newApp(t, api, good, token)

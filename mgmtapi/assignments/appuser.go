@@ -60,7 +60,8 @@ type Password struct {
 // given says whether a password was sent.
 func (p *Password) given() bool { return p != nil && p.Value != "" }
 
-// syncState is the state to be shown. That an account is being provisioned is not stored when it begins, so that a crash leaves nothing behind.
+// syncState is the state to be shown. That an account is being provisioned is not stored when it begins, so that a crash leaves nothing
+// behind.
 func (s *Slice) syncState(ctx context.Context, u *model.AppUser) model.SyncState {
 	switch {
 	case s.Syncing == nil, u.SyncState == model.SyncDisabled:

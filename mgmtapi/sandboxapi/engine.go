@@ -85,7 +85,7 @@ type Known struct {
 	HTTP       int               `json:"http,omitempty" readOnly:"true"`
 	Error      string            `json:"error,omitempty" readOnly:"true"`
 	UpdatedAt  time.Time         `json:"updatedAt,omitzero" readOnly:"true"`
-	Pending    *Pending          `json:"pending,omitempty" readOnly:"true" doc:"a change that the target has accepted (202) and was not seen to have carried out"`
+	Pending    *Pending          `json:"pending,omitempty" readOnly:"true" doc:"a change that the target has accepted (202)"`
 }
 
 // Pending is a change that a target has accepted and was not seen to have carried out.

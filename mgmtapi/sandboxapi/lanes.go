@@ -63,7 +63,7 @@ type LaneState struct {
 type Lag struct {
 	Due         int       `json:"due" readOnly:"true"`
 	Retrying    int       `json:"retrying" readOnly:"true" doc:"of those that are due, how many are in a back-off"`
-	Accepted    int       `json:"accepted" readOnly:"true" doc:"of those that are due, how many have a change that the target has accepted and not carried out yet"`
+	Accepted    int       `json:"accepted" readOnly:"true" doc:"of those that are due, how many wait for what the target has accepted"`
 	Failed      int       `json:"failed" readOnly:"true"`
 	Held        int       `json:"held" readOnly:"true"`
 	Oldest      time.Time `json:"oldest,omitzero" readOnly:"true" doc:"since when the first of them waits"`

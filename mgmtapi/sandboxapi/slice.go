@@ -63,7 +63,8 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
 			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
 		rest.Op[appRequest, []task]{ID: "listProvisioningTasks", Route: "GET /sandbox/v1/apps/{app}/tasks", Tag: tag,
-			Summary: "List provisioning tasks of an app that failed, or that wait for its SCIM server", Scopes: []string{manage}, Find: s.findApp, Do: s.tasks},
+			Summary: "List provisioning tasks of an app that failed, or that wait for its SCIM server",
+			Scopes:  []string{manage}, Find: s.findApp, Do: s.tasks},
 		rest.Op[retryRequest, rest.Nothing]{ID: "retryProvisioningTask", Route: "POST /sandbox/v1/apps/{app}/tasks/{task}/retry", Tag: tag, Status: 202,
 			Summary: "Try a failed provisioning task again", Scopes: []string{manage}, Find: s.findAppOfTask, Do: s.retry},
 		rest.Op[provisionRequest, rest.Nothing]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
@@ -142,7 +143,7 @@ type task struct {
 	UserID    string    `json:"userId,omitempty"`
 	GroupID   string    `json:"groupId,omitempty"`
 	Name      string    `json:"name,omitempty" readOnly:"true" doc:"login of the user or name of the group"`
-	Status    string    `json:"status" readOnly:"true" enum:"failed,retrying,pending,held,dirty" doc:"pending: the target has accepted a change and not carried it out yet; dirty: the app is on hold"`
+	Status    string    `json:"status" readOnly:"true" enum:"failed,retrying,pending,held,dirty" doc:"pending: answered 202; dirty: on hold"`
 	Operation string    `json:"operation" readOnly:"true"`
 	Error     string    `json:"errorSummary" readOnly:"true"`
 	Created   rest.Time `json:"created" readOnly:"true"`
@@ -155,7 +156,10 @@ func (s *Slice) tasks(ctx context.Context, r *appRequest) ([]task, error) {
 	list, err := s.o.Work.Tasks(ctx, r.App)
 	out := make([]task, 0, len(list))
 	for _, t := range list {
-		out = append(out, task{ID: t.ID, UserID: t.User, GroupID: t.Group, Name: t.Name, Status: t.Status, Operation: t.Operation, Error: t.Error, Created: rest.TimeOf(t.Created), Attempts: t.Attempts, Next: t.Next, Pending: t.Pending})
+		out = append(out, task{
+			ID: t.ID, UserID: t.User, GroupID: t.Group, Name: t.Name, Status: t.Status, Operation: t.Operation, Error: t.Error,
+			Created: rest.TimeOf(t.Created), Attempts: t.Attempts, Next: t.Next, Pending: t.Pending,
+		})
 	}
 	return out, err
 }

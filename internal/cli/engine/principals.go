@@ -177,7 +177,8 @@ func (p *page) known(k sandboxapi.Known) {
 		p.row("message", k.Error)
 	}
 	if c := k.Pending; c != nil {
-		p.row("accepted", c.Method+" "+c.Path, when(c.At), "transaction "+nameOr(c.Transaction, "unknown"), "read "+many(c.Reads, "time", "times")+", waits until "+when(c.Deadline))
+		p.row("accepted", c.Method+" "+c.Path, when(c.At), "transaction "+nameOr(c.Transaction, "unknown"),
+			"read "+many(c.Reads, "time", "times")+", waits until "+when(c.Deadline))
 	}
 	for _, path := range slices.Sorted(maps.Keys(k.Unkept)) {
 		p.row("not kept", path, fmt.Sprintf("sent %d times", k.Unkept[path].Rounds))
