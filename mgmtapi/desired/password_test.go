@@ -62,6 +62,9 @@ func TestAPasswordThatNobodyWantsIsGivenUp(t *testing.T) {
 		"the connection is stopped": func(w *apptest.World, app, _ string) {
 			w.Post("/apps/"+app+"/connections/default/lifecycle/deactivate", nil).OK(204)
 		},
+		"the connection leads to another host": func(w *apptest.World, app, _ string) {
+			w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://other.example","profile":{"token":"other"}}`).OK()
+		},
 		"the user is deactivated": func(w *apptest.World, _, user string) { w.Post("/users/"+user+"/lifecycle/deactivate", nil).OK() },
 	} {
 		t.Run(name, func(t *testing.T) {

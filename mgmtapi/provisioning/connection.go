@@ -40,9 +40,9 @@ type Connection struct {
 // ConnectionProfile says how a connection authenticates and finds users.
 type ConnectionProfile struct {
 	AuthScheme        string             `json:"authScheme,omitempty" empty:"absent" doc:"Kind of credentials: TOKEN, or OAUTH2 for access tokens by the client credentials grant. Defaults to the one that is known, and to TOKEN."`
-	Token             string             `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"The secret, for TOKEN. Left out, the one that is known stays."`
+	Token             string             `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"The secret, for TOKEN. Left out, the one that is known stays; a baseUrl with another scheme, host or port needs it again."`
 	ClientID          string             `json:"clientId,omitempty" empty:"absent" max:"1024" doc:"Id of the client, for OAUTH2."`
-	ClientSecret      string             `json:"clientSecret,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"Secret of the client, for OAUTH2. Left out, the one that is known stays."`
+	ClientSecret      string             `json:"clientSecret,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"Secret of the client, for OAUTH2. Left out, the one that is known stays; a baseUrl or tokenUrl with another scheme, host or port needs it again."`
 	TokenURL          string             `json:"tokenUrl,omitempty" empty:"absent" max:"2048" doc:"Address of the token endpoint, for OAUTH2: absolute, http or https, without user and fragment."`
 	Scope             string             `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Scopes that are asked for, separated by blanks, for OAUTH2."`
 	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent" enum:"BEARER,RAW,BASIC" doc:"How the token is put into the Authorization header: behind Bearer, as it is, or as user:password in Base64. Defaults to BEARER."`
@@ -195,7 +195,7 @@ func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Conn
 
 // configured puts what was sent over the known connection.
 func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Connection, error) {
-	p := req.Body.Profile
+	p, old := req.Body.Profile, c
 	var causes rest.Causes
 	if c.BaseURL = cmp.Or(strings.TrimRight(req.Body.BaseURL, "/"), c.BaseURL); c.BaseURL == "" {
 		causes.Blank("baseUrl")
@@ -207,8 +207,12 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	} else {
 		p.configureToken(&c, &causes)
 	}
-	if secret == "" && c.SealedToken == "" {
-		causes.Blank("profile." + member)
+	if secret == "" {
+		if c.SealedToken == "" {
+			causes.Blank("profile." + member)
+		} else if moved := movedTo(old, c); moved != "" {
+			causes.Add("profile."+member, "The value must be given again, because %s names another scheme, host or port", moved)
+		}
 	}
 	c.UserNameAttribute = cmp.Or(p.UserNameAttribute, c.UserNameAttribute, defaultUserNameAttribute)
 	c.Fallback = cmp.Or(p.Fallback, c.Fallback)
@@ -224,6 +228,18 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	sealed, err := s.Secrets.Seal(secret, model.ConnectionBinding(req.AppID))
 	c.SealedToken = sealed
 	return c, err
+}
+
+// movedTo returns the member that sends the secret of a connection, or the access tokens that it gets, to another scheme, host or port
+// than before; "" if there is none. The administrator who changes it may not be the one who knows the secret.
+func movedTo(old, c model.Connection) string {
+	switch {
+	case old.BaseURL != "" && !model.SameOrigin(old.BaseURL, c.BaseURL):
+		return "baseUrl"
+	case old.OAuth != nil && c.OAuth != nil && !model.SameOrigin(old.OAuth.TokenURL, c.OAuth.TokenURL):
+		return "profile.tokenUrl"
+	}
+	return ""
 }
 
 // configureToken makes a connection one with a token.
@@ -299,8 +315,13 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 		if err != nil || doc.Rev != rev {
 			return err
 		}
-		pushed := doc.Value.PushesGroups()
+		pushed, before := doc.Value.PushesGroups(), doc.Value.BaseURL
 		change(&doc.Value)
+		if !model.SameOrigin(before, doc.Value.BaseURL) { // passwords in flight are for the previous target
+			if err := s.dropPasswords(ctx, tx, app); err != nil {
+				return err
+			}
+		}
 		if rev == 0 {
 			doc, err = s.Connections.Insert(ctx, tx, app, doc.Value)
 		} else {

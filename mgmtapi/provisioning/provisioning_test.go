@@ -58,10 +58,10 @@ func TestTheLifeOfAConnection(t *testing.T) {
 		}, asked[len(asked)-1])
 
 		w.Tester.Fail(errors.New("no list response"))
-		w.Post(path+"?activate=true", `{"baseUrl":"https://other.example.com"}`).Fails(400, "E0000059")
+		w.Post(path+"?activate=true", `{"baseUrl":"https://scim.example.com/v3"}`).Fails(400, "E0000059")
 		require.Equal(t, "https://scim.example.com/v2", w.Get(path).OK().Text("baseUrl"), "the connection stays as it was")
 		w.Tester.Fail(nil)
-		w.Post(path+"?activate=TRUE", `{"baseUrl":"https://other.example.com"}`).OK()
+		w.Post(path+"?activate=TRUE", `{"baseUrl":"https://scim.example.com/v3"}`).OK()
 		asked = w.Tester.Asked()
 		require.Equal(t, apptest.Secret, asked[len(asked)-1].Token, "a token that is left out stays")
 
@@ -353,7 +353,7 @@ func TestTheSettingsOfImports(t *testing.T) {
 	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"OTHER"}}}`).Fails(400, "E0000001", "userNameFormat")
 	w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"NAME"}}}`).Fails(400, "E0000001", "exactMatchCriteria")
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "nothing of what was refused")
-	w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://other.example.com/v2"}`).OK()
+	w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://scim.example.com/v3"}`).OK()
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another address leaves the settings")
 }
 
