@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -26,8 +27,10 @@ const (
 	DefaultUserAgent = "Svc SCIM Client 1.0.0"
 	// MaxBody bounds an answer. A page of 100 large users stays far below.
 	MaxBody = 16 << 20
-	// errorExcerpt is how much of an unreadable answer an error message quotes.
-	errorExcerpt = 200
+	// maxMediaType is the number of bytes of a media type that an error message quotes, enough for any registered one (RFC 6838).
+	maxMediaType = 127
+	// maxDetail is the number of bytes of an error's detail that Test quotes.
+	maxDetail = 512
 )
 
 // Config describes a target.
@@ -214,7 +217,7 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	case len(data) > MaxBody:
 		return fail(resp.StatusCode, nil, "the answer is longer than %d bytes", MaxBody)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return fail(resp.StatusCode, nil, "the target redirects to %q; redirects are not followed", c.Redact(resp.Header.Get("Location")))
+		return fail(resp.StatusCode, nil, "the target redirects; redirects are not followed")
 	}
 
 	out := plan.Response{Status: resp.StatusCode, ETag: resp.Header.Get("ETag"), RetryAfter: resp.Header.Get("Retry-After")}
@@ -229,11 +232,16 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	if resp.StatusCode >= 400 {
 		return out // the status says enough, and proxies answer errors with pages; the exchange is recorded
 	}
+	// The body is not quoted: the host of the base URL need not be a SCIM server, nor one that the administrator may read.
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if !json(mediaType) {
-		return fail(resp.StatusCode, err, "the answer is %s, not SCIM: %s", cmp.Or(c.Redact(mediaType), "of no declared type"), excerpt(c.Redact(string(data))))
+		return fail(resp.StatusCode, err, "the answer is %s, not SCIM", cmp.Or(cut(c.Redact(mediaType), maxMediaType), "of no declared type"))
 	}
-	return fail(resp.StatusCode, err, "the answer is not a JSON object (%s): %s", c.Redact(err.Error()), excerpt(c.Redact(string(data))))
+	at := int64(0)
+	if e, ok := errors.AsType[*scim.SyntaxError](err); ok {
+		at = e.Offset
+	}
+	return fail(resp.StatusCode, err, "the answer is not a JSON object (error at byte %d)", at)
 }
 
 func (c *Client) request(ctx context.Context, r plan.Request) (*http.Request, error) {
@@ -260,7 +268,8 @@ func (c *Client) request(ctx context.Context, r plan.Request) (*http.Request, er
 // TestTimeout bounds Test.
 const TestTimeout = 5 * time.Second
 
-// Test asks for the first page of users. It returns nil when the answer is 200 with a ListResponse, and otherwise a *Error.
+// Test requests the first page of users. It returns nil if the answer is 200 with a ListResponse, and otherwise a *Error, which quotes no
+// more of the answer than its status, its media type and the detail of a SCIM error.
 func (c *Client) Test(ctx context.Context) error {
 	d := *c
 	d.c.Timeout = min(d.c.Timeout, TestTimeout)
@@ -272,8 +281,8 @@ func (c *Client) Test(ctx context.Context) error {
 		return got.Err
 	case got.Status != http.StatusOK:
 		problem = "expected 200"
-		if got.Body.Text("detail") != "" {
-			problem += "; the target says: " + c.Redact(got.Body.Text("detail"))
+		if detail := errorDetail(got.Body); detail != "" {
+			problem += "; the target says: " + cut(c.Redact(detail), maxDetail)
 		}
 	case got.Body == nil:
 		problem = "the answer is empty"
@@ -297,7 +306,7 @@ type Error struct {
 	cause       error
 }
 
-// Error returns a line such as "GET https://h/Users: 200: the answer is text/html, not SCIM: ...".
+// Error returns a line such as "GET https://h/Users: 200: the answer is text/html, not SCIM".
 func (e *Error) Error() string {
 	s := e.Method + " " + e.URL + ": "
 	if e.Status != 0 {
@@ -312,24 +321,27 @@ func (e *Error) Unwrap() error { return e.cause }
 // errTimeout lets a caller tell a slow target from a broken connection.
 var errTimeout = fmt.Errorf("connect: timeout: %w", context.DeadlineExceeded)
 
+// errorDetail returns the detail of a SCIM error, "" for any other body.
+func errorDetail(body *scim.Object) string {
+	if body == nil || !(&scim.Resource{Object: *body}).HasSchema(scim.ErrorMessage) {
+		return ""
+	}
+	return body.Text("detail")
+}
+
 // noAnswer words the ways in which a connection can fail.
 func noAnswer(err error) string {
-	if urlError, ok := errors.AsType[*url.Error](err); ok {
-		err = urlError.Err // the URL is told by Error already
-	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the host %q cannot be found", dns.Name)
-	}
-	if egress, ok := errors.AsType[*EgressError](err); ok {
-		return egress.Error()
-	}
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, forbidden := errors.AsType[*EgressError](err)
 	switch {
+	case dns, forbidden:
+		return egress.Describe(err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the target closed the connection without an answer"
 	case errors.Is(err, context.Canceled):
 		return "the call was cut off because the engine stops or lost the lane"
 	default:
-		return "no answer: " + err.Error()
+		return "no answer: " + egress.Describe(err)
 	}
 }
 
@@ -338,12 +350,10 @@ func json(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// excerpt quotes the beginning of a redacted answer. It is redacted as a whole before it is cut: half a secret is not found.
-func excerpt(text string) string {
-	s := strings.ToValidUTF8(text[:min(len(text), errorExcerpt)], "\uFFFD")
-	s = strings.Join(strings.Fields(s), " ")
-	if len(text) > errorExcerpt {
-		s += "…"
+// cut returns the beginning of a text.
+func cut(text string, size int) string {
+	if len(text) <= size {
+		return text
 	}
-	return fmt.Sprintf("%q", s)
+	return strings.ToValidUTF8(text[:size], "") + "…"
 }

@@ -72,7 +72,7 @@ func TestWhatATargetCanDoWrong(t *testing.T) {
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = io.WriteString(w, "<html>\n <b>down</b>")
-		}, `GET BASE/scim/Users: 200: the answer is text/html, not SCIM: "<html> <b>down</b>"`},
+		}, `GET BASE/scim/Users: 200: the answer is text/html, not SCIM`},
 		"no object": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `[1]`)
@@ -92,7 +92,7 @@ func TestWhatATargetCanDoWrong(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			require.NotEqual(t, "/else", r.URL.Path, "redirects are not followed")
 			http.Redirect(w, r, "/else", http.StatusFound)
-		}, `302: the target redirects to "/else"`},
+		}, `302: the target redirects; redirects are not followed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout := 10 * time.Second

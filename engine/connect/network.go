@@ -29,7 +29,7 @@ type Network struct {
 	// Transport, when set, sends every request instead of the Network's own connections; Egress and TLS settings do not apply
 	// then, and a target with TLS settings is refused.
 	Transport http.RoundTripper
-	// Egress says which addresses may be connected to.
+	// Egress is the policy for the addresses of targets and token endpoints.
 	Egress Egress
 
 	mu         sync.Mutex
@@ -37,10 +37,17 @@ type Network struct {
 	tokens     map[[sha256.Size]byte]*tokens
 }
 
-// Egress says which addresses a Network may connect to.
+// Egress is a policy for the addresses that a Network may connect to.
 type Egress = egress.Policy
 
-// EgressError says that a host resolved to an address that must not be connected to. Nothing was sent.
+// The ranges of Egress, from the widest to the narrowest.
+const (
+	EgressAny     = egress.Any     // every address of a host
+	EgressPrivate = egress.Private // without the loopback addresses of this machine
+	EgressPublic  = egress.Public  // without private networks either
+)
+
+// EgressError reports that a host resolved to an address that must not be connected to. Nothing was sent.
 type EgressError = egress.Error
 
 // TLS holds the settings for https targets. Its zero value uses the system's certificate authorities, no client certificate

@@ -24,10 +24,10 @@ import (
 )
 
 func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
-	const always, private, never = "always", "unless public only", "never"
+	const always, private, machine, never = "always", "any and private", "any", "never"
 	for address, want := range map[string]string{
 		"93.184.216.34": always, "2606:2800:220:1::1": always, "100.63.255.255": always, "64:ff9b::5db8:d822": always,
-		"127.0.0.1": private, "127.8.9.10": private, "::1": private, "::ffff:127.0.0.1": private, "10.1.2.3": private,
+		"127.0.0.1": machine, "127.8.9.10": machine, "::1": machine, "::ffff:127.0.0.1": machine, "10.1.2.3": private,
 		"172.31.0.1": private, "192.168.0.1": private, "100.64.0.1": private, "fd12::1": private, "64:ff9b::a01:203": private,
 		"0.1.2.3":         private,
 		"169.254.169.254": never, "::ffff:169.254.169.254": never, "fe80::1": never, "fe80::1%eth0": never, "fd00:ec2::254": never,
@@ -36,9 +36,10 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 	} {
 		a := netip.MustParseAddr(address)
 		require.Equal(t, want != never, connect.Egress{}.Check(a) == nil, address)
-		require.Equal(t, want == always, connect.Egress{PublicOnly: true}.Check(a) == nil, address)
+		require.Equal(t, want == always || want == private, connect.Egress{Range: connect.EgressPrivate}.Check(a) == nil, address)
+		require.Equal(t, want == always, connect.Egress{Range: connect.EgressPublic}.Check(a) == nil, address)
 	}
-	allowing := connect.Egress{PublicOnly: true, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
+	allowing := connect.Egress{Range: connect.EgressPublic, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
 	require.NoError(t, allowing.Check(netip.MustParseAddr("10.1.2.3")))
 	require.EqualError(t, allowing.Check(netip.MustParseAddr("10.2.0.1")), "10.2.0.1 is a private address; connections to it are not allowed")
 }
@@ -46,7 +47,7 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 func TestAGuardedClientSendsNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }))
 	defer server.Close()
-	network := &connect.Network{Egress: connect.Egress{PublicOnly: true}}
+	network := &connect.Network{Egress: connect.Egress{Range: connect.EgressPublic}}
 	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: network})
 	require.NoError(t, err)
 	got := client.Do(t.Context(), users)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,7 +42,7 @@ func (o OAuth) check() error {
 type TokenError struct {
 	URL    string
 	Status int    // of the answer, 0 when there was none
-	Code   string // the error member of the answer (RFC 6749 section 5.2), empty for none
+	Code   string // the error member of the answer if it is one of the OAuth error codes, else empty
 	cause  error
 }
 
@@ -100,6 +101,13 @@ func (n *Network) tokensFor(a Auth) *tokens {
 	return t
 }
 
+// errorCodes are the error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2), and those that some take from the
+// authorization endpoint. Any other text in an answer is not quoted: the token URL may be that of something else.
+var errorCodes = []string{
+	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "invalid_target",
+	"access_denied", "server_error", "temporarily_unavailable",
+}
+
 // maxTokens bounds how many clients' tokens are kept.
 const maxTokens = 16384
 
@@ -120,13 +128,20 @@ func (t *tokens) token(ctx context.Context, client *http.Client) (string, error)
 	got, err := t.config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
 	if err != nil {
 		e := &TokenError{URL: t.config.TokenURL, cause: err}
-		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-			e.Code = answer.ErrorCode
+		answer, answered := errors.AsType[*oauth2.RetrieveError](err)
+		_, failed := errors.AsType[*url.Error](err)
+		switch {
+		case answered:
+			if slices.Contains(errorCodes, answer.ErrorCode) {
+				e.Code = answer.ErrorCode
+			}
 			if answer.Response != nil {
 				e.Status = answer.Response.StatusCode
 			}
-		} else {
+		case failed:
 			e.cause = errors.New(noAnswer(err)) // worded, and without the request
+		default:
+			e.cause = errors.New("the answer holds no access token")
 		}
 		return "", e
 	}

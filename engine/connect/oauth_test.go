@@ -137,7 +137,7 @@ func TestWithoutATokenTheTargetIsNotAsked(t *testing.T) {
 		"no token": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{}`))
-		}, 0, "server response missing access_token"},
+		}, 0, "the answer holds no access token"},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/scim/Users", http.StatusTemporaryRedirect)
 		}, 0, "the answer is 307"},

@@ -30,6 +30,7 @@ type sandboxCommand struct {
 	BaseURL       string   `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
 	AnswerReplays bool     `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
 	HookCA        string   `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
+	Egress        string   `help:"Addresses that connections, inline hooks and token endpoints may have: any, private (not this machine) or public (no private network either). Default: any if --listen is a loopback address, else private." enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
 	Guard         int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
 	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants       string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
@@ -56,7 +57,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Egress: c.Egress, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package egress says which addresses may be connected to, for everything that sends requests to URLs that somebody else has chosen:
-// the engine's SCIM client and the inline hooks of the management API.
+// Package egress defines what applies to every request that is sent to a URL that another party has chosen, by the engine's SCIM client and by
+// the inline hooks of the management API: which addresses may be connected to, and what may be said of a failed request.
 //
-// It looks at addresses and not at names, after resolution and before the connection, so that a name that points somewhere else
-// later does not get around it. It sends nothing itself.
+// A [Policy] checks addresses and not names, after resolution and before the connection, so that a name that points elsewhere
+// later does not evade it. [Describe] words an error without quoting what a server has sent. The package sends nothing itself.
 package egress

@@ -3,17 +3,33 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
-// Policy says which addresses may be connected to. Link-local, multicast, unspecified and reserved addresses and the metadata
-// services of cloud providers are always refused. An IPv6 address that stands for an IPv4 address counts as that one.
+// Range is the part of the network that a Policy allows.
+type Range string
+
+// The ranges, from the widest to the narrowest.
+const (
+	// Any is every address of a host: this machine, private networks and the Internet.
+	Any Range = "any"
+	// Private excludes the loopback addresses of this machine.
+	Private Range = "private"
+	// Public also excludes private ranges (RFC 1918, RFC 4193) and the others that are not reached over the Internet (RFC 6890): for an
+	// identity provider whose tenants choose the base URLs.
+	Public Range = "public"
+)
+
+// Policy defines which addresses may be connected to. Link-local, multicast, unspecified and reserved addresses and the metadata
+// services of cloud providers are rejected in every range. An IPv6 address that represents an IPv4 address counts as that one.
 type Policy struct {
-	// PublicOnly also refuses loopback addresses, private ranges (RFC 1918, RFC 4193) and the others that are not reached over the
-	// Internet (RFC 6890): for an identity provider whose tenants choose the base URLs.
-	PublicOnly bool
-	// Allow lists addresses that are allowed all the same, for example the network of a company's own targets.
+	// Range is the allowed part of the network. Default: Any. An unknown value allows what Public does.
+	Range Range
+	// Allow lists further addresses that are allowed, for example the network of a company's own targets.
 	Allow []netip.Prefix
+	// Own lists the addresses and ports at which this process itself serves targets. They are allowed in every range.
+	Own []netip.AddrPort
 }
 
 // metadata are addresses outside the link-local ranges at which a cloud provider hands credentials to whoever asks.
@@ -90,10 +106,12 @@ func (p Policy) Check(a netip.Addr) error {
 		return refuse("a multicast address")
 	case a.IsUnspecified(), reserved.Contains(a):
 		return refuse("no address of a host")
-	case !p.PublicOnly:
+	case p.Range == "" || p.Range == Any:
 		return nil
 	case a.IsLoopback():
 		return refuse("this machine itself")
+	case p.Range == Private:
+		return nil
 	case a.IsPrivate():
 		return refuse("a private address")
 	}
@@ -115,11 +133,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s is %s; connections to it are not allowed", e.Address, e.Kind)
 }
 
-// Control is a net.Dialer's: it runs after name resolution and before the connection is made.
+// Control is the Control of a net.Dialer: it runs after name resolution and before the connection is made.
 func (p Policy) Control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("the address %q cannot be checked: %w", address, err)
+	}
+	if slices.Contains(p.Own, netip.AddrPortFrom(reached(a.Addr()), a.Port())) {
+		return nil
 	}
 	return p.Check(a.Addr())
 }

@@ -19,15 +19,16 @@ import (
 
 func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 	const (
-		always = iota // whatever the policy
-		inside        // unless it is PublicOnly
+		always  = iota // in every range
+		inside         // in Any and Private
+		machine        // in Any
 		never
 	)
 	for address, want := range map[string]int{
 		"1.1.1.1": always, "2606:4700::1111": always, "::ffff:1.1.1.1": always, "64:ff9b::101:101": always, "2002:101:101::1": always, "::1.1.1.1": always,
 		"192.0.1.1": always, "198.17.255.255": always, "198.20.0.0": always, "100.128.0.1": always, "239.255.255.255": never, "2001:1::1": always,
 
-		"127.0.0.1": inside, "127.255.255.254": inside, "::1": inside, "::ffff:127.0.0.1": inside, "64:ff9b::7f00:1": inside, "2002:7f00:1::": inside, "::127.0.0.1": inside,
+		"127.0.0.1": machine, "127.255.255.254": machine, "::1": machine, "::ffff:127.0.0.1": machine, "64:ff9b::7f00:1": machine, "2002:7f00:1::": machine, "::127.0.0.1": machine,
 		"10.0.0.1": inside, "172.16.0.1": inside, "172.31.255.255": inside, "192.168.1.1": inside, "::ffff:10.0.0.1": inside, "64:ff9b::a00:1": inside, "2002:a00:1::1": inside,
 		"fc00::1": inside, "fd12:3456::1": inside, "fec0::1": inside,
 		"100.64.0.1": inside, "100.127.255.255": inside, "192.0.0.1": inside, "192.0.2.1": inside, "198.18.0.1": inside, "198.19.255.255": inside,
@@ -39,17 +40,30 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 		"0.0.0.0": never, "::": never, "::ffff:0.0.0.0": never, "240.0.0.1": never, "255.255.255.255": never, "::ffff:255.255.255.255": never, "2002:f000:1::": never,
 	} {
 		a := netip.MustParseAddr(address)
-		require.Equal(t, want != never, egress.Policy{}.Check(a) == nil, address)
-		require.Equal(t, want == always, egress.Policy{PublicOnly: true}.Check(a) == nil, address)
+		for policy, allowed := range map[egress.Range]bool{
+			"": want != never, egress.Any: want != never, egress.Private: want <= inside, egress.Public: want == always, "unknown": want == always,
+		} {
+			require.Equal(t, allowed, egress.Policy{Range: policy}.Check(a) == nil, "%s: %s", policy, address)
+		}
 	}
 }
 
 func TestAnAddressThatIsAllowedAllTheSame(t *testing.T) {
-	p := egress.Policy{PublicOnly: true, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.7.7/32")}}
+	p := egress.Policy{Range: egress.Public, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.7.7/32")}}
 	for address, allowed := range map[string]bool{
 		"10.1.2.3": true, "::ffff:10.1.2.3": true, "2002:a01:203::": true, "169.254.7.7": true, "10.2.0.1": false, "169.254.169.254": false, "127.0.0.1": false,
 	} {
 		require.Equal(t, allowed, p.Check(netip.MustParseAddr(address)) == nil, address)
+	}
+}
+
+func TestPolicy_OwnAddresses(t *testing.T) {
+	p := egress.Policy{Range: egress.Public, Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080"), netip.MustParseAddrPort("[::1]:8080")}}
+	for address, allowed := range map[string]bool{
+		"127.0.0.1:8080": true, "[::ffff:127.0.0.1]:8080": true, "[::1]:8080": true,
+		"127.0.0.1:8081": false, "127.0.0.2:8080": false, "10.0.0.1:8080": false, "169.254.169.254:8080": false,
+	} {
+		require.Equal(t, allowed, p.Control("tcp", address, nil) == nil, address)
 	}
 }
 

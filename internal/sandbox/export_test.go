@@ -38,3 +38,6 @@ func Worker(work func(context.Context) (bool, error), log *slog.Logger) (wake fu
 func KeepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
 	newLogKeeper(purge, log).run(ctx)
 }
+
+// EgressPolicy is the address policy of a sandbox that listens on an address.
+var EgressPolicy = egressPolicy

@@ -47,6 +47,9 @@ type Options struct {
 	AnswerReplays bool
 	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
 	HookCA string
+	// Egress is the policy for the addresses of connections, inline hooks and token endpoints: any, private or public. Default: any if
+	// the sandbox listens on a loopback address, else private.
+	Egress string
 
 	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string

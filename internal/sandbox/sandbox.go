@@ -17,6 +17,7 @@ import (
 	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -35,6 +36,7 @@ const leaseMargin = 10 * time.Second
 // Sandbox is a running sandbox.
 type Sandbox struct {
 	options  Options
+	egress   egress.Policy
 	ready    Ready
 	took     time.Duration // how long Start took
 	settings settings
@@ -85,6 +87,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	}
 	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
 
+	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
+		return err
+	}
 	owner, err := s.own(listener)
 	if err != nil {
 		return err
@@ -207,7 +212,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	counted := enginemetrics.New()
 	p.engine, err = engine.New(engine.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
 	})
 	if err != nil {
 		return nil, err
@@ -237,7 +242,7 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA}, Logger: o.Logger,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: o.BaseURL, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA, Egress: s.egress}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

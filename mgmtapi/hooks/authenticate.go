@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // grant is an access token that the endpoint of a hook takes.
@@ -60,7 +62,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	if ok && now.Before(have.expires) && sameGrant(have.channel, channel) {
 		return have.token, nil, nil
 	}
-	form, secrets, err := c.credentials(ctx, hook, now)
+	form, err := c.credentials(ctx, hook, now)
 	if err != nil {
 		return "", nil, err
 	}
@@ -71,9 +73,9 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	}
 	switch {
 	case status != http.StatusOK:
-		return "", unusable(tokenEndpoint, status, statusText(status), data, secrets), nil
+		return "", &Failure{Where: tokenEndpoint, Status: status, Text: statusText(status) + oauthCode(data)}, nil
 	case len(data) > MaxAnswer:
-		return "", unusable(tokenEndpoint, status, textTooLarge, nil, nil), nil
+		return "", &Failure{Where: tokenEndpoint, Status: status, Text: textTooLarge}, nil
 	}
 	var given struct {
 		AccessToken string  `json:"access_token"`
@@ -81,8 +83,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 		ExpiresIn   float64 `json:"expires_in"`
 	}
 	if err := json.Unmarshal(data, &given); err != nil || !visible(given.AccessToken) || !strings.EqualFold(given.TokenType, "Bearer") {
-		// What it sent may hold a token, so nothing of it is told.
-		return "", unusable(tokenEndpoint, status, "answered without a bearer token", nil, nil), nil
+		return "", &Failure{Where: tokenEndpoint, Status: status, Text: "answered without a bearer token"}, nil
 	}
 	lifetime := time.Duration(min(given.ExpiresIn, maxTokenLifetime.Seconds()) * float64(time.Second))
 	c.mu.Lock()
@@ -94,6 +95,22 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	}
 	c.tokens[hook.ID] = grant{token: given.AccessToken, channel: channel, expires: now.Add(lifetime - expiryMargin)}
 	return given.AccessToken, nil, nil
+}
+
+// oauthCode returns the error code in the answer of a token endpoint, with a separator before it, "" if there is none that OAuth defines.
+// Nothing else of the answer is told: it may hold a token, and the tokenUrl may be that of something else.
+func oauthCode(data []byte) string {
+	var said struct {
+		Error string `json:"error"`
+	}
+	known := []string{
+		rest.OAuthInvalidRequest, rest.OAuthInvalidClient, rest.OAuthInvalidGrant, rest.OAuthInvalidScope, rest.OAuthUnauthorized,
+		rest.OAuthUnsupportedGrant, rest.OAuthAccessDenied,
+	}
+	if err := json.Unmarshal(data, &said); err != nil || !slices.Contains(known, said.Error) {
+		return ""
+	}
+	return ": " + said.Error
 }
 
 // visible says whether a text is one that can stand in a header: visible ASCII, and some of it.
@@ -115,8 +132,8 @@ func (c *Caller) forget(hook, token string) {
 	}
 }
 
-// credentials is the form of a token request, and the secrets in it.
-func (c *Caller) credentials(ctx context.Context, hook docstore.Doc[model.InlineHook], now time.Time) (url.Values, []string, error) {
+// credentials is the form of a token request.
+func (c *Caller) credentials(ctx context.Context, hook docstore.Doc[model.InlineHook], now time.Time) (url.Values, error) {
 	channel := hook.Value.Channel
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {channel.ClientID}}
 	if channel.Scope != "" {
@@ -125,18 +142,18 @@ func (c *Caller) credentials(ctx context.Context, hook docstore.Doc[model.Inline
 	if channel.AuthType == model.HookPrivateKey {
 		assertion, err := c.assertion(ctx, channel, now)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the assertion of the hook %s: %w", hook.ID, err)
+			return nil, fmt.Errorf("the assertion of the hook %s: %w", hook.ID, err)
 		}
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
-		return form, []string{assertion}, nil
+		return form, nil
 	}
 	secret, err := c.secrets.Open(channel.SealedClientSecret, model.HookClientSecretBinding(hook.ID))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the client secret of the hook %s: %w", hook.ID, err)
+		return nil, fmt.Errorf("the client secret of the hook %s: %w", hook.ID, err)
 	}
 	form.Set("client_secret", secret)
-	return form, []string{secret}, nil
+	return form, nil
 }
 
 // assertion is a JWT with which the hook key proves who asks (RFC 7523 section 3).

@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
-// Egress says which addresses hooks may have.
+// Egress is the policy for the addresses of hooks and their token endpoints.
 type Egress = egress.Policy
 
 // Bounds of a call.
@@ -40,7 +40,8 @@ const (
 type Network struct {
 	// CA holds certificates in PEM form that are trusted beside those of the system, for endpoints in tests.
 	CA string
-	// Egress says which addresses hooks may have. Defaults to all but link-local ones and metadata services.
+	// Egress is the policy for the addresses of hooks and their token endpoints. Default: every address but link-local ones and
+	// metadata services.
 	Egress Egress
 	// Timeout of a request. Defaults to DefaultTimeout.
 	Timeout time.Duration

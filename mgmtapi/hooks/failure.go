@@ -20,7 +20,7 @@ type Failure struct {
 	Text string
 	// Status of the answer, 0 when there was none.
 	Status int
-	// Excerpt is the beginning of the answer, without secrets.
+	// Excerpt is the beginning of the answer of a hook endpoint, without secrets. Of token endpoints nothing is quoted.
 	Excerpt string
 	// Attempts is how often it was tried.
 	Attempts int
@@ -54,10 +54,8 @@ func (c *Caller) unanswered(where string, err error) *Failure {
 		f.Text = fmt.Sprintf("did not answer within %s", c.timeout)
 	case errors.Is(err, context.Canceled):
 		f.Text, f.final = "was not waited for", true
-	case isURL: // without the method and the URL
-		f.Text = "could not be reached: " + wrapped.Err.Error()
 	default:
-		f.Text = "could not be reached: " + err.Error()
+		f.Text = "could not be reached: " + egress.Describe(err)
 	}
 	return f
 }

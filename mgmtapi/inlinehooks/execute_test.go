@@ -14,6 +14,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
@@ -139,7 +140,7 @@ func TestAnEndpointThatIsNotReached(t *testing.T) {
 		Causes: []string{"uri: the hook endpoint could not be reached: tls: failed to verify certificate", "attempts: 2"}})
 	endpoint.Called(0)
 
-	guarded, inside := world(t, func(n *hooks.Network) { n.Egress.PublicOnly = true })
+	guarded, inside := world(t, func(n *hooks.Network) { n.Egress.Range = egress.Public })
 	guarded.Run(t, apitest.Step{Name: "an address that is not allowed", Do: saved(guarded, inside.URL), Body: `{}`, Status: 400, Code: "E0000137",
 		Causes: []string{"uri: the hook endpoint has an address that is not allowed: 127.0.0.1 is this machine itself", "attempts: 1"}})
 	inside.Called(0)
@@ -148,7 +149,7 @@ func TestAnEndpointThatIsNotReached(t *testing.T) {
 		Causes: []string{"uri: the hook endpoint has an address that is not allowed: 169.254.169.254", "attempts: 1"}})
 
 	allowed, own := world(t, func(n *hooks.Network) {
-		n.Egress = hooks.Egress{PublicOnly: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+		n.Egress = hooks.Egress{Range: egress.Public, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	})
 	own.Answer(hookstest.JSON(200, `{}`))
 	allowed.Run(t, apitest.Step{Name: "one that is allowed all the same", Do: saved(allowed, own.URL), Body: `{}`})
@@ -227,26 +228,33 @@ func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
 	e.Run(t, execute, execute)
 	require.Equal(t, 6, server.given, "none is kept of which nobody says how long it lasts")
 
-	for name, c := range map[string]struct{ answer, code string }{
-		"a refusal":            {`{"error":"invalid_client","error_description":"` + client + `"}`, "400"},
-		"no token":             {`{"token_type":"Bearer"}`, "200"},
-		"a token in two lines": {`{"access_token":"a\nb","token_type":"Bearer"}`, "200"},
-		"another kind":         {`{"access_token":"x","token_type":"mac"}`, "200"},
-		"HTML":                 {`<html>`, "200"},
+	const without = "answered without a bearer token"
+	for name, c := range map[string]struct{ answer, code, says string }{
+		"a refusal":            {`{"error":"invalid_client","error_description":"` + client + `"}`, "400", "answered with 400 Bad Request: invalid_client"},
+		"another error":        {`{"error":"1nner"}`, "400", "answered with 400 Bad Request"},
+		"no token":             {`{"token_type":"Bearer"}`, "200", without},
+		"a token in two lines": {`{"access_token":"a\nb","token_type":"Bearer"}`, "200", without},
+		"another kind":         {`{"access_token":"x","token_type":"mac"}`, "200", without},
+		"HTML":                 {`<html>1nner`, "200", without},
+		"HTML as an error":     {`<html>1nner`, "500", "answered with 500 Internal Server Error"},
 	} {
 		var status int
 		_, err := fmt.Sscan(c.code, &status)
 		require.NoError(t, err)
 		endpoint.Answer(hookstest.JSON(status, c.answer))
 		e.Run(t, apitest.Step{Name: "the token endpoint answers with " + name, Do: do, Body: `{}`, Status: 400, Code: "E0000135",
-			Causes: []string{"uri: the token endpoint answered ", "status: " + c.code, "attempts: 2", "body: "},
-			Then:   func(t *testing.T, a *apitest.Answer) { require.NotContains(t, string(a.Body), client) }})
+			Causes: []string{"uri: the token endpoint " + c.says, "status: " + c.code, "attempts: 2", "body: "},
+			Then: func(t *testing.T, a *apitest.Answer) {
+				for _, hidden := range []string{client, "1nner"} {
+					require.NotContains(t, string(a.Body), hidden)
+				}
+			}})
 		for _, call := range endpoint.Called(2) {
 			require.Equal(t, "/token", call.Path, "the endpoint of the hook is not called")
 		}
 	}
 	logs := e.Do(t, "GET /api/v1/logs?limit=1000", "", nil)
-	for _, text := range []string{client, "access-token"} {
+	for _, text := range []string{client, "access-token", "1nner"} {
 		require.NotContains(t, string(logs.Body), text)
 		require.NotContains(t, e.Log.String(), text)
 	}
