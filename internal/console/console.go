@@ -10,9 +10,7 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"path"
 	"strings"
 	"time"
@@ -61,7 +59,7 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, http.StatusNotFound, "There is no page at this address.")
 	})
-	return loopbackOnly(mux), nil
+	return localOnly(mux), nil
 }
 
 type console struct {
@@ -116,30 +114,6 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, page
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = body.WriteTo(w)
-}
-
-// loopbackOnly refuses clients of other machines, and names other than loopback ones, so that a page of
-// another site cannot read the console through a rebound host name.
-func loopbackOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
-			http.Error(w, "The console answers on the machine it runs on only: open it through 127.0.0.1.", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func isLoopback(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
-	}
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // assetName is the URL of an asset with a checksum of its content, so that browsers may keep it for ever.

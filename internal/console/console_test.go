@@ -88,6 +88,48 @@ func TestOnlyLoopbackClientsAreAnswered(t *testing.T) {
 	}
 }
 
+// A proxy on the same machine is a loopback client that brings others along.
+func TestConsole_RejectsForwardedRequests(t *testing.T) {
+	h, err := New(Options{Source: fixed{}})
+	require.NoError(t, err)
+	style, err := assetName("assets/console.css")
+	require.NoError(t, err)
+	request := func(path string) *http.Request {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host, r.RemoteAddr = "127.0.0.1:8080", "127.0.0.1:5000"
+		return r
+	}
+	serve := func(r *http.Request) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for _, path := range []string{"/", "/apps/0oa1", "/apps/0oa1/user/00u1", "/welcome/3DX0SCRVXut4Hhys2YQu", "/nowhere", style} {
+		for _, name := range []string{
+			"Forwarded", "forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "x-forwarded-port", "X-Forwarded-Anything", "X-Forwarded",
+			"X-Real-IP", "Via", "X-Original-URL", "True-Client-IP",
+		} {
+			for _, value := range []string{"127.0.0.1", ""} {
+				r := request(path)
+				r.Header.Set(name, value)
+				w := serve(r)
+				require.Equal(t, http.StatusForbidden, w.Code, "%s with %s: %q", path, name, value)
+				require.Contains(t, w.Body.String(), "("+http.CanonicalHeaderKey(name)+"): open it through 127.0.0.1, without the proxy")
+				require.NotContains(t, w.Body.String(), "<")
+			}
+		}
+		r := request(path)
+		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0
+		require.Equal(t, http.StatusForbidden, serve(r).Code, "%s over HTTP/1.0", path)
+
+		r = request(path)
+		r.Header.Set("User-Agent", "Mozilla/5.0")
+		r.Header.Set("Referer", "http://127.0.0.1:8080/")
+		r.Header.Set("X-Requested-With", "test")
+		require.NotEqual(t, http.StatusForbidden, serve(r).Code, path)
+	}
+}
+
 func TestTheStyleSheetMayBeCachedForEver(t *testing.T) {
 	h, err := New(Options{Source: fixed{}})
 	require.NoError(t, err)

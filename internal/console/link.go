@@ -50,7 +50,7 @@ func (c *console) addLinks(mux *http.ServeMux) {
 	}
 }
 
-// base is how the browser has reached this server. loopbackOnly has seen to it that the name is a harmless one.
+// base is how the browser has reached this server. localOnly has seen to it that the name is a harmless one.
 func base(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
