@@ -16,24 +16,35 @@ import (
 // shutdownTime bounds how long a server may take to end its running requests.
 const shutdownTime = 10 * time.Second
 
+// metricsFlags define where metrics are served and to whom.
+type metricsFlags struct {
+	MetricsToken  string `help:"Serve /metrics to clients that send this bearer token. Without it and without --metrics-listen, metrics are not served." placeholder:"TOKEN" env:"SCIMWRIGHT_METRICS_TOKEN"`
+	MetricsListen string `help:"Serve /metrics at this address alone, without a token unless --metrics-token is given." placeholder:"ADDRESS" env:"SCIMWRIGHT_METRICS_LISTEN"`
+}
+
+func (f metricsFlags) options() sandbox.MetricsOptions {
+	return sandbox.MetricsOptions{Token: f.MetricsToken, Listen: f.MetricsListen}
+}
+
 type sandboxCommand struct {
-	Listen        string   `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Data          string   `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
-	DB            string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	SecretKey     string   `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile string   `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
-	APIToken      string   `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
-	SCIMToken     string   `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadyFile     string   `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
-	Empty         bool     `help:"Start without the seed organisation."`
-	NoRateLimits  bool     `help:"Do not limit the rate of management API requests."`
-	BaseURL       string   `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
-	AnswerReplays bool     `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
-	HookCA        string   `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
-	Egress        string   `help:"Addresses that connections, inline hooks and token endpoints may have: any, private (not this machine) or public (no private network either). Default: any if --listen is a loopback address, else private." enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
-	Guard         int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
-	Quirk         []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
-	Tenants       string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
+	Listen        string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Data          string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
+	DB            string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	SecretKey     string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
+	SecretKeyFile string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	APIToken      string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken     string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadyFile     string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
+	Empty         bool   `help:"Start without the seed organisation."`
+	NoRateLimits  bool   `help:"Do not limit the rate of management API requests."`
+	BaseURL       string `help:"Public base of the links of the management API, and what security keys are bound to. Defaults to the host of each request." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
+	AnswerReplays bool   `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
+	HookCA        string `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
+	Egress        string `help:"Addresses that connections, inline hooks and token endpoints may have: any, private (not this machine) or public (no private network either). Default: any if --listen is a loopback address, else private." enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
+	metricsFlags
+	Guard   int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
+	Quirk   []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
+	Tenants string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
 }
 
 // Run starts the sandbox, prints what it serves, and waits for the end.
@@ -50,6 +61,9 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return frame.Usage(err.Error())
 	}
+	if err := c.metricsFlags.options().Check(); err != nil {
+		return frame.Usage(err.Error())
+	}
 	configs, err := readTenants(c.Tenants)
 	if err != nil {
 		return err
@@ -57,7 +71,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s, err := sandbox.Start(in.ctx, sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Egress: c.Egress, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Egress: c.Egress, Metrics: c.metricsFlags.options(), Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
 	})
 	if err != nil {
 		return err
@@ -79,6 +93,7 @@ type serveSCIMCommand struct {
 	Tenants   string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it. The other flags are about /scim/v2, which is the tenant named default." placeholder:"FILE"`
 	TLSCert   string   `help:"Serve with TLS, with the certificate chain in this PEM file." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
 	TLSKey    string   `help:"PEM file with the key of that certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`
+	metricsFlags
 
 	ListQuirks bool `help:"List the quirks there are, and end."`
 }
@@ -98,7 +113,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	}
 	o := sandbox.SCIMOptions{
 		Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Tenants: configs,
-		TLSCert: c.TLSCert, TLSKey: c.TLSKey, Logger: in.log,
+		TLSCert: c.TLSCert, TLSKey: c.TLSKey, Metrics: c.metricsFlags.options(), Logger: in.log,
 	}
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())

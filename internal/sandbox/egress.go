@@ -17,7 +17,7 @@ func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 	case egress.Any, egress.Private, egress.Public:
 	case "":
 		policy.Range = egress.Private
-		if address.Addr().Unmap().IsLoopback() {
+		if onLoopback(listening) {
 			policy.Range = egress.Any
 		}
 	default:

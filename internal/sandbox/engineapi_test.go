@@ -122,7 +122,7 @@ func (d *driven) settle() {
 }
 
 func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
-	d := drive(t, sandbox.Options{})
+	d := drive(t, sandbox.Options{Metrics: sandbox.MetricsOptions{Token: metricsToken}})
 	ann := d.assign("ann@northwind.example")
 	bob := newUser(t, d.api, "bob@northwind.example")
 	d.settle()
@@ -189,13 +189,9 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 
 	_, err = find(t.Context(), d.ready.SCIMURL, d.ready.SCIMToken, "nobody")
 	require.NoError(t, err)
-	res, err := http.Get(d.ready.BaseURL + "/metrics")
-	require.NoError(t, err)
-	text, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	require.Contains(t, string(text), fmt.Sprintf(`scim_engine_sequences_total{app=%q,operation="create",outcome="done"} 1`, d.app))
-	require.Contains(t, string(text), "scim_requests_total")
+	text := metricsOf(t, d.ready.BaseURL)
+	require.Contains(t, text, fmt.Sprintf(`scim_engine_sequences_total{app=%q,operation="create",outcome="done"} 1`, d.app))
+	require.Contains(t, text, "scim_requests_total")
 }
 
 func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {

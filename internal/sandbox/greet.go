@@ -31,6 +31,9 @@ func (s *Sandbox) Greet(ctx context.Context, w io.Writer) {
 	}
 	row("Console", r.BaseURL+"/")
 	row("OpenAPI", r.BaseURL+"/openapi.json")
+	if r.MetricsURL != "" {
+		row("Metrics", r.MetricsURL)
+	}
 	_ = table.Flush()
 
 	if len(s.summary) > 0 {

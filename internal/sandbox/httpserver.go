@@ -28,12 +28,12 @@ type httpServer struct {
 	err      error // why serving ended by itself; read after done is closed
 }
 
-// listen takes the address, so that a port in use is found before anything else is done.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen takes the address of a flag, so that a port in use is found before anything else is done.
+func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w (--listen takes another address; port 0 takes a free one)", addr, err)
+		return nil, fmt.Errorf("listen on %s: %w (%s takes another address; port 0 takes a free one)", addr, err, flag)
 	}
 	return l, nil
 }
@@ -93,9 +93,15 @@ func baseURL(l net.Listener, secure bool) string {
 	return scheme + addr.String()
 }
 
+// onLoopback reports whether a listener can be reached from this machine only.
+func onLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
 // warnOfPlainText says so when a server without TLS can be reached from other machines.
 func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+	if onLoopback(addr) {
 		return
 	}
 	log.WarnContext(ctx, "SCIM is served to other machines without TLS, which RFC 7644 section 2 demands: who is on the way reads tokens and personal data, "+

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,20 +15,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-func metricsOf(t *testing.T, base string) string {
-	t.Helper()
-	res, err := http.Get(base + "/metrics")
-	require.NoError(t, err)
-	defer res.Body.Close()
-	require.Equal(t, http.StatusOK, res.StatusCode)
-	text, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	return string(text)
-}
-
 func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
 	var log bytes.Buffer
-	s, api := startSandbox(t, sandbox.Options{Empty: true, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	s, api := startSandbox(t, sandbox.Options{Empty: true, Metrics: sandbox.MetricsOptions{Token: metricsToken}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	_, err := find(t.Context(), s.Ready().BaseURL+"/t/chat/scim/v2", s.Ready().SCIMToken, "ann@northwind.example")
 	require.NoError(t, err)
 	eventually(t, "the request is counted", func() bool {
@@ -42,7 +30,9 @@ func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
 }
 
 func TestAStoppedServerEndsWhatRunsAndRefusesWhatIsNew(t *testing.T) {
-	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Quirks: []string{"latency=500ms,p=1"}})
+	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
+		Listen: "127.0.0.1:0", Quirks: []string{"latency=500ms,p=1"}, Metrics: sandbox.MetricsOptions{Token: metricsToken},
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
 	base := strings.TrimSuffix(s.URL(), "/scim/v2")

@@ -51,6 +51,9 @@ type Options struct {
 	// the sandbox listens on a loopback address, else private.
 	Egress string
 
+	// Metrics define where metrics are served and to whom. Default: nowhere.
+	Metrics MetricsOptions
+
 	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
 	Quirks []string
 	// Tenants are further SCIM servers, and the configuration of the built-in ones beside their token. Defaults to none.

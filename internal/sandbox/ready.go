@@ -16,7 +16,9 @@ type Ready struct {
 	APIToken  string `json:"apiToken"`
 	SCIMURL   string `json:"scimUrl"`
 	SCIMToken string `json:"scimToken"`
-	PID       int    `json:"pid"`
+	// MetricsURL is there if metrics have a listener of their own.
+	MetricsURL string `json:"metricsUrl,omitempty"`
+	PID        int    `json:"pid"`
 }
 
 // writeReady writes the file in one step, so that a reader never sees half of it. It holds tokens, so only

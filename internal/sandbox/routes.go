@@ -4,10 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -18,12 +14,9 @@ type routes struct {
 	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json
 	health  http.Handler     // /sandbox/v1/health, without credentials
-	metrics http.Handler     // /metrics, without credentials
+	metrics http.Handler     // /metrics, see metricsServer
 	console http.Handler     // everything else
 }
-
-// metricsPath is where Prometheus finds the metrics of the SCIM servers and of the engine.
-const metricsPath = "/metrics"
 
 // apiPrefixes are the trees of the management API.
 var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1"}
@@ -55,24 +48,6 @@ func (r *routes) route(path string) http.Handler {
 func under(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/')
-}
-
-// together serves the metrics of the SCIM servers and those of the engine.
-func together(servers *observe.Metrics, provisioning prometheus.Collector) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(provisioning)
-	return promhttp.HandlerFor(prometheus.Gatherers{servers.Gatherer(), registry}, promhttp.HandlerOpts{})
-}
-
-// beside serves the metrics next to a SCIM server.
-func beside(metrics, scim http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == metricsPath {
-			metrics.ServeHTTP(w, r)
-			return
-		}
-		scim.ServeHTTP(w, r)
-	})
 }
 
 // health answers that the process serves.

@@ -37,6 +37,7 @@ const leaseMargin = 10 * time.Second
 type Sandbox struct {
 	options  Options
 	egress   egress.Policy
+	metrics  *metricsServer
 	ready    Ready
 	took     time.Duration // how long Start took
 	settings settings
@@ -81,12 +82,16 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, o.Listen)
+	listener, err := listen(ctx, o.Listen, "--listen")
 	if err != nil {
 		return err
 	}
 	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
 
+	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
+		return err
+	}
+	s.onClose(s.metrics.close)
 	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
 		return err
 	}
@@ -114,6 +119,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	s.metrics.serve(ctx, p.metrics, o.Logger)
 	s.server = serve(listener, p.handler, nil, o.Logger)
 	s.onClose(s.server.Close)
 	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
@@ -133,7 +139,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	go p.importer.run(importing)
 	s.onClose(func(context.Context) error { stopImporting(); <-p.importer.done; return nil })
 
-	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, PID: os.Getpid()}
+	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, MetricsURL: s.metrics.url(), PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -175,6 +181,7 @@ type parts struct {
 	work      *work
 	relay     *relay
 	handler   http.Handler
+	metrics   http.Handler
 	logKeeper *logKeeper
 	api       *mgmtapi.API
 	tenants   *tenants.Tenants
@@ -264,7 +271,10 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	if err != nil {
 		return nil, err
 	}
-	p.handler = &routes{api: api, scim: servers.tenants, metrics: together(metrics, counted), openAPI: document(doc), health: http.HandlerFunc(health), console: pages}
+	p.metrics = together(metrics, counted)
+	p.handler = &routes{
+		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(doc), health: http.HandlerFunc(health), console: pages,
+	}
 	return p, nil
 }
 

@@ -40,6 +40,8 @@ type SCIMOptions struct {
 	// TLSCert and TLSKey are PEM files with a certificate chain and its key, to be served with TLS. Defaults to none: without
 	// TLS, which is for this machine and for what stands behind a proxy.
 	TLSCert, TLSKey string
+	// Metrics define where metrics are served and to whom. Default: nowhere.
+	Metrics MetricsOptions
 	// Logger defaults to discarding.
 	Logger *slog.Logger
 }
@@ -50,6 +52,7 @@ type SCIMServer struct {
 	closing
 	token   string
 	tenants []tenants.Config
+	metrics *metricsServer
 }
 
 // ServeSCIM starts the SCIM server alone: one service provider at the path /scim/v2, the others at /t/{tenant}/scim/v2.
@@ -79,11 +82,15 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, o.Listen)
+	listener, err := listen(ctx, o.Listen, "--listen")
 	if err != nil {
 		return err
 	}
 	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
+		return err
+	}
+	s.onClose(s.metrics.close)
 	if o.DB == "" {
 		databaseURL, cleanup, err := temporaryDatabase()
 		if err != nil {
@@ -109,15 +116,20 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if secure == nil {
 		warnOfPlainText(ctx, o.Logger, listener.Addr())
 	}
-	s.httpServer = serve(listener, beside(metrics.Handler(), all), secure, o.Logger)
+	s.metrics.serve(ctx, metrics.Handler(), o.Logger)
+	s.httpServer = serve(listener, beside(s.metrics.next(metrics.Handler()), all), secure, o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }
 
-// Check says what is wrong with the tenants, with what describes that at /scim/v2 and with the certificate, nil when nothing is.
+// Check says what is wrong with the tenants, with what describes that at /scim/v2, with the certificate and with the metrics token, nil
+// when nothing is.
 // ServeSCIM does so too.
 func (o SCIMOptions) Check() error {
 	if _, err := readCertificate(o.TLSCert, o.TLSKey); err != nil {
+		return err
+	}
+	if err := o.Metrics.Check(); err != nil {
 		return err
 	}
 	_, _, err := o.tenants()
@@ -179,7 +191,13 @@ func (s *SCIMServer) Greet(w io.Writer) {
 		fmt.Fprintln(table, strings.Join([]string{"tenant " + c.Name, s.TenantURL(c.Name), count(len(c.Tokens), "token")}, "\t"))
 	}
 	_ = table.Flush()
+	if url := s.MetricsURL(); url != "" {
+		fmt.Fprintln(w, "metrics       "+url)
+	}
 }
+
+// MetricsURL is the address of the metrics at a listener of their own, "" without one.
+func (s *SCIMServer) MetricsURL() string { return s.metrics.url() }
 
 // URL is the SCIM base URL of the service provider at /scim/v2.
 func (s *SCIMServer) URL() string { return s.TenantURL(tenants.Default) }
