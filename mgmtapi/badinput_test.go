@@ -240,13 +240,22 @@ func (w *organisation) inputs(to target) []bad {
 			}
 		}
 	}
+	nul := bad{what: "a parameter with U+0000", codes: []string{"E0000001"}, names: "nobody-reads", body: "{}"}
+	nul.do = do + "?" + strings.TrimPrefix(required+"&", "?") + url.Values{nul.names: {"a\x00b"}}.Encode()
 	if to.operation.RequestBody == nil {
+		if !strings.Contains(path, "/.well-known/") && !strings.HasSuffix(path, "/v1/keys") { // their errors are those of OAuth
+			all = append(all, nul)
+		}
 		return withoutBodies(to, all)
 	}
 	content := to.operation.RequestBody.Value.Content[jsonMedia]
 	if content == nil {
 		return withoutBodies(to, all)
 	}
+	if content.Schema.Value.Type.Is("array") {
+		nul.body = "[]"
+	}
+	all = append(all, nul)
 	do += required
 	unread := []string{"E0000003"}
 	if to.operation.RequestBody.Value.Required {
@@ -254,8 +263,15 @@ func (w *organisation) inputs(to target) []bad {
 	}
 	for what, body := range map[string]string{
 		"half an object": `{"a":`, "a text": `"a"`, "two values": `{}{}`, "no UTF-8": "{\"a\":\"\xff\"}", "deep": strings.Repeat(`{"a":`, 20000),
+		"a member twice": `{"nobody-reads":1,"nobody-reads":1}`, "a member twice inside": `{"a":[{"b":{}},{"c":1,"\u0063":2}]}`,
+		"a member twice in an array": `[{"a":{"b":null,"b":null}}]`,
 	} {
 		all = append(all, bad{what: what, do: do, body: body, codes: unread})
+	}
+	for what, body := range map[string]string{
+		"a[1].b.c": `{"a":[1,{"b":{"c":"x\u0000y"}}]}`, "a.\\\"\\\\x00b\\\"": `{"a":{"\u0000b":1}}`, "[0].a": `[{"a":"\u0000"}]`,
+	} {
+		all = append(all, bad{what: "U+0000", do: do, body: body, codes: []string{"E0000001"}, names: what})
 	}
 	all = append(all, bad{what: "another media type", do: do, body: "{}", header: header{"Content-Type": "text/plain"}, codes: []string{"E0000021"}})
 	schema := content.Schema.Value
@@ -298,7 +314,9 @@ func (w *organisation) badIDs(to target) []bad {
 		if p.Value.Name == "memberId" || p.Value.Name == "ownerId" {
 			other = w.ids["app"]
 		}
-		for what, id := range map[string]string{"an id of nobody": nobody, "an id of another kind": other, "no id": "\u00e4 \n'", "a long one": strings.Repeat("x", 5000)} {
+		for what, id := range map[string]string{
+			"an id of nobody": nobody, "an id of another kind": other, "no id": "\u00e4 \n'", "one with U+0000": "a\x00b", "a long one": strings.Repeat("x", 5000),
+		} {
 			path := to.path
 			for _, v := range to.operation.Parameters {
 				if v.Value.In == openapi3.ParameterInPath && v.Value.Name != p.Value.Name {
@@ -410,6 +428,7 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 	case s.Type.Is("string"):
 		add("is no text", 5)
 		add("is an object", map[string]any{"a": 1})
+		add("has U+0000", "a\x00b")
 		if s.MaxLength != nil {
 			add("is too long", strings.Repeat("x", int(*s.MaxLength)+1))
 		}

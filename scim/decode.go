@@ -3,6 +3,7 @@ package scim
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,8 @@ const (
 	MaxDepth = 32
 	// MaxMembers is the number of members an object may have.
 	MaxMembers = 1024
+	// MaxValueDepth is the MaxDepth of [DecodeValue].
+	MaxValueDepth = 512
 )
 
 // linearMembers is the size up to which comparing names one by one beats a map.
@@ -36,12 +39,9 @@ func (e *SyntaxError) Error() string {
 // letter case), nothing after it, and within [MaxDepth] and [MaxMembers]. Half a surrogate pair in an escape is refused.
 // The error is a *SyntaxError. Numbers keep their spelling. The strings of the result share one copy of data.
 func Decode(data []byte) (*Object, error) {
-	if len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF {
-		return nil, &SyntaxError{0, "byte order mark before the JSON text"}
-	}
-	d := decoder{s: string(data)}
-	if !utf8.ValidString(d.s) {
-		return nil, &SyntaxError{invalidUTF8(d.s), "the text is not valid UTF-8"}
+	d, err := newDecoder(data)
+	if err != nil {
+		return nil, err
 	}
 	d.space()
 	if d.pos >= len(d.s) {
@@ -58,6 +58,25 @@ func Decode(data []byte) (*Object, error) {
 		return nil, d.fail("text after the JSON object")
 	}
 	return o, nil
+}
+
+// DecodeValue reads exactly one JSON value of any kind that is not SCIM: it is as strict as [Decode], but names that differ in case are
+// different ones, objects have any number of members, and [MaxValueDepth] bounds the depth. Objects are map[string]any, arrays []any,
+// numbers json.Number.
+func DecodeValue(data []byte) (any, error) {
+	d, err := newDecoder(data)
+	if err != nil {
+		return nil, err
+	}
+	d.exact, d.maxDepth, d.maxMembers = true, MaxValueDepth, math.MaxInt
+	v, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	if d.space(); d.pos < len(d.s) {
+		return nil, d.fail("text after the JSON value")
+	}
+	return v, nil
 }
 
 // DecodeResource is [Decode] for a resource.
@@ -88,6 +107,20 @@ type decoder struct {
 	depth    int
 	members  []Member
 	elements []any
+
+	exact                bool // for DecodeValue
+	maxDepth, maxMembers int
+}
+
+func newDecoder(data []byte) (*decoder, error) {
+	if len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF {
+		return nil, &SyntaxError{0, "byte order mark before the JSON text"}
+	}
+	d := &decoder{s: string(data), maxDepth: MaxDepth, maxMembers: MaxMembers}
+	if !utf8.ValidString(d.s) {
+		return nil, &SyntaxError{invalidUTF8(d.s), "the text is not valid UTF-8"}
+	}
+	return d, nil
 }
 
 func (d *decoder) fail(msg string) error {
@@ -115,8 +148,8 @@ func (d *decoder) next() byte {
 }
 
 func (d *decoder) open() error {
-	if d.depth++; d.depth > MaxDepth {
-		return d.fail(fmt.Sprintf("more than %d levels of objects and arrays", MaxDepth))
+	if d.depth++; d.depth > d.maxDepth {
+		return d.fail(fmt.Sprintf("more than %d levels of objects and arrays", d.maxDepth))
 	}
 	d.pos++
 	return nil
@@ -125,6 +158,9 @@ func (d *decoder) open() error {
 func (d *decoder) value() (any, error) {
 	switch c := d.next(); c {
 	case '{':
+		if d.exact {
+			return d.mapping()
+		}
 		return d.object()
 	case '[':
 		return d.array()
@@ -198,36 +234,62 @@ func (d *decoder) array() ([]any, error) {
 }
 
 func (d *decoder) object() (*Object, error) {
-	if err := d.open(); err != nil {
+	base := len(d.members)
+	if err := d.names(base); err != nil {
 		return nil, err
 	}
+	o := &Object{}
+	if len(d.members) > base {
+		o.members = slices.Clone(d.members[base:])
+	}
+	d.members = d.members[:base]
+	return o, nil
+}
+
+func (d *decoder) mapping() (map[string]any, error) {
 	base := len(d.members)
+	if err := d.names(base); err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, len(d.members)-base)
+	for _, member := range d.members[base:] {
+		m[member.Name] = member.Value
+	}
+	d.members = d.members[:base]
+	return m, nil
+}
+
+// names reads the members of an object onto the stack, from base on.
+func (d *decoder) names(base int) error {
+	if err := d.open(); err != nil {
+		return err
+	}
 	if d.next() == '}' {
 		d.pos++
 		d.depth--
-		return &Object{}, nil
+		return nil
 	}
 	var seen map[string]struct{}
 	for {
 		if d.next() != '"' {
-			return nil, d.fail("a member name in quotes is expected")
+			return d.fail("a member name in quotes is expected")
 		}
 		at := d.pos
 		name, err := d.string()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if seen, err = d.checkName(name, base, seen); err != nil {
 			d.pos = at
-			return nil, d.fail(err.Error())
+			return d.fail(err.Error())
 		}
 		if d.next() != ':' {
-			return nil, d.fail("a colon is expected after the member name")
+			return d.fail("a colon is expected after the member name")
 		}
 		d.pos++
 		v, err := d.value()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		d.members = append(d.members, Member{Name: name, Value: v})
 		switch d.next() {
@@ -236,11 +298,9 @@ func (d *decoder) object() (*Object, error) {
 		case '}':
 			d.pos++
 			d.depth--
-			o := &Object{members: slices.Clone(d.members[base:])}
-			d.members = d.members[:base]
-			return o, nil
+			return nil
 		default:
-			return nil, d.fail("a comma or the end of the object is expected")
+			return d.fail("a comma or the end of the object is expected")
 		}
 	}
 }
@@ -249,11 +309,11 @@ func (d *decoder) object() (*Object, error) {
 func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (map[string]struct{}, error) {
 	members := d.members[base:]
 	switch {
-	case len(members) >= MaxMembers:
-		return nil, fmt.Errorf("more than %d members in an object", MaxMembers)
+	case len(members) >= d.maxMembers:
+		return nil, fmt.Errorf("more than %d members in an object", d.maxMembers)
 	case len(members) < linearMembers:
 		for i := range members {
-			if EqualName(members[i].Name, name) {
+			if members[i].Name == name || !d.exact && EqualName(members[i].Name, name) {
 				return nil, fmt.Errorf("the name %q comes twice in an object", name)
 			}
 		}
@@ -261,15 +321,23 @@ func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (ma
 	case seen == nil:
 		seen = make(map[string]struct{}, 2*linearMembers)
 		for _, m := range members {
-			seen[lowerName(m.Name)] = struct{}{}
+			seen[d.key(m.Name)] = struct{}{}
 		}
 	}
-	key := lowerName(name)
+	key := d.key(name)
 	if _, twice := seen[key]; twice {
 		return nil, fmt.Errorf("the name %q comes twice in an object", name)
 	}
 	seen[key] = struct{}{}
 	return seen, nil
+}
+
+// key maps the names that an object may not have twice to the same string.
+func (d *decoder) key(name string) string {
+	if d.exact {
+		return name
+	}
+	return lowerName(name)
 }
 
 // lowerName maps names that are equal by [EqualName], and only those, to the same string.

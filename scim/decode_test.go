@@ -233,3 +233,30 @@ func BenchmarkAppendJSON(b *testing.B) {
 		dst = o.AppendJSON(dst[:0])
 	}
 }
+
+func TestDecodeValue(t *testing.T) {
+	for in, want := range map[string]any{
+		`[1.50, "x", null, true]`: []any{json.Number("1.50"), "x", nil, true}, ` "a" `: "a", `null`: nil, `7`: json.Number("7"), `{}`: map[string]any{},
+		`{"a":1,"A":[{"a":{}}]}`: map[string]any{"a": json.Number("1"), "A": []any{map[string]any{"a": map[string]any{}}}},
+	} {
+		got, err := DecodeValue([]byte(in))
+		require.NoError(t, err, in)
+		require.Empty(t, cmp.Diff(want, got), in)
+	}
+	deep := strings.Repeat("[", MaxValueDepth) + strings.Repeat("]", MaxValueDepth)
+	_, err := DecodeValue([]byte(deep))
+	require.NoError(t, err)
+	many, err := DecodeValue([]byte(manyMembers(2*MaxMembers, `"x":0`)))
+	require.NoError(t, err)
+	require.Len(t, many, 2*MaxMembers+1)
+	for in, msg := range map[string]string{
+		`{"a":1,"a":2}`: `"a" comes twice`, `[{"x":[{"b":1,"\u0062":2}]}]`: `"b" comes twice`, manyMembers(40, `"n7":0`): `"n7" comes twice`,
+		`[` + deep + `]`: "levels", `[] x`: "after the JSON value", ``: "value is expected", "\xEF\xBB\xBF[]": "byte order mark", "\"\xff\"": "UTF-8",
+		`["\ud83d"]`: "escape",
+	} {
+		_, err := DecodeValue([]byte(in))
+		var e *SyntaxError
+		require.ErrorAs(t, err, &e, in)
+		require.Contains(t, e.Msg, msg)
+	}
+}

@@ -128,7 +128,7 @@ func viaJSON(v any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := decoder{s: string(data)}
+	d := decoder{s: string(data), maxDepth: MaxDepth, maxMembers: MaxMembers}
 	return d.value()
 }
 

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/scimwright/scimwright/scim"
 )
 
 // input is what arrives at an operation.
@@ -48,6 +50,9 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 		}
 	}
 	query := in.request.URL.Query()
+	if err := checkParameters(query); err != nil {
+		return err
+	}
 	for _, f := range s.query {
 		f.bindText(f.of(to), query.Get(f.name), causes)
 	}
@@ -106,26 +111,24 @@ func (k kind) container() string {
 	return "object"
 }
 
-// parse reads a JSON object or array.
+// parse reads a JSON object or array. No object has a member twice, of which two readers may see different ones, and no string has
+// U+0000, which a database or a target may refuse or take for the end.
 func parse(data []byte) (any, error) {
-	if !utf8.Valid(data) {
-		return nil, Failf(CodeBody, "The request body is not valid UTF-8.")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, &Error{Code: CodeBody, Err: err}
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, Failf(CodeBody, "The request body holds more than one JSON value.")
+	value, err := scim.DecodeValue(data)
+	if syntax, ok := errors.AsType[*scim.SyntaxError](err); ok {
+		return nil, &Error{Code: CodeBody, Summary: fmt.Sprintf("The request body is not valid JSON: %s.", syntax), Err: err}
 	}
 	switch value.(type) {
 	case map[string]any, []any:
-		return value, nil
 	default:
 		return nil, Failf(CodeBody, "The request body is neither a JSON object nor an array.")
 	}
+	if hasNUL(value) {
+		var causes Causes
+		causes.addNUL("", value)
+		return nil, causes.err()
+	}
+	return value, nil
 }
 
 // of returns the field's value inside of the struct, pointers not yet followed.

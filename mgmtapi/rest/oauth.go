@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 )
 
 // The error codes of OAuth endpoints (RFC 6749 section 5.2).
@@ -68,8 +69,8 @@ func oauthError(err error) *OAuthError {
 
 const formType = "application/x-www-form-urlencoded"
 
-// bindForm binds the parameters of a form. They may be in the query, too; the body counts where both have one. None may be there twice
-// (RFC 6749 section 3.2).
+// bindForm binds the parameters of a form. They may be in the query, too. None may be there twice (RFC 6749 section 3.2), not in the
+// body and in the query either.
 func (s *requestShape) bindForm(to reflect.Value, in *input, causes *Causes) error {
 	if len(s.form) == 0 {
 		return nil
@@ -78,12 +79,12 @@ func (s *requestShape) bindForm(to reflect.Value, in *input, causes *Causes) err
 	if err != nil {
 		return err
 	}
+	if err := checkParameters(values); err != nil {
+		return err
+	}
 	query := in.request.URL.Query()
 	for _, f := range s.form {
-		sent := values[f.name]
-		if len(sent) == 0 {
-			sent = query[f.name]
-		}
+		sent := slices.Concat(values[f.name], query[f.name])
 		if len(sent) > 1 {
 			causes.Add(f.name, "The parameter must not be repeated")
 			continue

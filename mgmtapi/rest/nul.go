@@ -1,0 +1,74 @@
+package rest
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	textNUL     = "The value must not contain U+0000"
+	textNULName = "The name must not contain U+0000"
+)
+
+// hasNUL reports whether a string of a JSON value, or the name of a member, has U+0000.
+func hasNUL(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.IndexByte(v, 0) >= 0
+	case []any:
+		return slices.ContainsFunc(v, hasNUL)
+	case map[string]any:
+		for name, member := range v {
+			if hasNUL(name) || hasNUL(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addNUL records where a JSON value has U+0000.
+func (c *Causes) addNUL(path string, value any) {
+	switch v := value.(type) {
+	case string:
+		if hasNUL(v) {
+			c.Add(path, "%s", textNUL)
+		}
+	case []any:
+		for i, element := range v {
+			c.addNUL(fmt.Sprintf("%s[%d]", path, i), element)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at := name
+			if hasNUL(name) {
+				at = strconv.Quote(name)
+			}
+			if path != "" {
+				at = path + "." + at
+			}
+			if hasNUL(name) {
+				c.Add(at, "%s", textNULName)
+			}
+			c.addNUL(at, v[name])
+		}
+	}
+}
+
+// checkParameters rejects U+0000 in the parameters of a query or a form, known or not.
+func checkParameters(values url.Values) error {
+	var causes Causes
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case hasNUL(name):
+			causes.Add(strconv.Quote(name), "%s", textNULName)
+		case slices.ContainsFunc(values[name], func(value string) bool { return hasNUL(value) }):
+			causes.Add(name, "%s", textNUL)
+		}
+	}
+	return causes.Err()
+}
