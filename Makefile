@@ -15,10 +15,24 @@ help: ## list the targets
 run: ## start the sandbox on 127.0.0.1:8080 with a small seeded organisation
 	go run ./cmd/scimwright sandbox
 
+# SQLite is C: its binary is position-independent, and the linker makes what it has relocated read-only before it starts (full RELRO).
+# The conformance suite is pure Go and static; without an external linker a position-independent binary would need ld.so.
+HARDENED := -trimpath -buildmode=pie -ldflags='-linkmode=external -extldflags=-Wl,-z,relro,-z,now'
+
 .PHONY: build
-build: ## build both commands into bin/
-	go build -o bin/scimwright ./cmd/scimwright
+build: ## build both commands into bin/ and check that the first is hardened
+	go build $(HARDENED) -o bin/scimwright ./cmd/scimwright
+	@$(MAKE) --no-print-directory hardened
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/scim-conformance ./cmd/scim-conformance
+
+.PHONY: hardened
+hardened: BINARY ?= bin/scimwright
+hardened: ## check that BINARY (bin/scimwright) is position-independent and has full RELRO (ELF only)
+	@if readelf -h $(BINARY) >/dev/null 2>&1; then \
+	  readelf -h $(BINARY) | grep -q 'Type: *DYN' || { echo "$(BINARY) is not position-independent"; exit 1; }; \
+	  readelf -lW $(BINARY) | grep -q GNU_RELRO && readelf -d $(BINARY) | grep -q 'BIND_NOW\|FLAGS_1.*NOW' || \
+	    { echo "$(BINARY) has no full RELRO"; exit 1; }; \
+	fi
 
 .PHONY: test
 test: ## run all tests

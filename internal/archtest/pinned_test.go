@@ -1,0 +1,44 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What other projects publish under a name may change under it: actions are pinned by commit and images by digest, with the version in
+// a comment or in the tag.
+func TestActionsAndImages_ArePinned(t *testing.T) {
+	lines := func(file string) []string {
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		require.NoError(t, err)
+		return strings.Split(string(text), "\n")
+	}
+	uses, from := 0, 0
+	for _, line := range lines("action.yml") {
+		if name, ok := strings.CutPrefix(strings.TrimLeft(line, " -"), "uses: "); ok {
+			uses++
+			require.Regexp(t, regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`), name)
+		}
+	}
+	for _, line := range lines("Containerfile") {
+		if image, ok := strings.CutPrefix(line, "FROM "); ok && image != "scratch" {
+			from++
+			require.Regexp(t, regexp.MustCompile(`^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}( AS \w+)?$`), image)
+		}
+	}
+	require.Equal(t, []int{3, 1}, []int{uses, from})
+}
+
+// The binary with C in it is hardened where it is built; `make hardened` checks the result.
+func TestMakefile_HardensTheBinary(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	for _, want := range []string{"-buildmode=pie", "-Wl,-z,relro,-z,now", "go build $(HARDENED) -o bin/scimwright ", "$(MAKE) --no-print-directory hardened"} {
+		require.Contains(t, string(text), want)
+	}
+}
