@@ -21,7 +21,7 @@ func (g *Guard) AcceptAccessTokens(keys *issue.Keys) { g.tokens = keys }
 // cannot be used for either.
 func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal, error) {
 	if g.tokens == nil {
-		return rest.Principal{}, invalidToken("Access tokens are not accepted here; use an API token.")
+		return rest.Principal{}, invalidToken("Access tokens are not accepted here; use an API token")
 	}
 	base := rest.URL(ctx)
 	says, ok, err := g.tokens.Read(ctx, model.OrgRing, false, base, token)
@@ -47,9 +47,11 @@ func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal
 	return rest.Principal{ClientID: says.Client, Name: app.Value.Label, Scopes: strings.Join(scopes, " ")}, nil
 }
 
-func invalidToken(description string) error {
-	return &rest.Error{Code: rest.CodeToken, Header: http.Header{
-		"Www-Authenticate": {fmt.Sprintf(`Bearer error="invalid_token", error_description=%q`, description)},
+// invalidToken is the error for an access token. The challenge has no error_description: with one, client libraries take it for the whole
+// error and do not read the code, the summary and the id in the body.
+func invalidToken(why string) error {
+	return &rest.Error{Code: rest.CodeToken, Causes: []string{"Authorization: " + why}, Header: http.Header{
+		"Www-Authenticate": {`Bearer error="invalid_token"`},
 	}}
 }
 
@@ -62,15 +64,16 @@ func (g *Guard) refuseAccess(ctx context.Context, why, client string) (rest.Prin
 		}
 		audit.WriteAlone(ctx, g.deps, g.logger, entry)
 	}
-	return rest.Principal{}, invalidToken("The access token is invalid.")
+	return rest.Principal{}, invalidToken("The access token is invalid")
 }
 
 // Authorize wants the scopes of the operation in the access token of a client, and then asks the Authorizer.
 func (g *Guard) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
 	if p.ClientID != "" && !HasScopes(strings.Fields(p.Scopes), op.Scopes) {
-		return &rest.Error{Code: rest.CodeForbidden, Header: http.Header{"Www-Authenticate": {fmt.Sprintf(
-			`Bearer error="insufficient_scope", scope=%q, error_description="The access token must carry the scopes of the operation."`, strings.Join(op.Scopes, " "),
-		)}}}
+		return &rest.Error{
+			Code: rest.CodeForbidden, Causes: []string{"Authorization: The access token must carry the scopes of the operation"},
+			Header: http.Header{"Www-Authenticate": {fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, strings.Join(op.Scopes, " "))}},
+		}
 	}
 	return g.Authorizer.Authorize(ctx, p, op)
 }

@@ -127,7 +127,7 @@ func TestPoliciesAndTheirPriorities(t *testing.T) {
 		step{Do: "POST " + at, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "description: "}},
 		step{Do: "POST " + at, Body: policyBody("C", "", ""), Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include: "}},
 		step{Do: "POST " + at, Body: policyBody("C", `"ALL_CLIENTS","nobody"`, ""), Status: 400, Code: "E0000001", Causes: []string{"conditions.clients.include[1]: "}},
-		step{Do: "POST " + at, Body: policyBody("C", all, `,"type":"PASSWORD"`), Status: 400, Code: "E0000001"},
+		step{Do: "POST " + at, Body: strings.Replace(policyBody("C", all, ""), "OAUTH_AUTHORIZATION_POLICY", "PASSWORD", 1), Status: 400, Code: "E0000001"},
 		step{Do: "POST " + at, Body: policyBody("C", all, `,"priority":-1`), Status: 400, Code: "E0000001", Causes: []string{"priority: "}},
 		step{Do: "POST " + at, Status: 400, Code: "E0000003"},
 		step{Do: "POST " + servers + "/nobody/policies", Body: `{}`, Status: 404, Code: "E0000007"},

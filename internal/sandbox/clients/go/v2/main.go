@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -69,6 +70,20 @@ func main() {
 		return err
 	})
 	w.administration("private_key_jwt")
+	w.Step("refuse an access token", func() error {
+		_, other, err := okta.NewClient(ctx, okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("Bearer"), okta.WithToken("nonsense"),
+			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
+		if err != nil {
+			return err
+		}
+		_, _, err = other.User.ListUsers(ctx, nil)
+		var refused *okta.Error
+		if !errors.As(err, &refused) {
+			return fmt.Errorf("it is accepted, or refused with %w", err)
+		}
+		return walk.All(walk.Same("code", "E0000011", refused.ErrorCode), walk.Same("link", "E0000011", refused.ErrorLink),
+			walk.Same("id", true, refused.ErrorId != ""), walk.Same("summary", true, refused.ErrorSummary != ""))
+	})
 	os.Exit(w.End())
 }
 
