@@ -64,11 +64,6 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 }
 
 func (s *Sandbox) start(ctx context.Context, o Options) error {
-	if o.ReadyFile != "" {
-		if err := removeReady(o.ReadyFile); err != nil {
-			return err
-		}
-	}
 	cleanup, err := o.complete()
 	s.onClose(func(context.Context) error { return cleanup() })
 	if err != nil {
@@ -102,6 +97,11 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	owner, err := s.own(listener)
 	if err != nil {
 		return err
+	}
+	if o.ReadyFile != "" { // not earlier: it may be that of a sandbox that runs here
+		if err := removeReady(o.ReadyFile); err != nil {
+			return err
+		}
 	}
 	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
 	if err != nil {

@@ -84,11 +84,12 @@ func (c *mockCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(files)
+	defer discardAll(files)
 	recording, err := createRecording(c.Record)
 	if err != nil {
 		return err
 	}
+	defer recording.Discard()
 	ctx, stop := until(in.ctx, c.For)
 	defer stop()
 	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}

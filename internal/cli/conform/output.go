@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -48,7 +47,7 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 // An outputFile is a report that has its place.
 type outputFile struct {
 	form report.Writer
-	file io.WriteCloser
+	file io.WriteCloser // an *outFile, or standard output
 }
 
 // standardOutput stays open when a report is closed.
@@ -56,8 +55,8 @@ type standardOutput struct{ io.Writer }
 
 func (standardOutput) Close() error { return nil }
 
-// open makes the files before the run: nobody wants to learn afterwards that a report has no place.
-// The path - stands for stdout.
+// open prepares the files before the run, so that a report without a place is a usage error. A file that exists keeps its content until
+// the report is complete. The path - is stdout.
 func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	type place struct{ flag, form, path string }
 	var places []place
@@ -73,7 +72,7 @@ func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	}
 	defer func() {
 		if err != nil {
-			closeAll(files)
+			discardAll(files)
 		}
 	}()
 	for _, p := range places {
@@ -85,7 +84,7 @@ func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 			files = append(files, outputFile{form, standardOutput{stdout}})
 			continue
 		}
-		file, err := os.Create(p.path)
+		file, err := createOut(p.path, 0o666)
 		if err != nil {
 			return files, usage("%s cannot be written: %v", p.flag, err)
 		}
@@ -118,16 +117,22 @@ func writeAll(files []outputFile, r *conformance.Result) error {
 	var all error
 	for _, f := range files {
 		err := f.form.Write(f.file, r, frame.Version())
-		if err = errors.Join(err, f.file.Close()); err != nil {
+		if err == nil {
+			err = f.file.Close()
+		}
+		if err != nil {
 			all = errors.Join(all, fmt.Errorf("the %s report could not be written: %w", f.form.Name, err))
 		}
 	}
 	return all
 }
 
-func closeAll(files []outputFile) {
+// discardAll removes what is not complete.
+func discardAll(files []outputFile) {
 	for _, f := range files {
-		f.file.Close()
+		if file, ok := f.file.(*outFile); ok {
+			file.Discard()
+		}
 	}
 }
 

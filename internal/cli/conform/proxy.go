@@ -69,13 +69,14 @@ func (c *proxyCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(files)
+	defer discardAll(files)
 	ctx, stop := until(in.ctx, c.For)
 	defer stop()
 	recording, err := createRecording(c.Record)
 	if err != nil {
 		return err
 	}
+	defer recording.Discard()
 	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
 	recorder, err := observed.NewRecorder(base, observed.Options{Transport: transport, MaxBody: c.MaxBody, Each: tap.each})
 	if err != nil {
@@ -87,22 +88,26 @@ func (c *proxyCommand) Run(in *invocation) error {
 	err = serve(ctx, c.Listen, recorder, func(address string) {
 		fmt.Fprintf(in.stderr, "Recording between http://%s (give this to the client as base URL) and %s. Ctrl-C ends it.\n", address, recorder.Target())
 	})
-	if err != nil {
-		return err
-	}
 	exchanges := recorder.Exchanges()
+	switch {
+	case err != nil && len(exchanges) == 0:
+		return err
+	case err != nil:
+		return errors.Join(err, tap.end())
+	}
 	if err := tap.end(); err != nil {
 		return fmt.Errorf("the recording could not be written: %w", err)
 	}
 	return conclude(in, observed.Judge(recorder.Target(), exchanges, selected), files, c.printing)
 }
 
-// createRecording creates the file of a recording; nil when there is none. People's data in it is for its owner alone.
-func createRecording(path string) (*os.File, error) {
+// createRecording creates the file of a recording, which is there under its name when it is complete; nil when there is none. People's
+// data in it is for its owner alone.
+func createRecording(path string) (*outFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := createOut(path, 0o600)
 	if err != nil {
 		return nil, usage("--record cannot be written: %v", err)
 	}
@@ -113,7 +118,7 @@ func createRecording(path string) (*os.File, error) {
 type tap struct {
 	in        *invocation
 	lines     bool
-	recording *os.File
+	recording *outFile
 	writer    *observed.Writer
 	err       error
 	left      int
@@ -248,6 +253,6 @@ func (c *judgeCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(files)
+	defer discardAll(files)
 	return conclude(in, observed.Judge(target, exchanges, selected), files, c.printing)
 }

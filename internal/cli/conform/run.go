@@ -53,7 +53,7 @@ func (c *runCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(files)
+	defer discardAll(files)
 	opts.Record = wantTraffic(files)
 	if form, ok := report.WriterNamed(c.Format); ok && form.Traffic {
 		opts.Record = true

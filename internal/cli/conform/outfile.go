@@ -1,0 +1,103 @@
+package conform
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// outFile is a file that replaces the one at its path only when it is complete: until then, what is written is in another file beside it. What
+// is no regular file, such as a pipe, is written at once.
+type outFile struct {
+	*os.File
+	path string // empty for what is written at once
+}
+
+// createOut creates a file for a path, which has to be writable. perm is that of a new file; an existing one keeps its own.
+func createOut(path string, perm fs.FileMode) (*outFile, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		resolved, err = path, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	there, err := os.Stat(resolved)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		file, err := os.OpenFile(resolved, os.O_WRONLY, 0) // reports whether it may be written, and whether it is a directory
+		if err != nil {
+			return nil, err
+		}
+		if !there.Mode().IsRegular() {
+			return &outFile{File: file}, nil
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
+		perm = there.Mode().Perm()
+	}
+	partial := fmt.Sprintf("%s.partial-%s", resolved, rand.Text()[:8])
+	file, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	if errors.Is(err, fs.ErrPermission) && there != nil { // the file may be written, its directory may not
+		file, err = os.CreateTemp("", filepath.Base(resolved)+".partial-*")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &outFile{File: file, path: resolved}, nil
+}
+
+// Close keeps what was written.
+func (f *outFile) Close() error {
+	if f.path == "" {
+		return f.File.Close()
+	}
+	to := f.path
+	f.path = "" // a second call has nothing to do
+	there, _ := os.Stat(to)
+	if there != nil {
+		_ = f.Chmod(there.Mode().Perm()) // the umask may have taken something away
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.discard())
+	}
+	if err := os.Rename(f.Name(), to); err != nil { // another file system, or a mount point
+		return errors.Join(f.copyTo(to), f.discard())
+	}
+	return f.File.Close()
+}
+
+func (f *outFile) copyTo(path string) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666) //nolint:gosec // as the file was
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, f.File)
+	return errors.Join(err, target.Close())
+}
+
+// Discard forgets what was written, unless it was kept. It does nothing for nil.
+func (f *outFile) Discard() {
+	if f == nil {
+		return
+	}
+	if f.path != "" {
+		f.path = ""
+		_ = f.discard()
+		return
+	}
+	_ = f.File.Close()
+}
+
+func (f *outFile) discard() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
