@@ -59,7 +59,9 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	o := sandbox.Options{
 		Listen: c.Listen, DB: c.DB, Data: c.Data, SecretKey: c.SecretKey, SecretKeyFile: c.SecretKeyFile,
 		APIToken: c.APIToken, SCIMToken: c.SCIMToken, ReadyFile: c.ReadyFile,
-		Empty: c.Empty, NoRateLimits: c.NoRateLimits, BaseURL: c.BaseURL, CustomDomain: c.CustomDomain, DynamicIssuer: c.DynamicIssuer, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Guard: c.Guard, Quirks: c.Quirk, Tenants: configs, Logger: in.log,
+		BaseURL: c.BaseURL, CustomDomain: c.CustomDomain, DynamicIssuer: c.DynamicIssuer,
+		Empty: c.Empty, NoRateLimits: c.NoRateLimits, AnswerReplays: c.AnswerReplays, HookCA: c.HookCA, Guard: c.Guard, Quirks: c.Quirk,
+		Tenants: configs, Logger: in.log,
 	}
 	if err := o.Check(); err != nil {
 		return frame.Usage(err.Error())

@@ -186,7 +186,9 @@ type parts struct {
 func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
 // assemble wires everything on one database. Nothing runs yet.
-func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string, at addresses, owner string) (*parts, error) {
+func (s *Sandbox) assemble(
+	ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string, at addresses, owner string,
+) (*parts, error) {
 	o := s.options
 	m := model.New()
 	p := &parts{kept: settingsCollection(), model: m}
@@ -241,7 +243,8 @@ func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secre
 	api, err := mgmtapi.New(mgmtapi.Options{
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: at.public, Aliases: at.aliases, CustomDomain: at.custom, DynamicIssuer: o.DynamicIssuer, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA, CAOption: "--hook-ca"}, Logger: o.Logger,
+		BaseURL: at.public, Aliases: at.aliases, CustomDomain: at.custom, DynamicIssuer: o.DynamicIssuer,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, AnswerReplays: o.AnswerReplays, Hooks: hooks.Network{CA: hookCA, CAOption: "--hook-ca"}, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
