@@ -14,7 +14,8 @@ import (
 
 // ErrNoBaseURL says that a sandbox listens on all addresses and has no base URL. It could take one from the Host header of each request
 // only, and with it the issuer of tokens and the audience of assertions.
-var ErrNoBaseURL = errors.New("listening on all addresses needs a base URL: give --base-url the address that clients use, such as http://localhost:8080, or listen on one address")
+var ErrNoBaseURL = errors.New("listening on all addresses needs a base URL: " +
+	"give --base-url the address that clients use, such as http://localhost:8080, or listen on one address")
 
 // Check returns the error of options that do not go together, before anything is created.
 func (o *Options) Check() error {

@@ -61,7 +61,9 @@ const lastYear = 9999
 func (c *clock) Real() time.Time { return time.Now() }
 
 // Move implements sandboxapi.Clock. The distance is stored before any caller sees the new time.
-func (c *clock) Move(ctx context.Context, by time.Duration, before func(context.Context, *docstore.Tx, time.Time) error) (time.Time, error) {
+func (c *clock) Move(
+	ctx context.Context, by time.Duration, before func(context.Context, *docstore.Tx, time.Time) error,
+) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ahead := c.ahead.Load()

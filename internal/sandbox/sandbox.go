@@ -203,7 +203,9 @@ type parts struct {
 func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
 // assemble wires everything on one database. Nothing runs yet.
-func (s *Sandbox) assemble(ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string, at addresses, owner string) (*parts, error) {
+func (s *Sandbox) assemble(
+	ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string, at addresses, owner string,
+) (*parts, error) {
 	o := s.options
 	m := model.New()
 	p := &parts{kept: settingsCollection(), model: m}

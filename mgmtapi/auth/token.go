@@ -57,7 +57,9 @@ func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, 
 
 // FindToken returns the token with a secret, nil if there is none.
 func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret string) (*docstore.Doc[model.APIToken], error) {
-	page, err := d.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1})
+	page, err := d.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{
+		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,
+	})
 	if err != nil || len(page.Docs) == 0 {
 		return nil, err
 	}

@@ -74,8 +74,8 @@ func showPolicy(ctx context.Context, server string, at int, p *model.AuthPolicy)
 	return out
 }
 
-// checkPolicy records the errors of a policy that its tags do not detect. A new policy names a client. A policy whose last client was deleted
-// names none, applies to no client, and can be sent back as it was read.
+// checkPolicy records the errors of a policy that its tags do not detect. A new policy names a client. A policy whose last client was
+// deleted names none, applies to no client, and can be sent back as it was read.
 func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyInput, isNew bool, causes *rest.Causes) error {
 	const member = "conditions.clients.include"
 	switch include := in.Conditions.Clients.Include; {

@@ -130,8 +130,8 @@ func (s *Slice) show(ctx context.Context, doc docstore.Doc[model.AuthServer]) (A
 		return link
 	}
 	out := AuthorizationServer{
-		ID: doc.ID, Name: v.Name, Description: v.Description, Audiences: []string{v.Audience}, Issuer: s.domains.Issuer(ctx, doc), Status: v.Status,
-		Default: v.Default, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(v.Changed),
+		ID: doc.ID, Name: v.Name, Description: v.Description, Audiences: []string{v.Audience}, Issuer: s.domains.Issuer(ctx, doc),
+		Status: v.Status, Default: v.Default, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(v.Changed),
 		Credentials: Credentials{Signing{RotationMode: rotationManual, LastRotated: rest.TimeOf(ring.Rotated), KID: ring.Active}},
 		Links: rest.Links{
 			"self": rest.To(url(), get, put, remove), "scopes": rest.To(url("scopes"), get), "claims": rest.To(url("claims"), get),

@@ -180,8 +180,8 @@ func (r *authorizeRequest) refusal(grants []string) error {
 	case r.ResponseType == "":
 		return rest.OAuthFail(rest.OAuthInvalidRequest, "response_type is missing.")
 	}
-	return rest.OAuthFail(rest.OAuthResponseType, "No response type is supported, because there is no sign-in page for browsers. Request tokens at the token endpoint with the grant type "+
-		strings.Join(grants, ", ")+".")
+	return rest.OAuthFail(rest.OAuthResponseType, "No response type is supported, because there is no sign-in page for browsers. "+
+		"Request tokens at the token endpoint with the grant type "+strings.Join(grants, ", ")+".")
 }
 
 // serverRequest names a custom authorization server.
