@@ -15,22 +15,22 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-// assignedUser is a user that is assigned to an app, and how the assignment is shown.
-type assignedUser struct {
+// assignment is the assignment of one user to an app.
+type assignment struct {
 	t              *testing.T
 	api            *sandbox.APIClient
 	app, user, url string
 }
 
-func assignTo(t *testing.T, api *sandbox.APIClient, app, login string) assignedUser {
+func assignTo(t *testing.T, api *sandbox.APIClient, app, login string) assignment {
 	t.Helper()
-	a := assignedUser{t: t, api: api, app: app, user: newUser(t, api, login)}
+	a := assignment{t: t, api: api, app: app, user: newUser(t, api, login)}
 	a.url = "/api/v1/apps/" + app + "/users/" + a.user
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, a.user), nil)
 	return a
 }
 
-func (a assignedUser) state() string {
+func (a assignment) state() string {
 	a.t.Helper()
 	var u struct {
 		Status    string `json:"status"`
@@ -40,7 +40,7 @@ func (a assignedUser) state() string {
 	return u.Status + " " + u.SyncState
 }
 
-func (a assignedUser) becomes(state string) {
+func (a assignment) becomes(state string) {
 	a.t.Helper()
 	last := ""
 	eventually(a.t, state, func() bool { last = a.state(); return last == state })
