@@ -239,7 +239,11 @@ func TestAccepted_NothingElseIsSent(t *testing.T) {
 	for name, a := range acceptances() {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-				w := newWorld(t, db, quick(engine.Options{}))
+				o := quick(engine.Options{})
+				if a.target != nil && a.op == plan.OpUpdate { // which the first read confirms
+					o.CheckInitial = time.Second
+				}
+				w := newWorld(t, db, o)
 				last := a.begin(w)
 				a.change(w)
 				s := w.pending(a.kind, a.id, 0)

@@ -31,12 +31,14 @@ type TaskQuery struct {
 	App   string
 	After *Task // the last one of the page before; the order is by app, kind, id
 	Limit int   // Defaults to 100
+	// Now is when it is asked: a hold that has ended by then holds up nothing. Defaults to the engine's clock.
+	Now time.Time
 }
 
 // TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
 type TaskStore interface {
 	// Tasks lists principals whose status is StatusRetrying, StatusPending, StatusFailed or StatusHeld, and those with StatusDirty that are
-	// due and whose lane has a hold.
+	// due and whose lane has a hold that has not ended at TaskQuery.Now.
 	Tasks(ctx context.Context, q TaskQuery) ([]State, error)
 	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
 	Retry(ctx context.Context, now time.Time, app string, kind Kind, id string) error
@@ -52,6 +54,9 @@ type TaskStore interface {
 
 // Tasks lists what failed, is tried again, is held or waits for the target.
 func (e *Engine) Tasks(ctx context.Context, q TaskQuery) ([]Task, error) {
+	if q.Now.IsZero() {
+		q.Now = e.o.Now()
+	}
 	states, err := e.o.Store.Tasks(ctx, q)
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func (e *Engine) Tasks(ctx context.Context, q TaskQuery) ([]Task, error) {
 		return nil, err
 	}
 	for i, s := range states {
-		if h := lanes[s.App].Hold; h.Kind != lane.HoldNone && (s.Status == StatusDirty || s.Status == StatusRetrying) {
+		if h := lanes[s.App].Hold; h.Kind != lane.HoldNone && h.Until.After(q.Now) && (s.Status == StatusDirty || s.Status == StatusRetrying) {
 			s.LastError, s.NextAt = onHold(s, h)
 		}
 		out[i] = Task{

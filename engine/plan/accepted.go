@@ -97,8 +97,13 @@ func (confirmed Operation) and(o Operation) Operation {
 	return o
 }
 
-// lapsed is the failure of a change that was not carried out in time.
-func lapsed(p *Pending) *failure {
+// outstanding notes that a change was not seen to be carried out, and returns the failure of one whose time is up, nil otherwise.
+func outstanding(out *Outcome, p *Pending, expired bool) *failure {
+	out.Status = http.StatusAccepted
+	if !expired {
+		return nil
+	}
+	out.Pending, out.Lapsed = nil, true
 	return &failure{class: Transient, status: http.StatusAccepted, message: string(p.Operation) + ": " + p.String() + ", not carried out"}
 }
 
@@ -327,16 +332,11 @@ func (u *user) compare(have *scim.Resource, etag string) Step {
 
 // outstanding goes on waiting, until the time is up. Then the change is due again.
 func (u *user) outstanding() Step {
-	if !u.in.Expired {
-		u.out.Status = http.StatusAccepted
-		return u.end(Accepted, "")
+	u.confirming = false
+	if f := outstanding(&u.out, u.in.Pending, u.in.Expired); f != nil {
+		return u.fail(f)
 	}
-	return u.lapse()
-}
-
-func (u *user) lapse() Step {
-	u.out.Pending, u.out.Lapsed, u.confirming = nil, true, false
-	return u.fail(lapsed(u.in.Pending))
+	return u.end(Accepted, "")
 }
 
 // carriedOut goes on with the account that was read.
@@ -439,17 +439,13 @@ func (g *group) readPending(id string) Step {
 	})
 }
 
+// outstanding goes on waiting, until the time is up. Then the change is due again.
 func (g *group) outstanding() Step {
-	if !g.in.Expired {
-		g.out.Status = http.StatusAccepted
-		return g.end(Accepted, "")
+	g.confirming = false
+	if f := outstanding(&g.out, g.in.Pending, g.in.Expired); f != nil {
+		return g.fail(f)
 	}
-	return g.lapse()
-}
-
-func (g *group) lapse() Step {
-	g.out.Pending, g.out.Lapsed, g.confirming = nil, true, false
-	return g.fail(lapsed(g.in.Pending))
+	return g.end(Accepted, "")
 }
 
 // carriedOut goes on with the group that was read: what it shows is not sent again.

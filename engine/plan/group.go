@@ -130,7 +130,7 @@ func (g *group) takeAcked() *Change {
 
 func (g *group) fail(f *failure) Step {
 	if g.confirming && g.in.Expired && f.class == Rejected {
-		return g.lapse()
+		return g.outstanding()
 	}
 	g.out.Status, g.out.ScimType, g.out.RetryAfter = f.status, f.scimType, f.retryAfter
 	return g.end(f.class, f.message)

@@ -172,7 +172,7 @@ func (u *user) sofar() Outcome {
 
 func (u *user) fail(f *failure) Step {
 	if u.confirming && u.in.Expired && f.class == Rejected {
-		return u.lapse()
+		return u.outstanding()
 	}
 	u.out.Status, u.out.ScimType, u.out.RetryAfter = f.status, f.scimType, f.retryAfter
 	return u.end(f.class, f.message)

@@ -16,47 +16,57 @@ import (
 // tasks is the condition of the index on what is wrong.
 const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
 
-// waiting is the condition of those that wait for the end of a hold of their lane.
+// waiting is the condition of those that wait at an instant for the end of a hold of their lane.
 const waiting = `status = 'dirty' AND next_at IS NOT NULL
-	AND EXISTS (SELECT 1 FROM app_lane l WHERE l.app_id = sync_state.app_id AND l.hold <> '')`
+	AND EXISTS (SELECT 1 FROM app_lane l WHERE l.app_id = sync_state.app_id AND l.hold <> '' AND l.hold_until > ?)`
 
 // retriedAtOnce is how many principals one transaction marks, so that others come between.
 const retriedAtOnce = 500
 
 // Tasks implements engine.Store.
 func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error) {
-	where, args := conditions(map[string]string{"app_id": q.App})
+	found, err := s.tasks(ctx, q, tasks)
+	if err != nil {
+		return nil, err
+	}
+	held, err := s.onHold(ctx, q.App, q.Now)
+	if err != nil || !held {
+		return found, err
+	}
+	more, err := s.tasks(ctx, q, waiting, ms(q.Now))
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
+	slices.SortFunc(found, func(a, b engine.State) int {
+		return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(len(found), limitOr(q.Limit))], nil
+}
+
+// tasks reads a page of the principals that fulfil a condition.
+func (s *Store) tasks(ctx context.Context, q engine.TaskQuery, condition string, args ...any) ([]engine.State, error) {
+	where, more := conditions(map[string]string{"app_id": q.App})
+	args = append(args, more...)
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
 		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)
 	}
-	all := []string{tasks} // which has an index
-	if held, err := s.onHold(ctx, q.App); err != nil {
-		return nil, err
-	} else if held {
-		all = append(all, waiting)
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+condition+` AND `+where+
+		` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
+	out, err := collect(rows, err, scanState)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: tasks: %w", err)
 	}
-	var out []engine.State
-	for _, condition := range all {
-		rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+condition+` AND `+where+
-			` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
-		found, err := collect(rows, err, scanState)
-		if err != nil {
-			return nil, fmt.Errorf("sqlstore: tasks: %w", err)
-		}
-		out = append(out, found...)
-	}
-	slices.SortFunc(out, func(a, b engine.State) int {
-		return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
-	})
-	return out[:min(len(out), limitOr(q.Limit))], nil
+	return out, nil
 }
 
 // onHold reports whether the lane of an app, or (empty) of any, has a hold.
-func (s *Store) onHold(ctx context.Context, app string) (held bool, err error) {
+func (s *Store) onHold(ctx context.Context, app string, now time.Time) (held bool, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	var n int
-	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM app_lane WHERE hold <> '' AND `+where, args...).Scan(&n)
+	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM app_lane WHERE hold <> '' AND `+where+` AND hold_until > ?`,
+		append(args, ms(now))...).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: holds: %w", err)
 	}
@@ -90,12 +100,12 @@ func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engin
 // RetryAll implements engine.Store.
 func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int, err error) {
 	condition := tasks
-	held, err := s.onHold(ctx, app)
+	held, err := s.onHold(ctx, app, now)
 	if err != nil {
 		return 0, err
 	}
 	if held {
-		condition = `(` + tasks + ` OR ` + waiting + `)`
+		condition = `(` + tasks + ` OR status = 'dirty' AND next_at IS NOT NULL)` // the first mark ends the hold
 	}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		after := ""
@@ -157,7 +167,7 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE sync_state SET
 			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
 			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+tasks+` OR `+waiting+`)
-			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id)
+			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id, ms(now))
 		if errors.Is(err, sql.ErrNoRows) {
 			if err := known(ctx, tx, principal{kind, app, id}); err != nil {
 				return err

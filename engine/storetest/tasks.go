@@ -16,7 +16,7 @@ import (
 func testTasks(t *testing.T, s *suite) {
 	ctx := t.Context()
 	list := func(q engine.TaskQuery) (ids []string) {
-		q.App = s.app
+		q.App, q.Now = s.app, s.now
 		found, err := s.store.Tasks(ctx, q)
 		require.NoError(t, err)
 		for _, f := range found {
@@ -38,6 +38,17 @@ func testTasks(t *testing.T, s *suite) {
 	require.Equal(t, all[2:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "a"}}))
 	require.Empty(t, s.due())
 	require.NoError(t, s.store.Release(ctx, l, lane.Hold{Kind: lane.HoldBreaker, Until: later}, time.Time{}))
+
+	s.mark(engine.Mark{ID: "c"})
+	held := []string{all[0], all[1], all[2], "user c dirty", all[3]}
+	require.Equal(t, held, list(engine.TaskQuery{}), "who is due waits for the end of a hold")
+	require.Equal(t, held[:4], list(engine.TaskQuery{Limit: 4}))
+	require.Equal(t, held[3:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "b"}}))
+	s.now = later
+	require.Equal(t, all, list(engine.TaskQuery{}), "which is over")
+	s.now = start
+	require.NoError(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "c"))
+	require.Equal(t, all, list(engine.TaskQuery{}))
 
 	require.ErrorIs(t, s.store.Retry(ctx, s.now, s.app, engine.User, "nobody"), engine.ErrNotFound)
 	require.NoError(t, s.store.Retry(ctx, s.now, s.app, engine.User, "a"))
