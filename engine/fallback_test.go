@@ -164,6 +164,7 @@ func TestFallbackLearn_NamesForms(t *testing.T) {
 	require.Equal(t, 2, strings.Count(log.String(), `msg="request in another form" app=crm kind=user id=u-1 form="`+form+`"`), log.String())
 }
 
+// Proves C-scim-28.
 func TestFallbackNone_ConflictStops(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), engine.Options{})
 	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })

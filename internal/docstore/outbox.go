@@ -39,7 +39,7 @@ func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
 		tx.emitted = true
 		tx.AfterCommit(s.wake)
 	}
-	tx.emits = append(tx.emits, e.Topic, e.Key, []byte(e.Data), tx.store.now().UnixMilli())
+	tx.emits = append(tx.emits, e.Topic, e.Key, []byte(e.Data), tx.began.UnixMilli())
 	if len(tx.emits) < emitBatch*emitColumns {
 		return nil
 	}

@@ -199,6 +199,7 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 	require.NotEmpty(t, set["id"])
 }
 
+// Proves A-servers-17, A-servers-18, A-servers-31, A-servers-32, A-servers-33, A-servers-34, A-servers-35, A-servers-36, A-servers-37.
 func TestIssuerMode(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	const servers = "/api/v1/authorizationServers"

@@ -78,6 +78,7 @@ func hrefs(value any) []string {
 	return out
 }
 
+// Proves B-users-56, C-apps-19.
 func TestLinks_OfEveryApplication(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	user := e.Do(t, "POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`, nil).Value("id")

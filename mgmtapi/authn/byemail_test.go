@@ -23,6 +23,7 @@ func enrollment(t *testing.T, e *apitest.Env, self string) {
 	require.Equal(t, self, ok(t, e.Do(t, "PUT /api/v1/policies/"+id, body, nil)).Value("settings.authenticators.0.enroll.self"))
 }
 
+// Proves B-users-23.
 func TestSignInByEmail(t *testing.T) {
 	for _, self := range []string{"OPTIONAL", "NOT_ALLOWED"} {
 		t.Run(self, func(t *testing.T) {

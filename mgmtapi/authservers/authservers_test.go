@@ -106,6 +106,7 @@ const all = `"ALL_CLIENTS"`
 
 // Proves A-policies-01, A-policies-02, A-policies-04, A-policies-05, A-policies-06, A-policies-09, A-policies-16, A-policies-17,
 // A-policies-18, A-policies-19, A-policies-20, A-policies-22.
+// Proves A-policies-03, A-policies-07.
 func TestPoliciesAndTheirPriorities(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/policies"
@@ -323,6 +324,7 @@ func TestKeysRotate(t *testing.T) {
 	e.Run(t, step{Name: "nothing changes while nobody asks", Do: "GET " + servers + "/default", Equal: values{"credentials.signing.kid": kids["c"], "credentials.signing.lastRotated": "2026-06-02T05:06:07.000Z"}})
 }
 
+// Proves A-servers-38.
 func TestRotationMode_SwitchKeepsTheKey(t *testing.T) {
 	const keys = servers + "/default/credentials/keys"
 	mode := func(name string) string {

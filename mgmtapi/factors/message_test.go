@@ -185,6 +185,7 @@ func TestPhonesOfAUser(t *testing.T) {
 }
 
 // A number has at most 15 digits (E.164). None are added.
+// Proves B-factors-21.
 func TestPhone_NoCountryCodeAdded(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	saved := e.Run(t, withPerson())

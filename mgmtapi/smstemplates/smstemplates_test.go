@@ -73,6 +73,7 @@ func TestTemplates_RejectBadInput(t *testing.T) {
 }
 
 // The outbox shows what the template says, in the language of the user.
+// Proves B-factors-54, B-factors-55.
 func TestTemplates_ChosenBySMSFactors(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	template := e.Do(t, "POST "+root, body("${code} is your code for ${org.name}", `{"de":"Ihr Code ist ${code}","fr-CA":"Code ${code}"}`), nil).Value("id")

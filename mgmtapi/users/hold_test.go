@@ -54,6 +54,7 @@ func waits(external bool) (steps []apitest.Step) {
 	return append(steps, apitest.Step{Name: "so does a deletion", Do: "DELETE /api/v1/users/{{u}}", Status: http.StatusConflict, Code: "E0000112"})
 }
 
+// Proves B-users-04, B-users-32.
 func TestHeldWork_TransitionsAreVisible(t *testing.T) {
 	withPassword := `{` + profile("a@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}}}`
 	for _, c := range []struct{ name, body, to string }{

@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
+// Proves B-profile-19, B-profile-20.
 func TestLocale_Default(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -62,6 +63,7 @@ func TestLocale_OfStoredUser(t *testing.T) {
 	})
 }
 
+// Proves B-profile-17.
 func TestPreferredLanguage(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	id := e.Do(t, "POST /api/v1/users", `{`+profile("a@example.com")+`}`, nil).Value("id")

@@ -18,6 +18,7 @@ func enrollment(self string) []apitest.Step {
 }
 
 // The two rows of document B about Optional Password, and what is the same without it.
+// Proves B-users-21, B-users-22, B-users-23.
 func TestOptionalPassword(t *testing.T) {
 	const user = "/api/v1/users/{{u}}"
 	given := `{` + profile("a@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}}}`
