@@ -466,5 +466,6 @@ func TestATargetIsProbedAndForgotten(t *testing.T) {
 	require.Equal(t, "unknown-app", apps[1].Lane.State)
 	d.app = apps[1].ID
 	d.refused(http.MethodPost, "/probe", "", http.StatusBadRequest, "no provisioning connection")
-	d.refused(http.MethodGet, "/principals/user/x/trace", "", http.StatusBadRequest, "no provisioning connection")
+	kim := newUser(t, d.api, "kim@northwind.example")
+	d.refused(http.MethodGet, "/principals/user/"+kim+"/trace", "", http.StatusBadRequest, "no provisioning connection")
 }
