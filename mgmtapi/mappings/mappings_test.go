@@ -106,7 +106,7 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 		require.Equal(t, "Ann T", profile()["displayName"], "users follow in the background")
 		w.Work()
 		require.Equal(t, map[string]any{
-			"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "displayName": "ANNIE", "size": 38.0, "tags": []any{"a", "b"},
+			"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "ANNIE", "size": 38.0, "tags": []any{"a", "b"},
 		}, profile(), "what is given at creation alone is not given to who was assigned before")
 		var marked bool
 		for _, e := range w.Events() {
@@ -116,7 +116,7 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 		require.Equal(t, "OUT_OF_SYNC", w.Get("/apps/"+app+"/users/"+ann).OK().Text("syncState"))
 
 		w.Post("/users/"+ann, `{"profile":{"shoe":null,"tags":["c"],"nickName":null}}`).OK()
-		require.Equal(t, map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "tags": []any{"c"}}, profile())
+		require.Equal(t, map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "tags": []any{"c"}}, profile())
 
 		bob := w.User("bob", "nickName", "Bob")
 		require.Equal(t, "HR/bob@example.com", w.Assign(app, bob).Text("profile", "origin"))
@@ -127,7 +127,7 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 
 		w.Post(path, `{"properties":{"size":null,"tags":null,"displayName":{"expression":"user.displayName"}}}`).OK()
 		w.Work()
-		require.Equal(t, map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "displayName": "Ann T"}, profile())
+		require.Equal(t, map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "Ann T"}, profile())
 	})
 }
 
