@@ -58,8 +58,22 @@ var ownOperations = map[string]string{
 	"previousSignInStep":       "who has chosen a factor that is not at hand chooses another one",
 	"introspect":               "the tokens of the org server are credentials as those of the others",
 	"revoke":                   "the tokens of the org server are credentials as those of the others",
+	"listSmsTemplates":         choosesTexts,
+	"createSmsTemplate":        choosesTexts,
+	"getSmsTemplate":           choosesTexts,
+	"replaceSmsTemplate":       choosesTexts,
+	"updateSmsTemplate":        choosesTexts,
+	"deleteSmsTemplate":        choosesTexts,
+	"getApplicationLogo":       linksLead,
+	"getApplicationLinkPage":   linksLead,
+	"getApplicationHelpPage":   linksLead,
 	"createPolicy":             "says that there are no others, where the path alone would say that the method is wrong",
 }
+
+const (
+	choosesTexts = "the parameter templateId of factor operations selects one of these templates"
+	linksLead    = "the links of an application lead to a resource that exists"
+)
 
 const demandsFactors = "a sign-in demands a factor where a rule of the sign-on policy says so"
 
@@ -272,6 +286,8 @@ const changesTargets = "who changes what a role is limited to changes what its a
 
 const changesRules = "who changes a group rule changes the members of groups"
 
+const changesTexts = "a changed template changes what users receive"
+
 // ownEvents are event types beside those of the specification, each with its reason.
 var ownEvents = map[string]string{
 	string(audit.GroupOwnerAdd):    "who answers for a group is asked of the log",
@@ -288,6 +304,10 @@ var ownEvents = map[string]string{
 	string(audit.HardwareTokenCreate): "who may sign in with what is asked of the log",
 	string(audit.HardwareTokenDelete): "who may sign in with what is asked of the log",
 	string(audit.ConsentRevoke):       "a consent that is withdrawn ends what a client may do",
+
+	string(audit.SMSTemplateCreate): changesTexts,
+	string(audit.SMSTemplateUpdate): changesTexts,
+	string(audit.SMSTemplateDelete): changesTexts,
 
 	string(audit.OrgRevoke):   "the tokens of the org server end as those of the others",
 	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",

@@ -206,9 +206,11 @@ type listRequest struct {
 	Type string `query:"templateType" enum:"SMS_VERIFY_CODE" doc:"Type of the templates."`
 }
 
-func (s *Slice) list(ctx context.Context, _ *listRequest) (out rest.Page[SMSTemplate], err error) {
+func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[SMSTemplate], err error) {
 	err = model.Each(ctx, s.Store.Reader(), s.SMSTemplates, nil, func(doc docstore.Doc[model.SMSTemplate]) error {
-		out.Items = append(out.Items, render(ctx, doc))
+		if r.Type == "" || doc.Value.Type == r.Type {
+			out.Items = append(out.Items, render(ctx, doc))
+		}
 		return nil
 	})
 	return out, err
