@@ -24,6 +24,7 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 		api:    api,
 		target: func(string) (string, string) { return baseURL, token },
 		drain:  drain,
+		retry:  func(context.Context, string) error { return nil }, // with LEARN failures are retried
 
 		profile: map[string]string{"fallback": "LEARN"},
 	}

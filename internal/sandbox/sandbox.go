@@ -327,6 +327,7 @@ func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
 		api:    &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}},
 		target: s.target,
 		drain:  func(ctx context.Context) error { _, err := p.work.Drain(ctx); return err },
+		retry:  func(ctx context.Context, app string) error { _, err := p.engine.RetryAll(ctx, app); return err },
 	}, transport.CloseIdleConnections
 }
 

@@ -19,6 +19,8 @@ type seeder struct {
 	target func(name string) (baseURL, token string)
 	// drain waits until the engine has nothing left to do.
 	drain func(context.Context) error
+	// retry has the failed tasks of an app tried again: a start that was aborted may have left some.
+	retry func(ctx context.Context, app string) error
 	// profile is what connections have beyond the credentials. May be nil.
 	profile map[string]string
 
@@ -60,6 +62,9 @@ func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededAp
 	for _, a := range org.Apps {
 		app, err := s.app(ctx, a)
 		if err != nil {
+			return nil, fmt.Errorf("seed app %s: %w", a.Key, err)
+		}
+		if err := s.retry(ctx, app.ID); err != nil {
 			return nil, fmt.Errorf("seed app %s: %w", a.Key, err)
 		}
 		apps = append(apps, app)

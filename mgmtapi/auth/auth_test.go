@@ -45,7 +45,11 @@ func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
 		}
 		if info.Public {
 			needs := apitest.Step{Name: info.ID + " needs no credentials, but a body", Do: do, Header: as("SSWS 00unknown"), Status: 400, Code: "E0000003"}
-			if what := map[string]string{"Sessions": "a session", "Factors": "a factor", "Application pages": "an application"}[info.Tag]; what != "" {
+			what := map[string]string{"Sessions": "a session", "Factors": "a factor", "Application pages": "an application"}[info.Tag]
+			if strings.Contains(info.Path, "/factors/{factorId}") {
+				what = "a factor"
+			}
+			if what != "" {
 				needs.Name, needs.Status, needs.Code = info.ID+" needs no credentials, but "+what, 404, "E0000007"
 			}
 			e.Run(t, needs)
