@@ -38,6 +38,10 @@ hardened: ## check that BINARY (bin/scimwright) is position-independent and has 
 test: ## run all tests
 	go test ./...
 
+.PHONY: test-all
+test-all: ## run all tests, with all mutants and PostgreSQL, as long as it takes
+	SCIMWRIGHT_TEST_ALL=1 SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -timeout 60m ./...
+
 .PHONY: race
 race: ## run all tests with the race detector
 	go test -race -timeout 20m $(PKGS)

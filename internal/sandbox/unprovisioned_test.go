@@ -50,6 +50,7 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 	feature("ENABLED")
 	shows(sandboxapi.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2})
 	dee := assign("dee@late.example")
+	shows(sandboxapi.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // dee has an account
 	do(t, api, http.MethodPost, "/api/v1/users/"+dee+"/lifecycle/suspend", "", nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/provision", "", nil)
 	shows()
@@ -72,6 +73,7 @@ func TestConsole_RetryingIsNotWaiting(t *testing.T) {
 		fmt.Fprint(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`)
 	}))
 	app := newApp(t, api, server.URL, scimToken)
+	setFallback(t, api, app, "LEARN") // with NONE nothing is retried
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+newUser(t, api, "ann@retry.example")+`"}`, nil)
 	eventually(t, "the first attempt has failed", func() bool {
 		var a sandboxapi.EngineApp
