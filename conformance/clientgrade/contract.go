@@ -181,10 +181,10 @@ func groupPatches(g *grading) {
 func readBeforePut(g *grading) {
 	read := map[string]bool{}
 	for i, x := range g.exchanges {
-		switch {
-		case x.Method == http.MethodGet:
+		switch x.Method {
+		case http.MethodGet:
 			read[x.Path] = read[x.Path] || x.Status == http.StatusOK
-		case x.Method == http.MethodPut:
+		case http.MethodPut:
 			g.holds(read[x.Path], i, "PUT "+x.Path, "a GET right before", "none")
 			read[x.Path] = false
 		}

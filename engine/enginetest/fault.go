@@ -30,7 +30,7 @@ type Fault struct {
 }
 
 func (f *Fault) matches(r *http.Request, path string) bool {
-	method := f.Method == "" && !(f.Accept && r.Method == http.MethodGet) || f.Method == r.Method
+	method := f.Method == "" && (!f.Accept || r.Method != http.MethodGet) || f.Method == r.Method
 	return f.Times != 0 && method && strings.HasPrefix(path, f.Path)
 }
 

@@ -159,7 +159,10 @@ func (g *group) patched(c Change, r Response) Step {
 	g.out.Status = r.Status
 	switch shown := shownGroup(r); {
 	case g.strict():
-		if shown != nil && !g.mayHide(shown, c) && !(g.keeps(shown, c) && (!c.Replace || only(shown, c.Add))) {
+		if shown == nil || g.mayHide(shown, c) {
+			break
+		}
+		if !g.keeps(shown, c) || c.Replace && !only(shown, c.Add) {
 			return g.fail(rejected(r, ineffective))
 		}
 	case shown != nil && c.Replace && !g.tried[NoMembersReplace] && !only(shown, c.Add):

@@ -223,6 +223,41 @@ func TestImport_KeepsRejectedOverride(t *testing.T) {
 // A create that was rejected is an attempt to send as well.
 func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 	c := newCorrections(t, false)
+	c.rejectedCreate()
+	c.imported()
+	require.Equal(t, "Person", c.profile()["lastName"])
+	c.inError()
+	c.retried()
+	require.Equal(t, "Person", c.account("ann@fix.example").Name.FamilyName)
+}
+
+// Without Update User Attributes nothing is left to be pushed once the account is known.
+func TestImport_LinkWithoutUpdatesIsSynchronized(t *testing.T) {
+	c := newCorrections(t, false)
+	c.rejectedCreate()
+	do(t, c.api, http.MethodPut, "/api/v1/apps/"+c.app+"/features/USER_PROVISIONING",
+		`{"update":{"profile":{"status":"DISABLED"},"lifecycleDeactivate":{"status":"DISABLED"}}}`, nil)
+	c.imported()
+	require.Equal(t, "Person", c.profile()["lastName"])
+	u := c.assignment()
+	require.Equal(t, []string{"SYNCHRONIZED", ""}, []string{u.SyncState, u.Embedded.Task.ErrorSummary})
+}
+
+// A user whom the import assigns has nothing to be pushed, whatever the options of the app.
+func TestImport_NewAssignmentIsSynchronized(t *testing.T) {
+	c := newCorrections(t, false)
+	c.user = newUser(t, c.api, "ann@fix.example")
+	atTarget(t, c.target.URL, scimToken, http.MethodPost, "/Users", person("ann@fix.example", "Ann", "Other", "ann@fix.example"))
+	c.imported()
+	u := c.assignment()
+	require.Equal(t, []string{"ACTIVE", "SYNCHRONIZED"}, []string{u.Status, u.SyncState})
+	require.Equal(t, "Other", c.profile()["lastName"])
+}
+
+// rejectedCreate assigns a user whose create is rejected, and gives the target an account of that name.
+func (c *corrections) rejectedCreate() {
+	t := c.t
+	t.Helper()
 	c.frozen.Store(true)
 	c.user = newUser(t, c.api, "ann@fix.example")
 	do(t, c.api, http.MethodPost, "/api/v1/apps/"+c.app+"/users", `{"id":"`+c.user+`"}`, nil)
@@ -237,9 +272,4 @@ func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
-	c.imported()
-	require.Equal(t, "Person", c.profile()["lastName"])
-	c.inError()
-	c.retried()
-	require.Equal(t, "Person", c.account("ann@fix.example").Name.FamilyName)
 }

@@ -42,10 +42,12 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	if err != nil {
 		return err
 	}
-	if !c.value.Listed() {
+	assigned := c.value.Listed()
+	if !assigned {
 		s.begin(tx, t, user, &c)
 	}
-	linked, pending := c.value.ExternalID != a.ID || !c.value.InTarget(), c.value.Unsent()
+	linked := c.value.ExternalID != a.ID || !c.value.InTarget()
+	pending := assigned && c.value.Unsent() && (!linked || t.conn.OwesUpdates())
 	c.value.ExternalID, c.value.Account, c.value.Ahead = a.ID, a.Shown, nil
 	if linked {
 		c.value.Imported = true

@@ -27,11 +27,11 @@ type Factor struct {
 	Embedded    map[string]any    `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrolment. Shown as long as that is not complete."`
 }
 
-// FactorProfile is what callers give of a factor, and Proof what shows that a user has it: as during a sign-in.
-type (
-	FactorProfile = mfa.FactorProfile
-	Proof         = mfa.Proof
-)
+// FactorProfile is the profile of a factor as callers give it, the same as during a sign-in.
+type FactorProfile = mfa.FactorProfile
+
+// Proof shows that a user has a factor, the same as during a sign-in.
+type Proof = mfa.Proof
 
 // FactorOrActivation is what an activation answers: the factor when it is complete, else how far it is.
 type FactorOrActivation struct{ shown any }

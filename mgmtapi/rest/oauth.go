@@ -52,12 +52,12 @@ func oauthError(err error) *OAuthError {
 		return e
 	}
 	wire := wireError(err)
-	switch {
-	case wire.Code == CodeInternal:
+	switch wire.Code {
+	case CodeInternal:
 		return &OAuthError{Code: oauthServerError, Description: wire.summary(), Status: http.StatusInternalServerError}
-	case wire.Code == CodeUnsupported:
+	case CodeUnsupported:
 		return &OAuthError{Code: oauthUnsupported, Description: wire.summary(), Status: http.StatusNotImplemented}
-	case wire.Code == CodeRateLimit:
+	case CodeRateLimit:
 		return nil
 	}
 	description := wire.summary()
