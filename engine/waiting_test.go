@@ -155,7 +155,7 @@ func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
 			var got engine.Waiting
 			w.poll(c.reason, func() bool {
 				got = w.waiting()["u-1"]
-				return got.Reason == c.reason || c.status == engine.StatusPending && got.Status == c.status
+				return got.Status == c.status && (got.Reason == c.reason || c.status == engine.StatusPending) // a hold is seen before the result
 			})
 			require.Contains(t, got.Reason, c.reason)
 			require.Equal(t, c.status, got.Status)

@@ -98,9 +98,10 @@ func (s *Slice) moveClock(ctx context.Context, r *clockRequest) (clockTime, erro
 	default:
 		by = b.Now.Sub(s.o.Clock.Now())
 	}
-	now, err := s.o.Clock.Move(ctx, by, s.o.KeepTokens)
+	_, err := s.o.Clock.Move(ctx, by, s.o.KeepTokens)
 	if errors.Is(err, ErrClockRange) {
 		return clockTime{}, rest.Invalid("now", "The time is too far away")
 	}
-	return s.showClock(now, s.o.Clock.Real()), err
+	realTime = s.o.Clock.Real()
+	return s.showClock(s.o.Clock.Now(), realTime), err
 }
