@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,7 +156,8 @@ func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
 			var got engine.Waiting
 			w.poll(c.reason, func() bool {
 				got = w.waiting()["u-1"]
-				return got.Status == c.status && (got.Reason == c.reason || c.status == engine.StatusPending) // a hold is seen before the result
+				said := got.Reason == c.reason || c.status == engine.StatusPending && strings.Contains(got.Reason, c.reason)
+				return said && got.Status == c.status // a hold is seen before the result, and a sequence before what it has found
 			})
 			require.Contains(t, got.Reason, c.reason)
 			require.Equal(t, c.status, got.Status)
