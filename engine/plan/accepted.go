@@ -263,16 +263,29 @@ func (u *user) accept(req Request, r Response) Step {
 	return u.end(Accepted, "")
 }
 
+// isAbout reports whether the change concerns the resource with the id: for a create, that there is none yet.
+func (p *Pending) isAbout(remoteID string) bool {
+	if p.Operation == OpCreate {
+		return remoteID == ""
+	}
+	return remoteID == p.RemoteID
+}
+
+// readAgain returns a copy that counts one more read.
+func (p *Pending) readAgain() *Pending {
+	next := *p
+	next.Reads++
+	return &next
+}
+
 // await reads whether the target has carried out what it has accepted.
 func (u *user) await() Step {
 	p := u.in.Pending
 	creates := p.Operation == OpCreate
-	if creates && u.out.RemoteID != "" || !creates && u.out.RemoteID != p.RemoteID {
-		return u.start() // it was about another account
+	if !p.isAbout(u.out.RemoteID) {
+		return u.start()
 	}
-	read := *p
-	read.Reads++
-	u.out.Pending, u.out.Operation, u.confirming = &read, p.Operation, true
+	u.out.Pending, u.out.Operation, u.confirming = p.readAgain(), p.Operation, true
 	if p.RemoteID == "" {
 		return u.lookup(func(_ Response, found []*scim.Resource) Step {
 			if len(found) == 0 || !u.ours(found[0]) {
@@ -394,13 +407,10 @@ func remoteIDs(members []Member) []string {
 // await reads whether the target has carried out what it has accepted.
 func (g *group) await() Step {
 	p := g.in.Pending
-	creates := p.Operation == OpCreate
-	if creates && g.out.RemoteID != "" || !creates && g.out.RemoteID != p.RemoteID {
-		return g.start() // it was about another group
+	if !p.isAbout(g.out.RemoteID) {
+		return g.start()
 	}
-	read := *p
-	read.Reads++
-	g.out.Pending, g.out.Operation, g.confirming = &read, p.Operation, true
+	g.out.Pending, g.out.Operation, g.confirming = p.readAgain(), p.Operation, true
 	if p.RemoteID != "" {
 		return g.readPending(p.RemoteID)
 	}

@@ -56,16 +56,7 @@ func TestWhateverExpiresObeysTheClock(t *testing.T) {
 
 func TestTheEngineWorksOnBehindAMovedClock(t *testing.T) {
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
-	var down atomic.Bool
-	working := scimHandler(t)
-	tg := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if down.Load() {
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		working.ServeHTTP(w, r)
-	}))
+	tg, down := newThrottling(t)
 	app := newApp(t, api, tg.URL, scimToken)
 	assign := func(login string) {
 		do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, newUser(t, api, login)), nil)
@@ -97,4 +88,19 @@ func TestTheClockGoesOnAfterARestart(t *testing.T) {
 	now := advance(t, api, 0)
 	require.False(t, now.Before(at), "%s is before %s", now, at)
 	require.Less(t, now.Sub(at), 100*time.Hour)
+}
+
+// newThrottling returns a target that answers 429 and asks for a pause of an hour while down is set.
+func newThrottling(t *testing.T) (tg *target, down *atomic.Bool) {
+	t.Helper()
+	down = &atomic.Bool{}
+	working := scimHandler(t)
+	return newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		working.ServeHTTP(w, r)
+	})), down
 }

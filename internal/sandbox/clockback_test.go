@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,16 +72,7 @@ func TestClock_AccessTokenMovesItBack(t *testing.T) {
 
 func TestClock_NothingWaitsForTheTimeBeforeAStepBack(t *testing.T) {
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
-	var down atomic.Bool
-	working := scimHandler(t)
-	tg := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if down.Load() {
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		working.ServeHTTP(w, r)
-	}))
+	tg, down := newThrottling(t)
 	app := newApp(t, api, tg.URL, scimToken)
 	assign := func(login string) {
 		do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, newUser(t, api, login)), nil)
