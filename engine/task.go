@@ -101,7 +101,7 @@ func (e *Engine) RetryAll(ctx context.Context, app string) (int, error) {
 
 // Dismiss marks a task as done, whatever the target has: nothing is sent for the principal until the next Mark, and it counts neither
 // as pending nor as overdue. The error is ErrMoved when it is no task any more, ErrNotFound for a principal that was never marked. A
-// sequence that is on its way has the last word, unless it would be tried again.
+// sequence in flight changes that only if it succeeds or needs a decision.
 func (e *Engine) Dismiss(ctx context.Context, app string, kind Kind, id string) error {
 	if err := e.o.Store.Dismiss(ctx, e.o.Now(), app, kind, id); err != nil {
 		return fmt.Errorf("engine: dismiss: %w", err)
@@ -112,7 +112,7 @@ func (e *Engine) Dismiss(ctx context.Context, app string, kind Kind, id string) 
 // Drop gives up, inside the caller's transaction, what is queued for an app: nothing is sent for its principals until the next Mark of
 // each, whatever they wait for, and imports that are running fail with the reason. It is for a target that is switched off for good, and
 // not only paused. What was dropped is forgotten, deactivations too: mark those again in the same transaction that are to go out all the
-// same. A sequence that is on its way comes to its end, and is not tried again.
+// same. A sequence in flight completes; if it fails, it is neither retried nor a task.
 func (e *Engine) Drop(ctx context.Context, tx Execer, app, reason string) error {
 	if err := e.o.Store.Drop(ctx, tx, e.o.Now(), app, reason); err != nil {
 		return fmt.Errorf("engine: drop what is queued: %w", err)

@@ -171,14 +171,15 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 			return "", err
 		}
 	}
-	again := bit(f.Status == engine.StatusRetrying || f.Status == engine.StatusDirty || f.Status == engine.StatusPending)
-	// A mark that came meanwhile (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off it
-	// waits with the principal. It came when the row was last written. What was dismissed or dropped meanwhile is not tried again.
+	// A mark that arrives during the sequence (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off
+	// it waits with the principal. It came when the row was last written. A row that was dismissed or dropped during the sequence stays
+	// dismissed unless the sequence succeeded or needs a decision: it is neither retried nor a new task.
+	over := bit(slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
 	u.set(`synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END`, synced, f.Gen)
 	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.Unsure), bit(f.Whole), f.Gen)
-	u.set(`status = CASE WHEN ? = 1 AND status = 'dismissed' THEN 'dismissed' WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END`, again, parked, f.Gen, string(f.Status))
-	u.set(`next_at = CASE WHEN ? = 1 AND status = 'dismissed' THEN NULL WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END`, again, parked, f.Gen, ms(f.At), due(f.NextAt))
+	u.set(`status = CASE WHEN ? = 1 AND status = 'dismissed' THEN 'dismissed' WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END`, over, parked, f.Gen, string(f.Status))
+	u.set(`next_at = CASE WHEN ? = 1 AND status = 'dismissed' THEN NULL WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END`, over, parked, f.Gen, ms(f.At), due(f.NextAt))
 	u.set(`attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END`, parked, f.Gen, f.Attempts)
 	u.set(`tried = CASE WHEN ? = 'clean' AND want <> 'active' OR ? = 1 THEN 0 ELSE tried END`, string(f.Status), bit(f.Untried))
 	u.set(`anew = CASE WHEN ? IN ('clean', 'waiting') THEN 0 ELSE anew END`, string(f.Status))

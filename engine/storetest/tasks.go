@@ -137,6 +137,10 @@ func testDrop(t *testing.T, s *suite) {
 
 	require.Equal(t, engine.StatusDismissed, s.finish(l, engine.Finish{ID: "d", Status: engine.StatusRetrying, Attempts: 1, NextAt: later}), "it was on its way, and is not tried again")
 	require.Zero(t, s.state(engine.User, "d").NextAt)
+	require.Equal(t, engine.StatusDismissed, s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed}), "nor is it a new task")
+	tasks, err := s.store.Tasks(ctx, engine.TaskQuery{App: s.app, Now: s.now})
+	require.NoError(t, err)
+	require.Empty(t, tasks)
 	s.finish(l, engine.Finish{ID: "e", RemoteID: "re"})
 	require.Equal(t, engine.StatusClean, s.state(engine.User, "e").Status, "it was on its way, and has arrived")
 	s.mark(engine.Mark{ID: "d"})
