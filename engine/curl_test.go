@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
@@ -33,7 +34,7 @@ func words(t interface {
 func withShell(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("there is no sh here")
+		alltest.Lacks(t, "a shell (sh)")
 	}
 }
 

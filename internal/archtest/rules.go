@@ -19,6 +19,9 @@ type Rule struct {
 // testDatabases is what a test needs to run on throw-away databases.
 var testDatabases = []string{"internal/sqldb", "internal/sqldb/sqldbtest"}
 
+// AnyTest lists what every test file may import.
+var AnyTest = []string{"internal/alltest"}
+
 // Rules is the house: who may import whom.
 var Rules = []Rule{
 	{Package: "scim/...", May: []string{"scim/..."}, StdlibOnly: true, Besides: []string{"golang.org/x/text/..."},
@@ -28,7 +31,8 @@ var Rules = []Rule{
 	{Package: "internal/egress", Why: "which addresses may be connected to is the same for everyone who connects"},
 	{Package: "internal/errtext", Why: "how an error is worded for administrators does not depend on whose it is"},
 	{Package: "internal/wirelog", Why: "captures are taken on both sides of the wire, so the log knows neither"},
-	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/..."}, Why: "throw-away databases know only the database layer"},
+	{Package: "internal/alltest/...", May: []string{"internal/alltest"}, Why: "which tests a run includes does not depend on what they test"},
+	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/...", "internal/alltest"}, Why: "throw-away databases know only the database layer"},
 	{Package: "internal/sqldb/...", May: []string{"internal/sqldb"}, Tests: []string{"internal/sqldb/..."}, Why: "the database layer knows nothing of what is stored"},
 	{Package: "internal/docstore/...", May: []string{"internal/docstore", "internal/sqldb", "scim", "scim/filter", "scim/schema"}, Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "documents are stored without knowing whose they are; filters are the one language they share"},
