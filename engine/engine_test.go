@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -24,6 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	if orders := os.Getenv(childVariable); orders != "" {
 		os.Exit(childMain(orders))
+	}
+	if err := alltest.Draws(20); err != nil {
+		panic(err)
 	}
 	os.Exit(sqldbtest.Main(m))
 }
