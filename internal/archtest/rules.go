@@ -19,6 +19,9 @@ type Rule struct {
 // testDatabases is what a test needs to run on throw-away databases.
 var testDatabases = []string{"internal/sqldb", "internal/sqldb/sqldbtest"}
 
+// everyTest lists what the tests of any package may import.
+var everyTest = []string{"internal/goldentest"}
+
 // Rules is the house: who may import whom.
 var Rules = []Rule{
 	{Package: "scim/...", May: []string{"scim/..."}, StdlibOnly: true, Besides: []string{"golang.org/x/text/..."},
@@ -56,6 +59,7 @@ var Rules = []Rule{
 		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
 	{Package: "internal/console", May: []string{"conformance/report", "internal/wirelog"}, Why: "the console shows what interfaces of its own give it"},
+	{Package: "internal/goldentest", Why: "generated texts are compared without knowing what they are about"},
 	{Package: "internal/archtest", Why: "the rules know names, not packages"},
 	{Package: "internal/statements", StdlibOnly: true, Why: "statements are bound to tests by comments, so that no package has to import another"},
 	{Package: "internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."}, Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},

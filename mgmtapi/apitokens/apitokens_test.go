@@ -1,7 +1,6 @@
 package apitokens_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 func slice(e *apitest.Env) *apitokens.Slice {
 	return apitokens.New(model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now})
