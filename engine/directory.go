@@ -194,8 +194,8 @@ type GroupState struct {
 	DeleteRemote bool   // Absent: delete the group at the target instead of leaving it there
 }
 
-// check refuses words that are none of those that are offered: a sequence would read them as the default, which may allow more.
-func (t Target) check() error {
+// checkTarget rejects words that are none of those that are offered: a sequence would read them as the default, which may allow more.
+func checkTarget(t Target) error {
 	for _, field := range []struct {
 		name  string
 		known bool

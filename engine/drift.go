@@ -128,7 +128,7 @@ func (d *drift) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.traits = learned.traits(d.e.o.Now())
+	d.traits = learned.TraitsAt(d.e.o.Now())
 	d.began = d.e.o.Now()
 	if err := d.listed(ctx); err != nil {
 		return err

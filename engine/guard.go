@@ -30,7 +30,7 @@ const (
 	RemoveGroup = plan.OpDelete
 )
 
-func (g Guard) active() bool { return g.Limit > 0 || g.Percent > 0 }
+func guards(g Guard) bool { return g.Limit > 0 || g.Percent > 0 }
 
 // Allowed is how many of so many accounts may go within the window.
 func (g Guard) Allowed(accounts int) int { return max(g.Limit, int(g.Percent/100*float64(accounts))) }
@@ -38,7 +38,7 @@ func (g Guard) Allowed(accounts int) int { return max(g.Limit, int(g.Percent/100
 // guarded says whether the principal may lose its account now. If not, the outcome is set.
 func (r *run) guarded(ctx context.Context, op plan.Operation) (ok bool, err error) {
 	g := r.target.Guard
-	if !g.active() || r.row.RemoteID == "" && !r.row.Tried {
+	if !guards(g) || r.row.RemoteID == "" && !r.row.Tried {
 		return true, nil
 	}
 	if g.Window <= 0 {

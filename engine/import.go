@@ -70,7 +70,7 @@ const (
 	SafeGone       = 10 // objects
 )
 
-func (r *ImportRequest) fill() error {
+func fillImport(r *ImportRequest) error {
 	if r.Kind == "" {
 		r.Kind = User
 	}
@@ -220,7 +220,7 @@ func (e *Engine) Import(ctx context.Context, app string, r ImportRequest) (int64
 	if _, ok := e.o.Directory.(Matcher); !ok {
 		return 0, ErrNoMatcher
 	}
-	if err := r.fill(); err != nil {
+	if err := fillImport(&r); err != nil {
 		return 0, fmt.Errorf("engine: import of %s: %w", app, err)
 	}
 	if _, err := e.o.Directory.Target(ctx, app); err != nil {

@@ -45,8 +45,8 @@ type Config struct {
 	NoFilter bool `json:"noFilter,omitempty"`
 }
 
-// traits are what is believed at an instant.
-func (l Learned) traits(now time.Time) plan.Traits {
+// TraitsAt returns the traits that the engine relies on at a time.
+func (l Learned) TraitsAt(now time.Time) plan.Traits {
 	out := plan.Traits{}
 	if l.Config != nil {
 		out[plan.NoPatch] = l.Config.NoPatch
@@ -61,8 +61,8 @@ func (l Learned) traits(now time.Time) plan.Traits {
 	return out
 }
 
-// used returns what is believed about a target: with FallbackNone only what the target says about itself.
-func (l Learned) used(t Target) Learned {
+// UsedFor returns what the engine relies on for a target: with FallbackNone only what the target says about itself.
+func (l Learned) UsedFor(t Target) Learned {
 	if t.Fallback == FallbackNone {
 		l.Traits, l.Probed, l.MemberBatch = nil, nil, 0
 	}
@@ -70,7 +70,7 @@ func (l Learned) used(t Target) Learned {
 }
 
 // batch is how many members one request may carry.
-func (l Learned) batch(wanted int) int {
+func batch(l Learned, wanted int) int {
 	if wanted <= 0 {
 		wanted = plan.DefaultBatch
 	}
@@ -83,7 +83,7 @@ func (l Learned) batch(wanted int) int {
 // Style returns the style that a target is sent: Catalog or Wizard, or Auto as long as it is not known which. What a probe has seen counts
 // for more than what the target says of itself, unless Target.Fallback is FallbackNone.
 func (l Learned) Style(t Target, now time.Time) Style {
-	l = l.used(t)
+	l = l.UsedFor(t)
 	without, tried := l.probed(now)[plan.NoPatch]
 	if !tried {
 		without = l.Config != nil && l.Config.NoPatch
@@ -122,7 +122,7 @@ func (w *work) learn(ctx context.Context, t Target, o plan.Outcome) error {
 			}
 			l.Traits[trait] = now
 		}
-		switch limit := (Learned{}).batch(t.MemberBatch); {
+		switch limit := batch(Learned{}, t.MemberBatch); {
 		case o.Batch > 0:
 			l.MemberBatch = o.Batch
 		case grown >= limit:
@@ -163,7 +163,7 @@ func (w *work) recall(ctx context.Context, c *connection) error {
 		}
 	}
 	known := w.learned()
-	if c.client == nil || known.configured(c.target.Style, w.e.o.Now()) {
+	if c.client == nil || configured(known, c.target.Style, w.e.o.Now()) {
 		return nil
 	}
 	config := readConfig(ctx, c.client, w.e.o.Now())
@@ -174,7 +174,7 @@ func (w *work) recall(ctx context.Context, c *connection) error {
 }
 
 // configured says whether the configuration of a target is known as far as it is to be followed.
-func (l Learned) configured(s Style, now time.Time) bool {
+func configured(l Learned, s Style, now time.Time) bool {
 	return s != Auto || l.Config != nil && now.Sub(l.Config.ReadAt) < configFor
 }
 

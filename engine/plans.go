@@ -321,7 +321,7 @@ func (x *rehearsal) item(ctx context.Context, p Principal) (PlanItem, error) {
 		return PlanItem{}, errors.New(r.outcome.Message)
 	}
 	t := r.trace()
-	if t.Members != nil && t.State.Status == StatusClean && r.known.traits(x.w.e.o.Now())[plan.MembersHidden] {
+	if t.Members != nil && t.State.Status == StatusClean && r.known.TraitsAt(x.w.e.o.Now())[plan.MembersHidden] {
 		t.Members = nil // the target never shows them
 	}
 	if t.Idle() {

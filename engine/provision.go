@@ -73,7 +73,7 @@ func (e *Engine) trace(ctx context.Context, s State, generation int64) (Trace, e
 	for _, a := range run {
 		t.Requests = append(t.Requests, sent(a, target.BaseURL))
 	}
-	t.changed(replay(ctx, t.Requests), nil)
+	addChanges(&t, replay(ctx, t.Requests), nil)
 	if s.Kind == Group {
 		if t.Waiting, err = e.waitsOn(ctx, s); err != nil {
 			return t, err

@@ -235,8 +235,8 @@ func memberDiff(before, after *scim.Resource, users map[string]Member) *MemberDi
 	return d
 }
 
-// and adds what changes besides.
-func (d *MemberDiff) and(more *MemberDiff) *MemberDiff {
+// mergeDiffs adds up what changes in two steps.
+func mergeDiffs(d, more *MemberDiff) *MemberDiff {
 	if d == nil || more == nil {
 		return cmp.Or(d, more)
 	}

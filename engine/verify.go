@@ -88,7 +88,7 @@ func (e *Engine) Verify(ctx context.Context, app string, kind Kind, id string) (
 		return p, nil
 	}
 	p.ReadAt, p.Diff, p.Members = e.o.Now(), t.Diff, t.Members
-	if kind == Group && t.Members != nil && r.known.traits(e.o.Now())[plan.MembersHidden] {
+	if kind == Group && t.Members != nil && r.known.TraitsAt(e.o.Now())[plan.MembersHidden] {
 		p.Members, p.Ignored = nil, []string{"members"}
 	}
 	for _, d := range p.Diff {

@@ -25,14 +25,14 @@ type Window struct {
 	Begin, Until time.Time
 }
 
-func (w Window) equal(o Window) bool {
+func sameWindow(w, o Window) bool {
 	return slices.Equal(w.Days, o.Days) && w.From == o.From && w.To == o.To && w.Zone == o.Zone &&
 		w.Begin.Equal(o.Begin) && w.Until.Equal(o.Until)
 }
 
-// equal says whether two targets are the same, so that a connection may stay.
-func (t Target) equal(o Target) bool {
-	if !slices.EqualFunc(t.Maintenance, o.Maintenance, Window.equal) {
+// sameTarget reports whether two targets are the same, so that a connection may stay.
+func sameTarget(t, o Target) bool {
+	if !slices.EqualFunc(t.Maintenance, o.Maintenance, sameWindow) {
 		return false
 	}
 	t.Maintenance, o.Maintenance = nil, nil
@@ -104,7 +104,7 @@ type window struct {
 func compile(all []Window) ([]window, error) {
 	var out []window
 	for i, w := range all {
-		c, err := w.compile()
+		c, err := compileWindow(w)
 		if err != nil {
 			return nil, fmt.Errorf("engine: maintenance window %d: %w", i+1, err)
 		}
@@ -113,7 +113,7 @@ func compile(all []Window) ([]window, error) {
 	return out, nil
 }
 
-func (w Window) compile() (out window, err error) {
+func compileWindow(w Window) (out window, err error) {
 	if !w.Until.IsZero() || !w.Begin.IsZero() {
 		switch {
 		case len(w.Days) > 0 || w.From != "" || w.To != "" || w.Zone != "":
