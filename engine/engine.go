@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Options configures an Engine. Store and Directory are required.

@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/errtext"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // How long a lane rests that cannot work for a reason other than its target.
