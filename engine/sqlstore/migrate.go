@@ -135,7 +135,8 @@ func legacy(ctx context.Context, tx *sqldb.Tx, schema string) ([]step, error) {
 type step struct{ number, hash string }
 
 func readSteps(ctx context.Context, tx *sqldb.Tx, table string) ([]step, error) {
-	rows, err := tx.Query(ctx, `SELECT CAST(step AS TEXT), COALESCE(CAST(hash AS TEXT), '') FROM `+table+` WHERE CAST(name AS TEXT) = ? ORDER BY step`, stepsOf)
+	rows, err := tx.Query(ctx, `SELECT CAST(s.step AS TEXT), COALESCE(CAST(s.hash AS TEXT), '') FROM `+table+` AS s
+		WHERE CAST(s.name AS TEXT) = ? ORDER BY s.step`, stepsOf)
 	if err != nil {
 		return nil, err
 	}

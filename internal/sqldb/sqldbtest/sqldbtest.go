@@ -65,13 +65,19 @@ type Place struct {
 // EachPlace runs fn as the subtests "sqlite" and "postgres", with a new database each.
 func EachPlace(t *testing.T, fn func(t *testing.T, p Place)) {
 	t.Run("sqlite", func(t *testing.T) { fn(t, SQLitePlace(t)) })
-	t.Run("postgres", func(t *testing.T) { fn(t, Place{Dialect: sqldb.Postgres, Driver: "pgx", DSN: PostgresURL(t)}) })
+	t.Run("postgres", func(t *testing.T) { fn(t, PostgresPlace(t)) })
 }
 
 // SQLitePlace returns a new database, which is removed at the end of the test.
 func SQLitePlace(t testing.TB) Place {
 	return Place{Dialect: sqldb.SQLite, Driver: "sqlite3",
 		DSN: "file:" + filepath.Join(t.TempDir(), "test.db") + "?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate&_foreign_keys=on&_synchronous=OFF"}
+}
+
+// PostgresPlace returns a new schema, which is dropped at the end of the test.
+func PostgresPlace(t testing.TB) Place {
+	t.Helper()
+	return Place{Dialect: sqldb.Postgres, Driver: "pgx", DSN: PostgresURL(t)}
 }
 
 // Open opens the database, until the end of the test.
