@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -55,7 +56,7 @@ func newWorld(t testing.TB, db *sqldb.DB, o engine.Options) *world {
 	w.server = httptest.NewServer(w.fake)
 	t.Cleanup(w.server.Close)
 	var err error
-	w.store, err = sqlstore.NewOn(t.Context(), db)
+	w.store, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	w.target = engine.Target{
 		BaseURL: w.server.URL, Auth: engine.Auth{Secret: "s3cr3t-token"},

@@ -28,6 +28,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
@@ -99,7 +100,7 @@ func provision(ctx context.Context, o orders) error {
 		return err
 	}
 	defer db.Close()
-	store, err := sqlstore.NewOn(ctx, db)
+	store, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func newKillWorld(t testing.TB, url string, s killScenario, style engine.Style) 
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	migrateDirectory(t, db)
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	return &killWorld{t: t, url: url, db: db, store: store, scenario: s, style: style}
 }

@@ -17,7 +17,7 @@ type Rule struct {
 }
 
 // testDatabases is what a test needs to run on throw-away databases.
-var testDatabases = []string{"internal/sqldb", "internal/sqldb/sqldbtest"}
+var testDatabases = []string{"internal/enginestore", "internal/sqldb", "internal/sqldb/sqldbtest"}
 
 // everyTest lists what the tests of any package may import.
 var everyTest = []string{"internal/goldentest"}
@@ -34,6 +34,7 @@ var Rules = []Rule{
 		Why: "an operation table serves the management API and the engine's control API; it knows neither of them, and no store"},
 	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/..."}, Why: "throw-away databases know only the database layer"},
 	{Package: "internal/sqldb/...", May: []string{"internal/sqldb"}, Tests: []string{"internal/sqldb/..."}, Why: "the database layer knows nothing of what is stored"},
+	{Package: "internal/enginestore", May: []string{"engine", "engine/sqlstore", "internal/sqldb"}, Why: "it hands the engine's store to the writer of a database"},
 	{Package: "internal/docstore/...", May: []string{"internal/docstore", "internal/sqldb", "scim", "scim/filter", "scim/schema"}, Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "documents are stored without knowing whose they are; filters are the one language they share"},
 

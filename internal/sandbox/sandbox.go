@@ -15,10 +15,11 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
-	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -222,7 +223,7 @@ func (s *Sandbox) assemble(
 	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
 		return nil, err
 	}
-	engineStore, err := enginestore.NewOn(ctx, db)
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	if err != nil {
 		return nil, err
 	}
