@@ -11,21 +11,6 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// Pending is a change that a target has accepted (202) and was not seen to have carried out.
-type Pending = plan.Pending
-
-// Defaults of Target.AsyncTimeout and Target.MaxPending.
-const (
-	DefaultAsyncTimeout = 10 * time.Minute
-	DefaultMaxPending   = 50
-)
-
-// AcceptedStore counts what targets have accepted. Finish stores it.
-type AcceptedStore interface {
-	// Accepted counts the principals of an app whose status is StatusPending.
-	Accepted(ctx context.Context, app string) (int, error)
-}
-
 // accept fills in what is not known to a sequence of a change that was accepted just now.
 func (r *run) accept(p *plan.Pending, now time.Time) {
 	if !p.At.IsZero() {

@@ -2,28 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/scimwright/scimwright/engine/plan"
 )
-
-// What keeps a plan from being applied. ErrMoved is another reason.
-var (
-	ErrExpired = errors.New("engine: the plan has expired")
-	ErrApplied = errors.New("engine: the plan is applied already")
-	ErrCanary  = errors.New("engine: the first part of the plan did not succeed")
-)
-
-// ApplyOptions says how a plan is applied. The zero value applies all of it.
-type ApplyOptions struct {
-	// Directory is asked whether what is desired is still what was planned: the one that the engine works with from now on. It may
-	// read through the caller's transaction; it is asked by one goroutine. Defaults to the engine's own.
-	Directory Directory
-	// First applies only so many items of those that are left. The rest is refused until all of them have come to their end.
-	First int
-}
 
 // Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
 // Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.

@@ -14,72 +14,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Finding is one difference between a target and what the directory wants there.
-type Finding = reconcile.Finding
-
-// DriftKind says in which way a target differs.
-type DriftKind = reconcile.What
-
-// The kinds of drift.
-const (
-	DriftMissing   = reconcile.Missing
-	DriftDiffers   = reconcile.Differs
-	DriftActivity  = reconcile.Activity
-	DriftMembers   = reconcile.Members
-	DriftStranger  = reconcile.Stranger
-	DriftDuplicate = reconcile.Duplicate
-	DriftIgnored   = reconcile.Ignored
-)
-
-// DriftRequest says what to compare.
-type DriftRequest struct {
-	Kind Kind // Defaults to User
-	// Repair marks what was found and can be mended, and nothing else, once all was compared. The sequences do the rest, under the
-	// target's options and its Guard.
-	Repair bool
-	// Each is called with each finding as it is made. An error ends the comparison, and nothing is marked. Defaults to counting.
-	Each func(Finding) error
-}
-
-// DriftReport sums a comparison up.
-type DriftReport struct {
-	App  string
-	Kind Kind
-	// Listed is what the target has, Known the principals that the engine knows, Compared those of them that have an account.
-	Listed, Known, Compared int
-	// Busy is how many principals differ that are due, or were worked on meanwhile: what they come to is not known yet, and they are
-	// neither findings nor marked.
-	Busy int
-	// Hidden is how many groups were not compared in their members, because the target does not show any.
-	Hidden int
-	Found  map[DriftKind]int // findings
-	Marked int               // principals that were marked for repair
-}
-
-// Drifted says how many findings could be repaired.
-func (r DriftReport) Drifted() (n int) {
-	for what, count := range r.Found {
-		if what.Repairable() {
-			n += count
-		}
-	}
-	return n
-}
-
-// Repair is a mark for a principal whose account has drifted.
-type Repair struct {
-	Mark Mark
-	// RemoteName is what the target was seen to call a group, so that its sequence knows that it has to be renamed. Empty leaves what
-	// is known.
-	RemoteName string
-}
-
-// DriftStore marks what was found to have drifted.
-type DriftStore interface {
-	// Repair makes marks in a transaction of its own.
-	Repair(ctx context.Context, now time.Time, repairs []Repair) error
-}
-
 // repairBatch is how many principals are marked in one transaction.
 const repairBatch = 500
 
@@ -128,7 +62,7 @@ func (d *drift) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.traits = learned.traits(d.e.o.Now())
+	d.traits = learned.TraitsAt(d.e.o.Now())
 	d.began = d.e.o.Now()
 	if err := d.listed(ctx); err != nil {
 		return err

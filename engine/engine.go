@@ -292,7 +292,7 @@ func (e *Engine) TestApp(ctx context.Context, app string, t Target) error {
 	failure := c.client.Record(func(x wirelog.Exchange) {
 		a := attemptOf(run, x)
 		if !strings.Contains(a.ResponseBody, messageURN) {
-			a.withhold()
+			withhold(&a)
 		}
 		sent = append(sent, a)
 	}).Test(ctx)
@@ -308,7 +308,7 @@ func (e *Engine) TestApp(ctx context.Context, app string, t Target) error {
 const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
 
 // withhold removes from an exchange what is not said by its status and media type.
-func (a *Attempt) withhold() {
+func withhold(a *Attempt) {
 	if a.ResponseBody != "" {
 		a.ResponseBody = "[not shown: no SCIM message]"
 	}
@@ -346,7 +346,7 @@ func (e *Engine) pace(app string) *lane.Pace {
 // connection makes the client for a target, or says why there is none.
 func (e *Engine) connection(t Target) *connection {
 	c := &connection{target: t, slots: semaphore.NewWeighted(int64(e.requests(t)))}
-	if c.broken = t.check(); c.broken == nil {
+	if c.broken = checkTarget(t); c.broken == nil {
 		c.windows, c.broken = compile(t.Maintenance)
 	}
 	if c.broken == nil {

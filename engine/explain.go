@@ -6,44 +6,6 @@ import (
 	"fmt"
 )
 
-// Explainer is what a Directory may also implement: it says why things are as they are.
-type Explainer interface {
-	// Explain says why a principal is, or is not, in an app, and where the values of its attributes come from.
-	Explain(ctx context.Context, app string, kind Kind, id string) (Explanation, error)
-}
-
-// Explanation is the directory's part of an answer to «why is this user there, and why this value».
-type Explanation struct {
-	// Reasons are a chain, from the cause to the effect: member of the group Sales, the group is assigned to the app.
-	Reasons []string `json:"reasons"`
-	Values  []Value  `json:"values"`
-}
-
-// Value is where the value of one attribute comes from.
-type Value struct {
-	Path   string `json:"path"`             // at the target, e.g. name.givenName
-	Source string `json:"source,omitempty"` // what it is made of, e.g. profile.firstName, or the name of the mapping
-	Rule   string `json:"rule,omitempty"`   // how: an expression, or a constant
-	Value  any    `json:"value"`
-	Error  string `json:"error,omitempty"` // why there is none
-}
-
-// Explained is all that is known about one principal at one app.
-type Explained struct {
-	App  string `json:"app"`
-	Kind Kind   `json:"kind"`
-	ID   string `json:"id"`
-	// Explanation is empty when the directory does not explain.
-	Explanation
-	// State is what is known, the attributes that the target does not keep among it. It is empty for a principal that was never
-	// marked.
-	State Known `json:"state"`
-	// Waiting are the users that a group waits for, because they have no account; the first MaxNamed of them.
-	Waiting []string `json:"waiting,omitempty"`
-	// Exchanges are the last ones with the target, newest first.
-	Exchanges []Sent `json:"exchanges"`
-}
-
 // explainedExchanges is how many exchanges come with an explanation.
 const explainedExchanges = 20
 

@@ -51,7 +51,7 @@ func (r *run) groupInput(want GroupState) plan.GroupInput {
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
 		Style: r.known.Style(r.target, r.w.e.o.Now()), Fallback: r.target.Fallback,
 		OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
-		Batch: r.known.batch(r.target.MemberBatch), Traits: r.known.traits(r.w.e.o.Now()), Full: r.full(),
+		Batch: batch(r.known, r.target.MemberBatch), Traits: r.known.TraitsAt(r.w.e.o.Now()), Full: r.full(),
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if want.RemoteID != "" {

@@ -8,37 +8,14 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// Guard holds deactivations of users and deletions of groups back when they come in masses, so that a source that has lost its
-// data does not empty the target. It stops when more principals than it allows would lose their account within the Window; both
-// bounds have to be exceeded, so that a percentage does not stop the first deactivation of a small app. The engine looks ahead as
-// far as it has read, some dozens of principals; when a mass comes in drops, as many go as the guard allows. The zero value never
-// stops.
-//
-// What is held back has the status StatusHeld, and so has what comes after it, until somebody decides: [Engine.Approve] lets it
-// through, and a Mark after which the directory wants the account again makes it superfluous.
-type Guard struct {
-	Limit   int           // accounts
-	Percent float64       // of the accounts that the app has
-	Window  time.Duration // Defaults to 24 h
-}
-
 const guardWindow = 24 * time.Hour
 
-// The operations that a guard holds back: State.LastOperation of what is held.
-const (
-	RemoveUser  = plan.OpDeactivate
-	RemoveGroup = plan.OpDelete
-)
-
-func (g Guard) active() bool { return g.Limit > 0 || g.Percent > 0 }
-
-// Allowed is how many of so many accounts may go within the window.
-func (g Guard) Allowed(accounts int) int { return max(g.Limit, int(g.Percent/100*float64(accounts))) }
+func guards(g Guard) bool { return g.Limit > 0 || g.Percent > 0 }
 
 // guarded says whether the principal may lose its account now. If not, the outcome is set.
 func (r *run) guarded(ctx context.Context, op plan.Operation) (ok bool, err error) {
 	g := r.target.Guard
-	if !g.active() || r.row.RemoteID == "" && !r.row.Tried {
+	if !guards(g) || r.row.RemoteID == "" && !r.row.Tried {
 		return true, nil
 	}
 	if g.Window <= 0 {

@@ -3,54 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/errtext"
 )
-
-// Operation names what a sequence does, or a request changes: plan.OpCreate and so on.
-type Operation = plan.Operation
-
-// Halt is an operation that is switched off, for one app or for all of them.
-type Halt struct {
-	App       string // empty for all apps
-	Operation Operation
-	Reason    string
-	Since     time.Time
-}
-
-func (h Halt) String() string {
-	where := "for this app"
-	if h.App == "" {
-		where = "for all apps"
-	}
-	if h.Reason == "" {
-		return fmt.Sprintf("%s is halted %s", h.Operation, where)
-	}
-	return fmt.Sprintf("%s is halted %s: %s", h.Operation, where, h.Reason)
-}
-
-// HaltOperations are the operations that can be halted. All but OpLink are requests that change the target; OpLink is taking over an
-// account or a group that a lookup found and that the engine did not create.
-func HaltOperations() []Operation {
-	return []Operation{
-		plan.OpCreate, plan.OpLink, plan.OpUpdate, plan.OpReactivate, plan.OpDeactivate, plan.OpMembers, plan.OpDelete,
-	}
-}
-
-// HaltStore keeps what is halted.
-type HaltStore interface {
-	// Halt notes that operations are halted for an app (empty for all apps). One that is halted already gets the new reason.
-	Halt(ctx context.Context, app string, ops []Operation, reason string, now time.Time) error
-	// Resume ends halts of the app (empty: those for all apps) and makes everything due that was held by them (Finish.Halted), and
-	// its lanes. What is halted by another entry is not left out: it is held again.
-	Resume(ctx context.Context, app string, ops []Operation, now time.Time) error
-	// Halts returns what is halted for an app, itself or with all apps, by app and operation; everything when app is empty.
-	Halts(ctx context.Context, app string) ([]Halt, error)
-}
 
 // Halt switches operations off for an app, or for all apps when app is empty: without ops all of [HaltOperations]. It holds for every
 // engine that shares the store, and from when it returns: no request that does one of them is begun any more, and one that is on its

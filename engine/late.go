@@ -4,16 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
-
-// LateStore is the part of a [Store] that heals what an owner did which was frozen past its lease.
-type LateStore interface {
-	// LookAgain marks a principal that the store knows, in a transaction of its own and without a lease: something was sent for it
-	// after the lease had ended. The name that a group has at the target counts as not known. An unknown principal is ignored: its
-	// app may have been forgotten.
-	LookAgain(ctx context.Context, now time.Time, m Mark) error
-}
 
 // refused notes that a result was not stored. An owner that is frozen between its last look at the lease and a request sends that
 // request when it wakes, and overwrites what the next owner has done meanwhile: whoever owns the lane then is to look again.

@@ -11,66 +11,11 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// TraitsFor is how long a trait of a target is believed. After that the first form of a request is tried again.
-const TraitsFor = 24 * time.Hour
-
 // configFor is how long the ServiceProviderConfig of a target is believed.
 const configFor = 24 * time.Hour
 
-// Learned is what was found out about the target of an app by working with it. It is stored with the lane, so that a restart
-// does not find out again, and belongs to one base URL: behind another one everything is open again.
-type Learned struct {
-	BaseURL string `json:"baseUrl,omitempty"`
-	// Traits are the ways in which the target differs, and when each was found out. They are believed for TraitsFor.
-	Traits map[plan.Trait]time.Time `json:"traits,omitempty"`
-	// Probed are the traits that the probe of ProbedAt found the target to have (true) or not to have (false), without those that a
-	// sequence has found out about since. They are believed for TraitsFor too.
-	Probed   plan.Traits `json:"probed,omitempty"`
-	ProbedAt time.Time   `json:"probedAt,omitzero"`
-	// Config is what the ServiceProviderConfig says. It is read for targets of the style Auto, at most once a day.
-	Config *Config `json:"config,omitempty"`
-	// MemberBatch is how many members one request may carry; 0 for as many as Target.MemberBatch says. It is halved by each
-	// refusal or timeout of a larger one and grows back by a quarter with each group that is pushed.
-	MemberBatch int `json:"memberBatch,omitempty"`
-	// Rate is how many requests per second the target takes, 0 for as many as Target.Rate says. It is halved by each 429 and grows
-	// back by a quarter with every 10 s without one.
-	Rate float64 `json:"rate,omitempty"`
-}
-
-// Config is the part of a ServiceProviderConfig (RFC 7643 section 5) that matters here.
-type Config struct {
-	ReadAt time.Time `json:"readAt"`
-	// NoPatch and NoFilter say that the target declares not to support these. What it does not mention may work.
-	NoPatch  bool `json:"noPatch,omitempty"`
-	NoFilter bool `json:"noFilter,omitempty"`
-}
-
-// traits are what is believed at an instant.
-func (l Learned) traits(now time.Time) plan.Traits {
-	out := plan.Traits{}
-	if l.Config != nil {
-		out[plan.NoPatch] = l.Config.NoPatch
-		out[plan.NoUserFilter], out[plan.NoGroupFilter] = l.Config.NoFilter, l.Config.NoFilter
-	}
-	maps.Copy(out, l.probed(now))
-	for t, since := range l.Traits {
-		if now.Sub(since) < TraitsFor {
-			out[t] = true
-		}
-	}
-	return out
-}
-
-// used returns what is believed about a target: with FallbackNone only what the target says about itself.
-func (l Learned) used(t Target) Learned {
-	if t.Fallback == FallbackNone {
-		l.Traits, l.Probed, l.MemberBatch = nil, nil, 0
-	}
-	return l
-}
-
 // batch is how many members one request may carry.
-func (l Learned) batch(wanted int) int {
+func batch(l Learned, wanted int) int {
 	if wanted <= 0 {
 		wanted = plan.DefaultBatch
 	}
@@ -78,23 +23,6 @@ func (l Learned) batch(wanted int) int {
 		return min(l.MemberBatch, wanted)
 	}
 	return wanted
-}
-
-// Style returns the style that a target is sent: Catalog or Wizard, or Auto as long as it is not known which. What a probe has seen counts
-// for more than what the target says of itself, unless Target.Fallback is FallbackNone.
-func (l Learned) Style(t Target, now time.Time) Style {
-	l = l.used(t)
-	without, tried := l.probed(now)[plan.NoPatch]
-	if !tried {
-		without = l.Config != nil && l.Config.NoPatch
-	}
-	switch {
-	case t.Style == Wizard, t.Style == Auto && without:
-		return Wizard
-	case t.Style == Auto && !tried && l.Config == nil:
-		return Auto
-	}
-	return Catalog
 }
 
 // learn stores what a sequence found out about the target, unless nothing is to be learned about it.
@@ -122,7 +50,7 @@ func (w *work) learn(ctx context.Context, t Target, o plan.Outcome) error {
 			}
 			l.Traits[trait] = now
 		}
-		switch limit := (Learned{}).batch(t.MemberBatch); {
+		switch limit := batch(Learned{}, t.MemberBatch); {
 		case o.Batch > 0:
 			l.MemberBatch = o.Batch
 		case grown >= limit:
@@ -163,7 +91,7 @@ func (w *work) recall(ctx context.Context, c *connection) error {
 		}
 	}
 	known := w.learned()
-	if c.client == nil || known.configured(c.target.Style, w.e.o.Now()) {
+	if c.client == nil || configured(known, c.target.Style, w.e.o.Now()) {
 		return nil
 	}
 	config := readConfig(ctx, c.client, w.e.o.Now())
@@ -174,7 +102,7 @@ func (w *work) recall(ctx context.Context, c *connection) error {
 }
 
 // configured says whether the configuration of a target is known as far as it is to be followed.
-func (l Learned) configured(s Style, now time.Time) bool {
+func configured(l Learned, s Style, now time.Time) bool {
 	return s != Auto || l.Config != nil && now.Sub(l.Config.ReadAt) < configFor
 }
 

@@ -13,24 +13,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// MaxListed is how many users or groups of a target are read by an import or a drift report.
-const MaxListed = 2_000_000
-
 // A read outside of the lanes is repeated this often when the target asks for a pause or the connection breaks, after the pause
 // but not after more than this.
 const (
 	readRepeats  = 3
 	maxReadPause = 30 * time.Second
 )
-
-// ErrPaused says that nothing is sent to the target: Target.Paused.
-var ErrPaused = errors.New("engine: the app is paused")
-
-// AccountStore finds the states of many principals at once, in no order. Those that are not known are left out.
-type AccountStore interface {
-	StatesByID(ctx context.Context, app string, kind Kind, ids []string) ([]State, error)
-	StatesByRemoteID(ctx context.Context, app string, kind Kind, remoteIDs []string) ([]State, error)
-}
 
 // reader reads from the target of an app, outside of its lane but at its pace. It sends nothing but GET.
 type reader struct {

@@ -10,9 +10,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// MaxWaitingOn is how many of the users that a principal waits on are named: State.WaitingOn and the message.
-const MaxWaitingOn = 10
-
 // waits are the users that are not provisioned yet and that a principal needs: members of a group, the manager of a user.
 type waits struct {
 	named []string // the first MaxWaitingOn

@@ -3,29 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 )
-
-// MarkAll says that the desired state of many principals of an app may have changed: all that the engine was ever told about,
-// or those of a kind or with a status.
-type MarkAll struct {
-	App string // required
-	// Kind restricts it to users or groups. Defaults to both.
-	Kind Kind
-	// Status restricts it to principals with one of these. Defaults to all. «Retry all» is StatusFailed, StatusHeld and
-	// StatusRetrying, with Retry.
-	Status []Status
-	// Retry and AllMembers are those of Mark. AllMembers is for the groups among them.
-	Retry      bool
-	AllMembers bool
-}
-
-// MarkStore marks by conditions.
-type MarkStore interface {
-	// MarkAll does, within the caller's transaction, what Mark would do to each principal that fits, and returns how many those
-	// are. When there are none, the lane stays as it is.
-	MarkAll(ctx context.Context, tx Execer, now time.Time, m MarkAll) (int64, error)
-}
 
 // MarkAll records, inside the caller's transaction, that the desired state of all principals of an app may have changed that fit,
 // e.g. after a mapping was edited or a target was repaired, and returns how many there are. Principals that were never marked

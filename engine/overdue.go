@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // Bounds of the look for overdue deactivations.
@@ -17,28 +15,6 @@ const (
 	// lateAsks is how many users the directory is asked about in one look. They take turns.
 	lateAsks = 1000
 )
-
-// Overdue is a deactivation that has not arrived within Options.DeactivateWithin.
-type Overdue struct {
-	App      string
-	ID       string // of the user
-	RemoteID string // of the account, empty when it is not known whether there is one
-	Since    time.Time
-	Want     Want      // Inactive or Absent
-	Status   Status    // of the user
-	Error    string    // of its last sequence
-	Hold     lane.Hold // of the lane
-}
-
-// OverdueObserver is an Observer that also learns of overdue deactivations.
-//
-// Overdue is called once for each, by one of the engines that share a store, whatever the reason for the delay: a target that is
-// down or refuses, a lane that is held, paused or in maintenance, a guard that waits for an approval. The directory was asked
-// first, so that a deactivation that nobody has worked towards yet is noticed; in a large backlog that can take
-// some minutes more. A crash right before the call loses the call.
-type OverdueObserver interface {
-	Overdue(ctx context.Context, o Overdue)
-}
 
 // watcher looks for overdue deactivations.
 type watcher struct {

@@ -20,14 +20,7 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// Bounds of plans.
 const (
-	// MaxPlanItems is how many principals a plan may be about.
-	MaxPlanItems = 100_000
-	// PlanExpires is how long a plan can be applied, unless it says otherwise.
-	PlanExpires = 24 * time.Hour
-	// PlansKept is how long a plan is kept, applied or not, after it has expired: until the next plan for its app is made.
-	PlansKept = 30 * 24 * time.Hour
 	// maxPlanRequests is how many requests are kept of each principal. PlanItem.Sent counts them all.
 	maxPlanRequests = 20
 	// planChunk is how many principals are rehearsed before they are stored.
@@ -35,127 +28,6 @@ const (
 	// planPatience is how often a principal is rehearsed again when the target asks for a pause.
 	planPatience = 5
 )
-
-// ErrTooMany says that a plan would be about more than MaxPlanItems principals.
-var ErrTooMany = errors.New("engine: too many principals for a plan")
-
-// PlanRequest says what a plan is about.
-type PlanRequest struct {
-	App    string
-	Reason string // for people
-	// Directory is what the desired state is asked of, such as one with a mapping that is not in use yet. Defaults to the
-	// engine's own.
-	Directory Directory
-	// Principals are those that the plan is about, in the order in which they are applied. All adds all that the engine knows of
-	// the app, users before groups.
-	Principals []Principal
-	All        bool
-	// Expires is how long the plan can be applied. Defaults to PlanExpires.
-	Expires time.Duration
-}
-
-// Principal names a user or group of an app.
-type Principal struct {
-	Kind Kind   `json:"kind"`
-	ID   string `json:"id"`
-}
-
-// Plan is what would be done about some principals of an app, looked at before it is done.
-type Plan struct {
-	ID        string     `json:"id"`
-	App       string     `json:"app"`
-	Reason    string     `json:"reason,omitempty"`
-	BaseURL   string     `json:"baseUrl"` // of the target that was read
-	Status    PlanStatus `json:"status"`
-	CreatedAt time.Time  `json:"createdAt"`
-	ExpiresAt time.Time  `json:"expiresAt"`
-	Items     int        `json:"items"`
-	// Operations counts the items by what would be done, Outcomes by how that would end: whatever is neither done nor skipped needs
-	// a look.
-	Operations map[plan.Operation]int `json:"operations"`
-	Outcomes   map[plan.Class]int     `json:"outcomes"`
-}
-
-// PlanStatus is how far a plan has come.
-type PlanStatus string
-
-// The statuses of plans.
-const (
-	PlanMaking  PlanStatus = "making"  // it is not complete, or its making was cut off
-	PlanOpen    PlanStatus = "open"    // it can be applied
-	PlanPartial PlanStatus = "partial" // its first items are applied
-	PlanApplied PlanStatus = "applied"
-)
-
-// PlanItem is what would be done about one principal.
-type PlanItem struct {
-	Plan       string         `json:"-"`
-	Seq        int            `json:"seq"` // from 1, in the order in which they are applied
-	Kind       Kind           `json:"kind"`
-	ID         string         `json:"id"`
-	Operation  plan.Operation `json:"operation"`
-	Outcome    plan.Class     `json:"outcome"`
-	Message    string         `json:"message,omitempty"`
-	Generation int64          `json:"generation"` // desired at the time, 0 for a principal that was never marked
-	Digest     string         `json:"digest"`     // of the desired state
-	Marked     bool           `json:"marked"`     // it was applied
-	Sent       int            `json:"sent"`       // how many requests it takes
-	Requests   []Sent         `json:"requests"`   // the first of them
-	Diff       []Difference   `json:"diff,omitempty"`
-	Members    *MemberDiff    `json:"members,omitempty"`
-	Waiting    []string       `json:"waiting,omitempty"`
-}
-
-// PlanQuery selects plans, newest first. Empty fields do not restrict.
-type PlanQuery struct {
-	ID, App string
-	Status  PlanStatus
-	Limit   int // Defaults to 100
-}
-
-// PlanItemQuery selects items of a plan, ascending by Seq. Empty fields do not restrict, but for Plan.
-type PlanItemQuery struct {
-	Plan      string
-	Operation plan.Operation
-	Outcome   plan.Class
-	After     int // only those with a larger Seq
-	Limit     int // Defaults to 100
-}
-
-// Planned is an item without its details, and what is known of its principal now.
-type Planned struct {
-	PlanItem
-	Now    int64  // generation that is desired now, 0 for a principal that was never marked
-	Status Status // of the principal, empty for one that was never marked
-}
-
-// PlanStore keeps plans, and reads for rehearsals.
-type PlanStore interface {
-	// WouldRemove is Remove without consequences: what it would answer if the account were to go now.
-	WouldRemove(ctx context.Context, app string, kind Kind, id string, now time.Time, g Guard) (many int, err error)
-	// Again marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what
-	// the target did not keep (State.Unkept), whatever a sequence that began before finds out.
-	Again(ctx context.Context, now time.Time, m Mark, afresh bool) (generation int64, err error)
-
-	// SavePlan stores a plan, or replaces the one of the same ID. Plans of the app that had expired PlansKept before it was made are
-	// removed.
-	SavePlan(ctx context.Context, p Plan) error
-	// AddPlanItems stores items of a plan.
-	AddPlanItems(ctx context.Context, items []PlanItem) error
-	// Plans and PlanItems read.
-	Plans(ctx context.Context, q PlanQuery) ([]Plan, error)
-	PlanItems(ctx context.Context, q PlanItemQuery) ([]PlanItem, error)
-	// DiscardPlan removes a plan and its items. An unknown one is ignored.
-	DiscardPlan(ctx context.Context, id string) error
-	// Planned reads a plan and its items, ascending by Seq, within the caller's transaction. The error is ErrNotFound for an
-	// unknown plan.
-	Planned(ctx context.Context, tx Execer, id string) (Plan, []Planned, error)
-	// ApplyPlan marks the principals of the items within the caller's transaction (groups with all members), lets those through the
-	// deletion guard that the plan deactivates or deletes, and moves the plan from one status to another. The error is ErrMoved
-	// when a principal was marked since the items were made, and ErrApplied when the plan has another status by now; the
-	// transaction is then to be rolled back.
-	ApplyPlan(ctx context.Context, tx Execer, now time.Time, p Plan, to PlanStatus, items []PlanItem) error
-}
 
 // Plan rehearses principals, as Rehearse does but as if they were marked and the deletion guard were asked already, and stores
 // what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are rehearsed with all their members, and each principal for itself: what
@@ -321,7 +193,7 @@ func (x *rehearsal) item(ctx context.Context, p Principal) (PlanItem, error) {
 		return PlanItem{}, errors.New(r.outcome.Message)
 	}
 	t := r.trace()
-	if t.Members != nil && t.State.Status == StatusClean && r.known.traits(x.w.e.o.Now())[plan.MembersHidden] {
+	if t.Members != nil && t.State.Status == StatusClean && r.known.TraitsAt(x.w.e.o.Now())[plan.MembersHidden] {
 		t.Members = nil // the target never shows them
 	}
 	if t.Idle() {

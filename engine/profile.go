@@ -3,26 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
 )
-
-// Capabilities is the profile of an app's target, as it is stored.
-type Capabilities struct {
-	BaseURL string        `json:"baseUrl"` // that was probed
-	Profile probe.Profile `json:"profile"`
-}
-
-// ProfileStore keeps what probes found.
-type ProfileStore interface {
-	// SaveProfile stores a profile for an app, in the place of an older one, and applies a change to what is known about its target,
-	// in one transaction and without a lease: the app need not have been marked before. change may be called more than once.
-	SaveProfile(ctx context.Context, app string, now time.Time, c Capabilities, change func(*Learned)) error
-	// Profile returns the stored profile, or ErrNotFound.
-	Profile(ctx context.Context, app string) (Capabilities, error)
-}
 
 // ProbeApp finds out what the target of an app really does, as [Engine.Probe] does, and stores it: the sequences that follow send
 // each request in the form that was seen to work. It asks the target at once, whatever rests the lane of the app keeps.
@@ -71,12 +54,4 @@ func (e *Engine) Profile(ctx context.Context, app string) (probe.Profile, error)
 		return probe.Profile{}, fmt.Errorf("engine: the profile of %s is about %s: %w", app, c.BaseURL, ErrNotFound)
 	}
 	return c.Profile, nil
-}
-
-// probed are the findings of the probe that are still believed.
-func (l Learned) probed(now time.Time) plan.Traits {
-	if now.Sub(l.ProbedAt) >= TraitsFor {
-		return nil
-	}
-	return l.Probed
 }

@@ -12,14 +12,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// ProvisionOptions says how one principal is provisioned on demand.
-type ProvisionOptions struct {
-	// ForceSync also sends what the target did not keep before and was left alone since (State.Unkept).
-	ForceSync bool
-	// AllMembers pushes the whole membership of a group, not only what is known to have changed.
-	AllMembers bool
-}
-
 // Provision has the engine work on one principal at once, waits as WaitFor does, and returns what was done, step by step. It ends
 // a back-off of the principal and a hold of its lane. When ctx ends first, e.g. because the target fails or the app is paused, its
 // error comes with what was done so far.
@@ -73,7 +65,7 @@ func (e *Engine) trace(ctx context.Context, s State, generation int64) (Trace, e
 	for _, a := range run {
 		t.Requests = append(t.Requests, sent(a, target.BaseURL))
 	}
-	t.changed(replay(ctx, t.Requests), nil)
+	addChanges(&t, replay(ctx, t.Requests), nil)
 	if s.Kind == Group {
 		if t.Waiting, err = e.waitsOn(ctx, s); err != nil {
 			return t, err

@@ -2,45 +2,13 @@ package engine
 
 import (
 	"context"
-	"time"
 
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // progressEvery is how many requests of a push are sent before it is stored how far it has come. As that is stored while further
 // ones are sent, a push that was killed repeats up to half as many again.
 const progressEvery = 10
-
-// PushStore keeps how far the push of a large group has come, so that whoever takes over goes on from there.
-type PushStore interface {
-	// Progress stores what a push that goes on has brought about, and what it is about to send. It is durable before the next
-	// request: of the members in NextAdd and NextRemove nobody knows whether they are in the target's group, until a later
-	// Progress or Finish says so. They are pending until then, whatever is wanted. That the principal is due does not change.
-	Progress(ctx context.Context, l lane.Lease, p Progress) error
-}
-
-// Progress is how far the push of a group has come.
-type Progress struct {
-	ID  string // of the group
-	Gen int64  // as in Finish
-
-	RemoteID   string
-	RemoteName string // empty while a new name is on its way
-	Origin     plan.Origin
-
-	Replaced bool // as in Finish
-	Whole    bool // as in Finish
-	Added    []RemoteMember
-	Removed  []RemoteMember
-
-	NextAdd    []RemoteMember
-	NextRemove []RemoteMember
-	NextAll    bool // the whole list is about to be replaced: it is due until Whole says that it was
-
-	Exchanges []Attempt
-	At        time.Time
-}
 
 // acknowledge notes what the target said to have changed of a group.
 func (r *run) acknowledge(c *plan.Change) {

@@ -6,22 +6,6 @@ import (
 	"slices"
 )
 
-// Lister is what a [Directory] has besides when it can list its principals, so that a reconciliation finds those that the engine was
-// never told about.
-type Lister interface {
-	// Principals pages through the ids of the users (or pushed groups) that may have an account at the app, ascending by id (byte
-	// order), after the given id (empty for the first page). Fewer than limit ids end the list.
-	Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error)
-}
-
-// Reconciliation sums a full reconciliation of one kind up.
-type Reconciliation struct {
-	Drift DriftReport
-	// Unknown is how many principals the directory lists and the engine did not know; they were marked. Unlisted is how many that the
-	// engine knows are not listed: that says nothing about what they should have. Both are 0 for a directory that is no [Lister].
-	Unknown, Unlisted int
-}
-
 // Reconcile brings a target and the engine's knowledge of it back in line with the directory, e.g. after one of them was restored
 // from a backup: [Engine.Drift] with Repair for users and, if groups are pushed, for groups, and a look for principals that the
 // engine was never told about, if the directory is a [Lister].

@@ -10,10 +10,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// DefaultHoldNames matches the names that directories give to those who were removed: deleted-ann, ann_deleted_2024, ann.deleted,
-// ann.deleted@example.com; in any letter case.
-const DefaultHoldNames = `(?i)(^|[-_.+])deleted([-_.+@0-9]|$)`
-
 // noHoldNames is Target.HoldNames for none.
 const noHoldNames = "-"
 

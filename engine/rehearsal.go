@@ -67,10 +67,10 @@ func (e *Engine) rehearsal(ctx context.Context, app string, d Directory) (*rehea
 	if x.known = row.Learned; x.known.BaseURL != t.BaseURL {
 		x.known = Learned{BaseURL: t.BaseURL}
 	}
-	x.known = x.known.used(t)
+	x.known = x.known.UsedFor(t)
 	x.w.pace.Resume(x.known.Rate)
 	x.w.pace.Allow(t.Rate, t.Burst)
-	if x.connection.client != nil && !x.known.configured(t.Style, o.Now()) {
+	if x.connection.client != nil && !configured(x.known, t.Style, o.Now()) {
 		if config := readConfig(ctx, x.connection.client, o.Now()); config != nil {
 			x.known.Config = config
 		}
@@ -332,12 +332,12 @@ func (r *run) trace() Trace {
 			Method: q.Method, Path: q.Path, IfMatch: q.IfMatch, Body: q.Body, Pretended: q.Pretended, Status: q.Status, Answer: q.Answer, Error: q.Error,
 		})
 	}
-	t.changed(d.client.Changes(), d.roster)
+	addChanges(&t, d.client.Changes(), d.roster)
 	return t
 }
 
-// changed compares what was written with what it was before. roster are the members that the engine knows.
-func (t *Trace) changed(all []rehearse.Change, roster []Member) {
+// addChanges compares what was written with what it was before. roster are the members that the engine knows.
+func addChanges(t *Trace, all []rehearse.Change, roster []Member) {
 	users := make(map[string]Member, len(roster))
 	for _, m := range roster {
 		if m.PushedID != "" {
@@ -352,7 +352,7 @@ func (t *Trace) changed(all []rehearse.Change, roster []Member) {
 	for _, c := range all {
 		t.Diff = append(t.Diff, differences(c.Before, c.After)...)
 		if t.Kind == Group {
-			t.Members = t.Members.and(memberDiff(c.Before, c.After, users))
+			t.Members = mergeDiffs(t.Members, memberDiff(c.Before, c.After, users))
 		}
 	}
 }

@@ -3,54 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
-
-// Task is a principal whose last sequence went wrong, or that waits: for a decision, for its target to carry out what it has accepted, or
-// for the end of a hold of its lane.
-type Task struct {
-	App       string
-	Kind      Kind
-	ID        string
-	Status    Status // StatusRetrying, StatusPending, StatusFailed or StatusHeld; StatusDirty during a hold of the lane
-	Operation plan.Operation
-	HTTP      int       // status that decided, 0 for none
-	Error     string    // the target's own message, or what is to be decided
-	Since     time.Time // the first change that has not arrived
-	Attempts  int       // failures in a row
-	NextAt    time.Time // when it is tried again; zero when not before the next Mark or Retry
-	RemoteID  string    // id at the target, empty when not known
-	Pending   *Pending  // as in State
-}
-
-// TaskQuery selects tasks. Empty fields do not restrict.
-type TaskQuery struct {
-	App   string
-	After *Task // the last one of the page before; the order is by app, kind, id
-	Limit int   // Defaults to 100
-	// Now is when it is asked: a hold that has ended by then holds up nothing. Defaults to the engine's clock.
-	Now time.Time
-}
-
-// TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
-type TaskStore interface {
-	// Tasks lists principals whose status is StatusRetrying, StatusPending, StatusFailed or StatusHeld, and those with StatusDirty that are
-	// due and whose lane has a hold that has not ended at TaskQuery.Now.
-	Tasks(ctx context.Context, q TaskQuery) ([]State, error)
-	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
-	Retry(ctx context.Context, now time.Time, app string, kind Kind, id string) error
-	// RetryAll does so with all tasks of an app, some at a time, and returns how many it were.
-	RetryAll(ctx context.Context, now time.Time, app string) (int, error)
-	// Drop gives whatever of an app is due or a task the status StatusDismissed within the caller's transaction, and fails its imports
-	// that are running, with the reason.
-	Drop(ctx context.Context, tx Execer, now time.Time, app, reason string) error
-	// Dismiss gives a task the status StatusDismissed; it is not dirty any more. ErrMoved when it is none, ErrNotFound when the
-	// principal is not known.
-	Dismiss(ctx context.Context, now time.Time, app string, kind Kind, id string) error
-}
 
 // Tasks lists what failed, is tried again, is held or waits for the target.
 func (e *Engine) Tasks(ctx context.Context, q TaskQuery) ([]Task, error) {

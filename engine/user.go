@@ -64,7 +64,7 @@ func (r *run) userInput(want UserState) plan.UserInput {
 		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
 
 		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Anew, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
-		Style: r.known.Style(t, r.w.e.o.Now()), Fallback: t.Fallback, Traits: r.known.traits(r.w.e.o.Now()),
+		Style: r.known.Style(t, r.w.e.o.Now()), Fallback: t.Fallback, Traits: r.known.TraitsAt(r.w.e.o.Now()),
 		Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,

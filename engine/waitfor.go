@@ -20,7 +20,7 @@ func (e *Engine) waitFor(ctx context.Context, app string, kind Kind, id string, 
 	err := e.until(ctx, func() (bool, error) {
 		var err error
 		s, err = e.state(ctx, app, kind, id)
-		return s.settled(generation), err
+		return settled(s, generation), err
 	})
 	if err != nil {
 		return State{}, err
@@ -30,7 +30,7 @@ func (e *Engine) waitFor(ctx context.Context, app string, kind Kind, id string, 
 
 // settled says whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has
 // none of its own: the next mark makes it dirty.
-func (s State) settled(generation int64) bool {
+func settled(s State, generation int64) bool {
 	switch s.Status {
 	case StatusClean, StatusSkipped, StatusWaiting, StatusFailed, StatusHeld, StatusDismissed:
 		return s.Desired >= generation

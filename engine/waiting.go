@@ -10,17 +10,6 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 )
 
-// Waiting is a principal that is not settled, and why.
-type Waiting struct {
-	App    string
-	Kind   Kind
-	ID     string
-	Status Status
-	Since  time.Time // the first change that has not arrived
-	Reason string
-	Until  time.Time // when it is looked at again; zero when that is not known, or is now
-}
-
 // forever is later than anything is due.
 var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
 

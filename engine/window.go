@@ -7,58 +7,20 @@ import (
 	"reflect"
 	"slices"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
-// Window is a time of maintenance, either weekly or once.
-//
-// A weekly one is read from the clock on the wall in its zone: on a day on which the clocks change it begins and ends when they show
-// its times, so that it may be an hour longer or shorter, and an hour that is skipped has no window.
-type Window struct {
-	Days []time.Weekday // on which it begins. Defaults to every day
-	From string         // time of day, 15:04
-	To   string         // of the same day, or of the next one when not after From. The two must differ
-	Zone string         // IANA name. Defaults to UTC
-
-	// Until makes it a window of one time, from Begin (zero: from ever). The other fields must be empty then.
-	Begin, Until time.Time
-}
-
-func (w Window) equal(o Window) bool {
+func sameWindow(w, o Window) bool {
 	return slices.Equal(w.Days, o.Days) && w.From == o.From && w.To == o.To && w.Zone == o.Zone &&
 		w.Begin.Equal(o.Begin) && w.Until.Equal(o.Until)
 }
 
-// equal says whether two targets are the same, so that a connection may stay.
-func (t Target) equal(o Target) bool {
-	if !slices.EqualFunc(t.Maintenance, o.Maintenance, Window.equal) {
+// sameTarget reports whether two targets are the same, so that a connection may stay.
+func sameTarget(t, o Target) bool {
+	if !slices.EqualFunc(t.Maintenance, o.Maintenance, sameWindow) {
 		return false
 	}
 	t.Maintenance, o.Maintenance = nil, nil
 	return reflect.DeepEqual(t, o)
-}
-
-// Rest is why a lane sends nothing, other than a hold, which the target has brought about.
-type Rest struct {
-	Reason RestReason `json:"reason,omitempty"`
-	Until  time.Time  `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
-}
-
-// RestReason says why a lane rests.
-type RestReason string
-
-// The reasons.
-const (
-	RestPaused      RestReason = "paused"      // Target.Paused
-	RestMaintenance RestReason = "maintenance" // Target.Maintenance
-	RestUnknown     RestReason = "unknown-app" // the directory has no target for the app
-)
-
-// RestStore keeps why lanes rest.
-type RestStore interface {
-	// Rest stores why the lane rests, the zero Rest when it does not.
-	Rest(ctx context.Context, l lane.Lease, r Rest) error
 }
 
 // errResting ends the loop of a lane whose rest has begun.
@@ -104,7 +66,7 @@ type window struct {
 func compile(all []Window) ([]window, error) {
 	var out []window
 	for i, w := range all {
-		c, err := w.compile()
+		c, err := compileWindow(w)
 		if err != nil {
 			return nil, fmt.Errorf("engine: maintenance window %d: %w", i+1, err)
 		}
@@ -113,7 +75,7 @@ func compile(all []Window) ([]window, error) {
 	return out, nil
 }
 
-func (w Window) compile() (out window, err error) {
+func compileWindow(w Window) (out window, err error) {
 	if !w.Until.IsZero() || !w.Begin.IsZero() {
 		switch {
 		case len(w.Days) > 0 || w.From != "" || w.To != "" || w.Zone != "":

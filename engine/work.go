@@ -158,7 +158,7 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	case t.Paused:
 		return true, w.noteRest(ctx, Rest{Reason: RestPaused})
 	}
-	if have := w.connection.Load(); have == nil || !have.target.equal(t) {
+	if have := w.connection.Load(); have == nil || !sameTarget(have.target, t) {
 		w.connection.Store(w.e.connection(t))
 	}
 	rest := w.connection.Load().rest(w.e.o.Now())
@@ -310,7 +310,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{Kind: lane.Neutral}, nil // it stays due
 	}
 	r := &run{w: w, connection: w.connection.Load(), row: row, id: rand.Text(), first: first, begun: w.e.o.Now()}
-	r.known = w.learned().used(r.target)
+	r.known = w.learned().UsedFor(r.target)
 	s, err := r.do(ctx)
 	w.leave(row.Status, cmp.Or(r.stored, row.Status))
 	return s, err

@@ -36,3 +36,16 @@ func TestMigrateAppliesEachStepOnce(t *testing.T) {
 		require.Error(t, db.Reader().QueryRow(t.Context(), `SELECT COUNT(*) FROM c`).Scan(&n), "a failed step leaves nothing")
 	})
 }
+
+func TestTx_HasTable(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		require.NoError(t, db.Migrate(t.Context(), "a", []string{"CREATE TABLE there (v TEXT)"}))
+		for name, want := range map[string]bool{"there": true, "here": false, "there_": false} {
+			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+				have, err := tx.HasTable(t.Context(), name)
+				require.Equal(t, want, have, name)
+				return err
+			}))
+		}
+	})
+}
