@@ -114,6 +114,7 @@ type Engine struct {
 	busy       busy
 	turns      *semaphore.Weighted // of the requests of all apps, in the order in which they come
 	paces      sync.Map            // of app to its *lane.Pace, which outlives a tenure
+	searches   sync.Map            // of app to its *leavers
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -207,6 +208,7 @@ func (e *Engine) Mark(ctx context.Context, tx Execer, marks ...Mark) error {
 // brought about is not kept.
 func (e *Engine) Forget(ctx context.Context, tx Execer, app string) error {
 	e.paces.Delete(app)
+	e.searches.Delete(app)
 	return e.o.Store.Forget(ctx, tx, app)
 }
 

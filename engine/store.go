@@ -61,6 +61,7 @@ type Store interface {
 	RestStore
 	TaskStore
 	AcceptedStore
+	LeaverStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due. One with
