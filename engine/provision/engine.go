@@ -27,7 +27,7 @@ type Options struct {
 	Store     engine.Store
 	Directory engine.Directory
 	Observer  engine.Observer // Defaults to nobody
-	Logger    *slog.Logger    // Defaults to discarding
+	Logger    *slog.Logger    // Default: slog.Default
 
 	// Owner names this engine among those that share a store. Defaults to a random name. A fixed name, unique per running
 	// engine, lets a restarted one take its lanes back at once instead of waiting for the leases to end.
@@ -83,7 +83,7 @@ const (
 
 func (o *Options) fill() {
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.Default()
 	}
 	if o.Observer == nil {
 		o.Observer = engine.ObserverFunc(func(context.Context, engine.Result) {})
