@@ -60,7 +60,7 @@ race-short: ## run the tests of what is concurrent with the race detector
 	@$(MAKE) --no-print-directory -j2 -O race-packages race-together
 race-packages:
 	go test -race -timeout 20m -skip Killed $(RACING) # who is killed is a process of its own
-	go test -race -timeout 20m -skip Killed ./engine -rapid.checks=25 # a race shows in few runs of a property
+	go test -race -timeout 20m -skip Killed ./engine/provision -rapid.checks=25 # a race shows in few runs of a property
 race-together:
 	go test -race -timeout 20m -run '$(RACING_TESTS)' $(RACING_TOGETHER)
 
