@@ -77,7 +77,7 @@ var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
 
 // dueUsers selects a page of a set in the order of next_at, ids ascending.
 func dueUsers(set string) string {
-	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
+	return `SELECT ` + stateColumns + ` FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
 		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
 }
 
