@@ -49,7 +49,7 @@ COSTLY_ENGINE := ^(TestKilledAtEveryPointOfEverySequence|TestWhateverHappensTheT
 .PHONY: test-costly
 test-costly: ## run those of the costly tests that have found the most
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./internal/sandbox
-	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
 
 .PHONY: test-all
 test-all: ## run all tests, on both databases and with software of others; a skip is a failure; as long as it takes
@@ -63,7 +63,7 @@ race: ## run all tests with the race detector
 # which several do something at the same time: the others send one request after the other, or put the conformance suite on trial. `make race`
 # leaves out nothing.
 RACING := ./engine/connect ./engine/lane ./engine/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
-	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./internal/wirelog \
+	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
 RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush
 RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/sessions ./mgmtapi/users ./internal/sandbox
@@ -73,7 +73,7 @@ race-short: ## run the tests of what is concurrent with the race detector
 	@$(MAKE) --no-print-directory -j2 -O race-packages race-together
 race-packages:
 	go test -race -timeout 20m -skip Killed $(RACING) # who is killed is a process of its own
-	go test -race -timeout 20m -skip Killed ./engine -rapid.checks=25 # a race shows in few runs of a property
+	go test -race -timeout 20m -skip Killed ./engine/provision -rapid.checks=25 # a race shows in few runs of a property
 race-together:
 	go test -race -timeout 20m -run '$(RACING_TESTS)' $(RACING_TOGETHER)
 
@@ -101,9 +101,8 @@ bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
 
 .PHONY: golden
 golden: ## rewrite the golden files from what the code says now; read the diff before you commit
-	@set -e; for pkg in $$(go list ./...); do \
-	  if go test -list . $$pkg >/dev/null && grep -lq 'flag.Bool("update"' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $$pkg) /dev/null; then \
-	    go test $$pkg -update; fi; done
+	@set -e; for pkg in $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
+	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/operations.md is made of what the packages below it have seen
 
 .PHONY: check

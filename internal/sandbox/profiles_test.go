@@ -3,20 +3,19 @@ package sandbox_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
@@ -107,7 +106,7 @@ func TestEveryStepOfEveryConversationIsBrokenByAFault(t *testing.T) {
 // docs/clients.md says which habits of servers break which client, at which step: what the profiles make of the table of
 // quirks.
 func TestQuirksOfServersBreakClientsWhereTheListSays(t *testing.T) {
-	if !*update {
+	if !goldentest.Updating() {
 		alltest.Only(t, "has every client talk to a server with each of the quirks")
 	}
 	var mu sync.Mutex
@@ -134,12 +133,7 @@ func TestQuirksOfServersBreakClientsWhereTheListSays(t *testing.T) {
 		list += rows[name]
 	}
 	file := filepath.Join(repository, "docs", "clients.md")
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(list), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "make golden writes it")
-	require.Empty(t, cmp.Diff(string(want), list), "make golden rewrites it")
+	goldentest.Check(t, file, list)
 }
 
 const clientsIntroduction = `# Clients
