@@ -20,7 +20,7 @@ type Rule struct {
 var testDatabases = []string{"internal/enginestore", "internal/sqldb", "internal/sqldb/sqldbtest"}
 
 // everyTest lists what the tests of any package may import.
-var everyTest = []string{"internal/goldentest"}
+var everyTest = []string{"internal/alltest", "internal/goldentest"}
 
 // Rules is the house: who may import whom.
 var Rules = []Rule{
@@ -32,7 +32,8 @@ var Rules = []Rule{
 	{Package: "internal/errtext", Why: "how an error is worded for administrators does not depend on whose it is"},
 	{Package: "internal/rest", May: []string{"scim"}, Tests: []string{"internal/docstore"},
 		Why: "an operation table serves the management API and the engine's control API; it knows neither of them, and no store"},
-	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/..."}, Why: "throw-away databases know only the database layer"},
+	{Package: "internal/alltest/...", May: []string{"internal/alltest"}, Why: "which tests a run includes does not depend on what they test"},
+	{Package: "internal/sqldb/sqldbtest", May: []string{"internal/sqldb/...", "internal/alltest"}, Why: "throw-away databases know only the database layer"},
 	{Package: "internal/sqldb/...", May: []string{"internal/sqldb"}, Tests: []string{"internal/sqldb/..."}, Why: "the database layer knows nothing of what is stored"},
 	{Package: "internal/enginestore", May: []string{"engine", "engine/sqlstore", "internal/sqldb"}, Why: "it hands the engine's store to the writer of a database"},
 	{Package: "internal/docstore/...", May: []string{"internal/docstore", "internal/sqldb", "scim", "scim/filter", "scim/schema"}, Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
