@@ -57,15 +57,6 @@ func Postgres(t testing.TB, options ...Option) *sqldb.DB {
 	return open(t, PostgresURL(t, options...), sqlopen.Options{})
 }
 
-// WithPostgres skips a test unless the run includes PostgreSQL.
-func WithPostgres(t testing.TB) {
-	t.Helper()
-	if !alltest.All() && os.Getenv("SCIMWRIGHT_TEST_POSTGRES") == "" && os.Getenv("SCIMWRIGHT_REQUIRE_POSTGRES") != "1" {
-		t.Skip("needs PostgreSQL: runs with SCIMWRIGHT_REQUIRE_POSTGRES=1, on a private server (make test-postgres, make test-all), " +
-			"or on the one whose URL SCIMWRIGHT_TEST_POSTGRES is")
-	}
-}
-
 // Place is a database for those who open databases themselves, as embedders do.
 type Place struct {
 	Dialect     sqldb.Dialect
@@ -97,6 +88,15 @@ func (p Place) Open(t testing.TB) *sql.DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
+}
+
+// WithPostgres skips a test unless the run includes PostgreSQL.
+func WithPostgres(t testing.TB) {
+	t.Helper()
+	if !alltest.All() && os.Getenv("SCIMWRIGHT_TEST_POSTGRES") == "" && os.Getenv("SCIMWRIGHT_REQUIRE_POSTGRES") != "1" {
+		t.Skip("needs PostgreSQL: runs with SCIMWRIGHT_REQUIRE_POSTGRES=1, on a private server (make test-postgres, make test-all), " +
+			"or on the one whose URL SCIMWRIGHT_TEST_POSTGRES is")
+	}
 }
 
 // PostgresURL returns a URL for sqlopen.Open whose connections work in a new schema, which is dropped at the end of the test.
