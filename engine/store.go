@@ -292,6 +292,13 @@ type ProfileStore interface {
 	Profile(ctx context.Context, app string) (Capabilities, error)
 }
 
+// LeaverStore pages through the users of an app, so that deactivations are found behind other changes that cannot be sent.
+type LeaverStore interface {
+	// DueUsers returns users that are due at now, may have an account at the target (RemoteID or Tried) and do not have StatusPending:
+	// those with a RemoteID first, oldest first. after is the last one of the page before, nil for the first page.
+	DueUsers(ctx context.Context, app string, now time.Time, after *State, limit int) ([]State, error)
+}
+
 // PushStore keeps how far the push of a large group has come, so that whoever takes over goes on from there.
 type PushStore interface {
 	// Progress stores what a push that goes on has brought about, and what it is about to send. It is durable before the next

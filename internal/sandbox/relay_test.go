@@ -14,8 +14,10 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
-	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
@@ -27,8 +29,8 @@ type bench struct {
 	*testing.T
 	model  *model.Model
 	store  *docstore.Store
-	states *enginestore.Store
-	engine *engine.Engine
+	states *sqlstore.Store
+	engine *provision.Engine
 	bridge *bridge
 	relay  *relay
 }
@@ -38,10 +40,10 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	var err error
 	b.store, err = docstore.Open(t.Context(), db, time.Now, b.model.Tables()...)
 	require.NoError(t, err)
-	b.states, err = enginestore.NewOn(t.Context(), db)
+	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	b.bridge = &bridge{desired: desired.New(b.model, b.store, nil, time.Now), log: slog.New(slog.DiscardHandler)}
-	b.engine, err = engine.New(engine.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
+	b.engine, err = provision.New(provision.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
 	require.NoError(t, err)
 	b.relay = newRelay(b.store, b.engine, slog.New(slog.DiscardHandler))
 	return b

@@ -15,10 +15,12 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
-	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -185,7 +187,7 @@ type parts struct {
 	store     *docstore.Store
 	kept      docstore.Collection[settings]
 	model     *model.Model
-	engine    *engine.Engine
+	engine    *provision.Engine
 	bridge    *bridge
 	work      *work
 	relay     *relay
@@ -222,13 +224,13 @@ func (s *Sandbox) assemble(
 	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
 		return nil, err
 	}
-	engineStore, err := enginestore.NewOn(ctx, db)
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	if err != nil {
 		return nil, err
 	}
 	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, clk.Now), timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
-	p.engine, err = engine.New(engine.Options{
+	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
 		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
 	})
