@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -37,26 +38,26 @@ func (a Auth) String() string {
 	if a.Secret == "" {
 		return "no credentials"
 	}
-	return string(a.scheme()) + " [redacted]"
+	return string(cmp.Or(a.Scheme, Bearer)) + " [redacted]"
 }
 
 // GoString is String, for %#v.
 func (a Auth) GoString() string { return a.String() }
 
-func (a Auth) scheme() Scheme {
+func schemeOf(a Auth) Scheme {
 	if a.Scheme == "" {
 		return Bearer
 	}
 	return a.Scheme
 }
 
-// secrets are the values that must not be told to anybody but the target.
-func (a Auth) secrets() []string {
+// secretsOf are the values that must not be told to anybody but the target.
+func secretsOf(a Auth) []string {
 	if a.Secret == "" {
 		return nil
 	}
 	secrets := []string{a.Secret}
-	if _, password, ok := strings.Cut(a.Secret, ":"); ok && a.scheme() == Basic {
+	if _, password, ok := strings.Cut(a.Secret, ":"); ok && schemeOf(a) == Basic {
 		secrets = append(secrets, password)
 	}
 	return secrets
@@ -65,19 +66,19 @@ func (a Auth) secrets() []string {
 // reserved are headers that a client sets itself, or that would change where a request goes.
 var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent"}
 
-// header returns the header that carries credentials which do not change; it is empty for none.
-func (a Auth) header() (http.Header, error) {
-	if a.scheme() == ClientCredentials {
+// headerOf returns the header that carries credentials which do not change; it is empty for none.
+func headerOf(a Auth) (http.Header, error) {
+	if schemeOf(a) == ClientCredentials {
 		if a.Secret == "" {
 			return nil, errors.New("CLIENT_CREDENTIALS needs the secret of the client")
 		}
-		return nil, a.OAuth.check()
+		return nil, checkOAuth(a.OAuth)
 	}
 	if a.Secret == "" {
 		return nil, nil
 	}
 	name, value := "Authorization", a.Secret
-	switch a.scheme() {
+	switch schemeOf(a) {
 	case Bearer:
 		value = "Bearer " + a.Secret
 	case Raw:

@@ -60,7 +60,7 @@ func New(c Config) (*Client, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return nil, err
 	}
-	header, err := c.Auth.header()
+	header, err := headerOf(c.Auth)
 	if err != nil {
 		return nil, fmt.Errorf("SCIM credentials: %w", err)
 	}
@@ -78,9 +78,9 @@ func New(c Config) (*Client, error) {
 		c.UserAgent = DefaultUserAgent
 	}
 	client := &Client{
-		base: strings.TrimRight(c.BaseURL, "/"), header: header, c: c, transport: transport, redact: wirelog.NewRedactor(c.Auth.secrets()...),
+		base: strings.TrimRight(c.BaseURL, "/"), header: header, c: c, transport: transport, redact: wirelog.NewRedactor(secretsOf(c.Auth)...),
 	}
-	if c.Auth.scheme() == ClientCredentials {
+	if schemeOf(c.Auth) == ClientCredentials {
 		client.tokens = c.Network.tokensFor(c.Auth)
 	}
 	client.http = over(transport)
@@ -119,7 +119,7 @@ func over(t http.RoundTripper) *http.Client {
 // access token is not recorded.
 func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client {
 	d := *c
-	secrets = append(c.c.Auth.secrets(), secrets...)
+	secrets = append(secretsOf(c.c.Auth), secrets...)
 	d.redact = wirelog.NewRedactor(secrets...)
 	if c.tokens != nil {
 		inner := sink

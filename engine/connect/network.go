@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -37,15 +38,33 @@ type Network struct {
 	tokens     map[[sha256.Size]byte]*tokens
 }
 
-// Egress is a policy for the addresses that a Network may connect to.
-type Egress = egress.Policy
+// EgressRange is the part of the network that an Egress allows.
+type EgressRange string
 
-// The ranges of Egress, from the widest to the narrowest.
+// The ranges, from the widest to the narrowest.
 const (
-	EgressAny     = egress.Any     // every address of a host
-	EgressPrivate = egress.Private // without the loopback addresses of this machine
-	EgressPublic  = egress.Public  // without private networks either
+	EgressAny     EgressRange = "any"     // every address of a host: this machine, private networks and the Internet
+	EgressPrivate EgressRange = "private" // without the loopback addresses of this machine
+	// EgressPublic also excludes private ranges (RFC 1918, RFC 4193) and the others that are not reached over the Internet (RFC 6890):
+	// for an identity provider whose tenants choose the base URLs.
+	EgressPublic EgressRange = "public"
 )
+
+// Egress is the policy for the addresses of targets and their token endpoints. Link-local, multicast, unspecified and reserved addresses
+// and the metadata services of cloud providers are rejected in every range. An IPv6 address that represents an IPv4 address counts as
+// that one.
+type Egress struct {
+	// Range is the allowed part of the network. Default: EgressAny. An unknown value allows what EgressPublic does.
+	Range EgressRange
+	// Allow lists further addresses that are allowed, for example the network of a company's own targets.
+	Allow []netip.Prefix
+	// Own lists the addresses and ports at which this process itself serves targets. They are allowed in every range.
+	Own []netip.AddrPort
+}
+
+func policyOf(e Egress) egress.Policy {
+	return egress.Policy{Range: egress.Range(e.Range), Allow: e.Allow, Own: e.Own}
+}
 
 // EgressError reports that a host resolved to an address that must not be connected to. Nothing was sent.
 type EgressError = egress.Error
@@ -76,8 +95,8 @@ func (t TLS) String() string {
 // GoString is String, for %#v.
 func (t TLS) GoString() string { return t.String() }
 
-// config returns nil for the zero value.
-func (t TLS) config() (*tls.Config, error) {
+// tlsConfig returns nil for the zero value.
+func tlsConfig(t TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch cmp.Or(t.MinVersion, "1.2") {
 	case "1.2":
@@ -118,12 +137,12 @@ func (n *Network) transport(t TLS) (http.RoundTripper, error) {
 	if have, ok := n.transports[t]; ok {
 		return have, nil
 	}
-	c, err := t.config()
+	c, err := tlsConfig(t)
 	if err != nil {
 		return nil, err
 	}
 	made := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dialTimeout, Control: n.Egress.Control}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, Control: policyOf(n.Egress).Control}).DialContext,
 		TLSClientConfig:     c,
 		TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: idleConnections,

@@ -35,11 +35,11 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 		"64:ff9b::a9fe:a9fe": never,
 	} {
 		a := netip.MustParseAddr(address)
-		require.Equal(t, want != never, connect.Egress{}.Check(a) == nil, address)
-		require.Equal(t, want == always || want == private, connect.Egress{Range: connect.EgressPrivate}.Check(a) == nil, address)
-		require.Equal(t, want == always, connect.Egress{Range: connect.EgressPublic}.Check(a) == nil, address)
+		require.Equal(t, want != never, connect.PolicyOf(connect.Egress{}).Check(a) == nil, address)
+		require.Equal(t, want == always || want == private, connect.PolicyOf(connect.Egress{Range: connect.EgressPrivate}).Check(a) == nil, address)
+		require.Equal(t, want == always, connect.PolicyOf(connect.Egress{Range: connect.EgressPublic}).Check(a) == nil, address)
 	}
-	allowing := connect.Egress{Range: connect.EgressPublic, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
+	allowing := connect.PolicyOf(connect.Egress{Range: connect.EgressPublic, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
 	require.NoError(t, allowing.Check(netip.MustParseAddr("10.1.2.3")))
 	require.EqualError(t, allowing.Check(netip.MustParseAddr("10.2.0.1")), "10.2.0.1 is a private address; connections to it are not allowed")
 }

@@ -25,7 +25,7 @@ type OAuth struct {
 	InBody bool
 }
 
-func (o OAuth) check() error {
+func checkOAuth(o OAuth) error {
 	u, err := url.Parse(o.TokenURL)
 	switch {
 	case o.ClientID == "":
