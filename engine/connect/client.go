@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/wirelog"
@@ -36,10 +37,10 @@ const (
 // Config describes a target.
 type Config struct {
 	BaseURL   string // http or https, without query and fragment; a trailing slash does not matter
-	Auth      Auth
+	Auth      engine.Auth
 	Timeout   time.Duration    // of one call, answer included. Defaults to DefaultTimeout
 	UserAgent string           // Defaults to DefaultUserAgent
-	TLS       TLS              // of https targets, the token URL included
+	TLS       engine.TLS       // of https targets, the token URL included
 	Network   *Network         // Defaults to a new one
 	Now       func() time.Time // for the recorded exchanges. Defaults to time.Now
 }
@@ -80,7 +81,7 @@ func New(c Config) (*Client, error) {
 	client := &Client{
 		base: strings.TrimRight(c.BaseURL, "/"), header: header, c: c, transport: transport, redact: wirelog.NewRedactor(secretsOf(c.Auth)...),
 	}
-	if schemeOf(c.Auth) == ClientCredentials {
+	if schemeOf(c.Auth) == engine.ClientCredentials {
 		client.tokens = c.Network.tokensFor(c.Auth)
 	}
 	client.http = over(transport)

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
@@ -31,72 +31,22 @@ type Network struct {
 	// then, and a target with TLS settings is refused.
 	Transport http.RoundTripper
 	// Egress is the policy for the addresses of targets and token endpoints.
-	Egress Egress
+	Egress engine.Egress
 
 	mu         sync.Mutex
-	transports map[TLS]*http.Transport
+	transports map[engine.TLS]*http.Transport
 	tokens     map[[sha256.Size]byte]*tokens
 }
 
-// EgressRange is the part of the network that an Egress allows.
-type EgressRange string
-
-// The ranges, from the widest to the narrowest.
-const (
-	EgressAny     EgressRange = "any"     // every address of a host: this machine, private networks and the Internet
-	EgressPrivate EgressRange = "private" // without the loopback addresses of this machine
-	// EgressPublic also excludes private ranges (RFC 1918, RFC 4193) and the others that are not reached over the Internet (RFC 6890):
-	// for an identity provider whose tenants choose the base URLs.
-	EgressPublic EgressRange = "public"
-)
-
-// Egress is the policy for the addresses of targets and their token endpoints. Link-local, multicast, unspecified and reserved addresses
-// and the metadata services of cloud providers are rejected in every range. An IPv6 address that represents an IPv4 address counts as
-// that one.
-type Egress struct {
-	// Range is the allowed part of the network. Default: EgressAny. An unknown value allows what EgressPublic does.
-	Range EgressRange
-	// Allow lists further addresses that are allowed, for example the network of a company's own targets.
-	Allow []netip.Prefix
-	// Own lists the addresses and ports at which this process itself serves targets. They are allowed in every range.
-	Own []netip.AddrPort
-}
-
-func policyOf(e Egress) egress.Policy {
+func policyOf(e engine.Egress) egress.Policy {
 	return egress.Policy{Range: egress.Range(e.Range), Allow: e.Allow, Own: e.Own}
 }
 
 // EgressError reports that a host resolved to an address that must not be connected to. Nothing was sent.
 type EgressError = egress.Error
 
-// TLS holds the settings for https targets. Its zero value uses the system's certificate authorities, no client certificate
-// and at least TLS 1.2.
-type TLS struct {
-	// CA holds PEM certificates that are trusted instead of the system's.
-	CA string
-	// Certificate and Key are the client certificate, with its chain, and its private key, as PEM. Both or none.
-	Certificate, Key string
-	// MinVersion is "1.2" or "1.3". Defaults to "1.2"; older versions are not spoken (RFC 8996).
-	MinVersion string
-}
-
-// String hides the key, so that a printed Target does not tell it.
-func (t TLS) String() string {
-	switch {
-	case t == TLS{}:
-		return "system defaults"
-	case t.Key != "":
-		return "own settings, client certificate [redacted]"
-	default:
-		return "own settings"
-	}
-}
-
-// GoString is String, for %#v.
-func (t TLS) GoString() string { return t.String() }
-
 // tlsConfig returns nil for the zero value.
-func tlsConfig(t TLS) (*tls.Config, error) {
+func tlsConfig(t engine.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch cmp.Or(t.MinVersion, "1.2") {
 	case "1.2":
@@ -125,9 +75,9 @@ func tlsConfig(t TLS) (*tls.Config, error) {
 }
 
 // transport returns what sends requests under the settings. Targets with the same settings share their connections.
-func (n *Network) transport(t TLS) (http.RoundTripper, error) {
+func (n *Network) transport(t engine.TLS) (http.RoundTripper, error) {
 	if n.Transport != nil {
-		if t != (TLS{}) {
+		if t != (engine.TLS{}) {
 			return nil, errors.New("TLS: the settings cannot be combined with a transport of the embedder's own")
 		}
 		return n.Transport, nil
@@ -153,7 +103,7 @@ func (n *Network) transport(t TLS) (http.RoundTripper, error) {
 		n.closeIdle() // clients in use keep theirs
 	}
 	if n.transports == nil {
-		n.transports = map[TLS]*http.Transport{}
+		n.transports = map[engine.TLS]*http.Transport{}
 	}
 	n.transports[t] = made
 	return made, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/probe"
@@ -27,7 +28,7 @@ func tried(t *testing.T, h http.Handler, o probe.Options) (probe.Profile, error)
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
-	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: connect.Auth{Secret: "t0ken"}})
+	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
 	require.NoError(t, err)
 	if o.Settle == 0 {
 		o.Settle = time.Nanosecond
@@ -242,7 +243,7 @@ func TestWhatEndsAProbe(t *testing.T) {
 		fake := target()
 		server := httptest.NewServer(fake)
 		defer server.Close()
-		client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: connect.Auth{Secret: "t0ken"}})
+		client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		server.Config.Handler = before(fake, func(_ http.ResponseWriter, r *http.Request) bool {

@@ -58,8 +58,8 @@ type Options struct {
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
 	// Egress is the policy for the addresses of targets and their token endpoints. Default: every address but link-local ones and
-	// metadata services; an identity provider whose tenants choose the base URLs sets connect.EgressPublic.
-	Egress connect.Egress
+	// metadata services; an identity provider whose tenants choose the base URLs sets engine.EgressPublic.
+	Egress engine.Egress
 	// Transport sends the requests instead of connections of the engine's own; Egress and Target.TLS do not apply then.
 	Transport http.RoundTripper
 	// Now is the clock. Defaults to time.Now.

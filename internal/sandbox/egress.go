@@ -5,7 +5,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
@@ -35,6 +35,6 @@ func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 }
 
 // targetEgress is a policy as the engine takes it.
-func targetEgress(p egress.Policy) connect.Egress {
-	return connect.Egress{Range: connect.EgressRange(p.Range), Allow: p.Allow, Own: p.Own}
+func targetEgress(p egress.Policy) engine.Egress {
+	return engine.Egress{Range: engine.EgressRange(p.Range), Allow: p.Allow, Own: p.Own}
 }
