@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
 )
@@ -38,7 +37,7 @@ func testProfile(t *testing.T, s *suite) {
 	want := engine.Learned{MemberBatch: 2, Probed: plan.Traits{plan.NoPut: true, plan.NoPatch: false}}
 	require.Empty(t, cmp.Diff(want, row.Learned), "also while somebody works on the lane")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
-	require.NoError(t, s.store.Release(ctx, l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.store.Unlearn(ctx, s.app))
 	_, err = s.store.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
