@@ -45,12 +45,12 @@ var findings = []finding{
 	{plan.MembersHidden, false, works, []Feature{ShowsMembers}},
 }
 
-// Traits are what the profile says about the ways in which the target differs: true for a trait that was seen to hold, false for
+// TraitsOf returns what the profile says about the ways in which the target differs: true for a trait that was seen to hold, false for
 // one that was seen not to hold. What the probe could not find out is missing.
 //
 // A trait that makes the engine send another form holds only where that form was seen to work. A method is trusted when it was
 // seen to take effect, and never to be answered with success without effect.
-func (p Profile) Traits() plan.Traits {
+func TraitsOf(p Profile) plan.Traits {
 	out := plan.Traits{}
 	is := func(verdicts []Verdict, features ...Feature) bool {
 		return !slices.ContainsFunc(features, func(f Feature) bool { return !slices.Contains(verdicts, p.Verdict(f)) })

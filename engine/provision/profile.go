@@ -28,7 +28,7 @@ func (e *Engine) ProbeApp(ctx context.Context, app string, o probe.Options) (pro
 		if l.BaseURL != t.BaseURL {
 			*l = engine.Learned{BaseURL: t.BaseURL}
 		}
-		l.Probed, l.ProbedAt = p.Traits(), p.At
+		l.Probed, l.ProbedAt = probe.TraitsOf(p), p.At
 		for trait := range l.Probed {
 			delete(l.Traits, trait) // the probe is younger
 		}
