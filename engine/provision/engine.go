@@ -328,10 +328,10 @@ func attemptOf(run string, x wirelog.Exchange) engine.Attempt {
 
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
 // is stored; [Engine.ProbeApp] stores it.
-func (e *Engine) Probe(ctx context.Context, t engine.Target, o probe.Options) (probe.Profile, error) {
+func (e *Engine) Probe(ctx context.Context, t engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
 	c := e.connection(t)
 	if c.broken != nil {
-		return probe.Profile{}, c.broken
+		return engine.Profile{}, c.broken
 	}
 	return probe.Run(ctx, c.client, o)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
 )
 
 func testProfile(t *testing.T, s *suite) {
@@ -22,7 +21,7 @@ func testProfile(t *testing.T, s *suite) {
 	}
 	_, err := s.store.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
-	save(engine.Capabilities{BaseURL: "https://h/scim", Profile: probe.Profile{At: s.now.UTC(), Requests: 7}})
+	save(engine.Capabilities{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
 	row, err := s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	require.Zero(t, row.NextAt, "nothing is due of an app that was only probed")
@@ -31,7 +30,7 @@ func testProfile(t *testing.T, s *suite) {
 	l := s.claim()
 	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = plan.Traits{plan.NoPut: true, plan.NoPatch: false} })
 	require.NoError(t, err)
-	save(engine.Capabilities{BaseURL: "https://h/v2", Profile: probe.Profile{Results: []probe.Result{{Feature: probe.PutUser, Verdict: probe.Lost, Detail: "\"ä\" became \"?\""}}}})
+	save(engine.Capabilities{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: plan.Traits{plan.NoPut: true, plan.NoPatch: false}}

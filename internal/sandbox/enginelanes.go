@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/probe"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -141,7 +140,7 @@ func (e *engineAPI) Release(ctx context.Context, app string) error { return e.en
 
 // Probe implements sandboxapi.Lanes.
 func (e *engineAPI) Probe(ctx context.Context, app, domain string) (sandboxapi.Profile, error) {
-	p, err := e.engine.ProbeApp(ctx, app, probe.Options{Domain: domain})
+	p, err := e.engine.ProbeApp(ctx, app, engine.ProbeOptions{Domain: domain})
 	if err != nil {
 		return sandboxapi.Profile{}, unread(err, app)
 	}
