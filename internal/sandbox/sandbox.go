@@ -232,7 +232,7 @@ func (s *Sandbox) assemble(
 	counted := enginemetrics.New()
 	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
 	})
 	if err != nil {
 		return nil, err
