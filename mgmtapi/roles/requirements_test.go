@@ -60,7 +60,6 @@ func TestAssignment_UnboundedAgain(t *testing.T) {
 // The links of a target lead to what is there.
 func TestTargets_Links(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
-	e.Unrecorded()
 	at := "/api/v1/users/" + e.Do(t, "POST /api/v1/users", person("ann"), nil).Value("id") + "/roles"
 	app := e.Do(t, "POST /api/v1/apps", bookmark("B"), nil).Value("id")
 	apps := at + "/" + appAdmin + "/targets/catalog/apps"
