@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
@@ -35,13 +36,13 @@ func TestDo_Accepted(t *testing.T) {
 		"":                                       "",
 	} {
 		location, text, mediaType = name, "", scim.MediaType
-		got := c.Do(t.Context(), plan.Request{Method: http.MethodPost, Path: "/Users", Op: plan.OpCreate, Body: scim.NewObject()})
+		got := c.Do(t.Context(), plan.Request{Method: http.MethodPost, Path: "/Users", Op: engine.OpCreate, Body: scim.NewObject()})
 		require.NoError(t, got.Err)
 		require.Equal(t, want, got.Location, name)
 		require.Equal(t, "t81c0", got.Txn)
 	}
 	text, mediaType = "<p>Accepted, thank you</p>", "text/html"
-	got := c.Do(t.Context(), plan.Request{Method: http.MethodPatch, Path: "/Users/1", Op: plan.OpDeactivate, Body: scim.NewObject()})
+	got := c.Do(t.Context(), plan.Request{Method: http.MethodPatch, Path: "/Users/1", Op: engine.OpDeactivate, Body: scim.NewObject()})
 	require.NoError(t, got.Err, "what a page says does not matter")
 	require.Equal(t, http.StatusAccepted, got.Status)
 	require.Error(t, c.Do(t.Context(), plan.Request{Method: http.MethodGet, Path: "/Users/1"}).Err, "but it does for a read")

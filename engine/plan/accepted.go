@@ -8,57 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/scim"
 )
-
-// Pending is a change that the target has accepted (202) and was not seen to have carried out. It can be stored: it has digests instead of
-// values, and no bodies.
-type Pending struct {
-	Operation Operation `json:"operation"` // of the request
-	Method    string    `json:"method"`
-	Path      string    `json:"path"`
-	Txn       string    `json:"txn,omitempty"`      // Set-Txn of the response (RFC 9967 section 3), empty for none
-	Location  string    `json:"location,omitempty"` // of the response, relative to the base URL where it is below that
-	RemoteID  string    `json:"remoteId,omitempty"` // of the resource that the change is about; of a create only where Location names it
-
-	// Gen, At and Deadline are the caller's to fill in: the generation that the change belongs to, when it was accepted, and until when
-	// the target may carry it out.
-	Gen      int64     `json:"gen"`
-	At       time.Time `json:"at"`
-	Deadline time.Time `json:"deadline"`
-	Reads    int       `json:"reads,omitempty"` // since then
-
-	Version         string      `json:"version,omitempty"`         // entity tag of the resource before the change, empty when not known
-	PasswordVersion string      `json:"passwordVersion,omitempty"` // of the password that is set by it, empty for none
-	Expected        Expectation `json:"expected,omitzero"`
-}
-
-// Expectation is what a resource shows once a change was carried out. Values are digests.
-type Expectation struct {
-	Attributes map[string]Expected `json:"attributes,omitempty"` // of a user, by path
-	Name       string              `json:"name,omitempty"`       // displayName of a group
-	Members    string              `json:"members,omitempty"`    // ids of all members of a group
-	Add        []string            `json:"add,omitempty"`        // ids of users that are in a group
-	Remove     []string            `json:"remove,omitempty"`     // ids of users that are not in it
-	Gone       bool                `json:"gone,omitempty"`       // the resource does not exist
-}
-
-// Expected is what one attribute shows. A target may show more than it was sent, so that each simple value has a digest.
-type Expected struct {
-	Sent   string            `json:"sent"` // the digest in [Unkept]
-	Values map[string]string `json:"values,omitempty"`
-}
-
-// String returns a text such as "accepted at 2026-01-02T15:04:05Z with transaction t81c0".
-func (p *Pending) String() string {
-	text := "accepted at " + p.At.UTC().Format(time.RFC3339)
-	if p.Txn != "" {
-		text += " with transaction " + p.Txn
-	}
-	return text
-}
 
 // deferred reports whether a response says that a change was accepted and is carried out later (RFC 9967 section 2.5.1).
 func deferred(req *Request, r Response) bool {
@@ -69,8 +22,8 @@ func deferred(req *Request, r Response) bool {
 const maxHeader = 200
 
 // pendingOf returns what is known of a change that was accepted.
-func pendingOf(req Request, r Response) *Pending {
-	return &Pending{
+func pendingOf(req Request, r Response) *engine.Pending {
+	return &engine.Pending{
 		Operation: req.Op, Method: req.Method, Path: req.Path, Version: req.IfMatch,
 		Txn: r.Txn[:min(len(r.Txn), maxHeader)], Location: r.Location[:min(len(r.Location), maxHeader)],
 	}
@@ -90,21 +43,21 @@ func located(location, endpoint string) string {
 }
 
 // combined returns the operation of a sequence that has seen that this one was carried out, and has done another one.
-func combined(confirmed Operation, o Operation) Operation {
-	if confirmed != "" && (o == OpNone || o == OpLookup || o == OpLink && confirmed == OpCreate) {
+func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
+	if confirmed != "" && (o == engine.OpNone || o == engine.OpLookup || o == engine.OpLink && confirmed == engine.OpCreate) {
 		return confirmed
 	}
 	return o
 }
 
 // outstanding notes that a change was not seen to be carried out, and returns the failure of one whose time is up, nil otherwise.
-func outstanding(out *Outcome, p *Pending, expired bool) *failure {
+func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 	out.Status = http.StatusAccepted
 	if !expired {
 		return nil
 	}
 	out.Pending, out.Lapsed = nil, true
-	return &failure{class: Transient, status: http.StatusAccepted, message: string(p.Operation) + ": " + p.String() + ", not carried out"}
+	return &failure{class: engine.Transient, status: http.StatusAccepted, message: string(p.Operation) + ": " + p.String() + ", not carried out"}
 }
 
 // The keys of the digests of an attribute, below that of the value itself.
@@ -119,8 +72,8 @@ func digestOf(v any) string {
 }
 
 // expect returns what a user shows after assignments. Passwords are never shown, and schemas belong to the server.
-func expect(set []assignment) map[string]Expected {
-	out := map[string]Expected{}
+func expect(set []assignment) map[string]engine.Expected {
+	out := map[string]engine.Expected{}
 	for _, a := range set {
 		path := a.path()
 		if path == "schemas" || path == passwordPath {
@@ -128,7 +81,7 @@ func expect(set []assignment) map[string]Expected {
 		}
 		values := map[string]string{}
 		flatten("", comparable(path, a.value), values)
-		out[path] = Expected{Sent: a.digest(), Values: values}
+		out[path] = engine.Expected{Sent: a.digest(), Values: values}
 	}
 	return out
 }
@@ -174,7 +127,7 @@ func flatten(at string, v any, out map[string]string) {
 }
 
 // lacks returns the paths in which a user does not show what is expected, in order.
-func lacks(e Expectation, have *scim.Resource) (paths []string) {
+func lacks(e engine.Expectation, have *scim.Resource) (paths []string) {
 	for path, want := range e.Attributes {
 		shown := map[string]string{}
 		flatten("", comparable(path, valueOf(&have.Object, path)), shown)
@@ -187,7 +140,7 @@ func lacks(e Expectation, have *scim.Resource) (paths []string) {
 }
 
 // shownIn reports whether a value has all that is expected, by the digests of its simple values.
-func shownIn(e Expected, shown map[string]string) bool {
+func shownIn(e engine.Expected, shown map[string]string) bool {
 	for at, digest := range e.Values {
 		if shown[at] != digest {
 			return false
@@ -225,7 +178,7 @@ func idsDigest(ids []string) string {
 }
 
 // met reports whether a group shows what is expected. hidden says that it never shows members.
-func met(e Expectation, have *scim.Resource, hidden bool) bool {
+func met(e engine.Expectation, have *scim.Resource, hidden bool) bool {
 	if e.Name != "" && digestOf(have.Text("displayName")) != e.Name {
 		return false
 	}
@@ -249,8 +202,8 @@ func met(e Expectation, have *scim.Resource, hidden bool) bool {
 // accept ends the sequence of a user whose change was accepted. Nothing else is sent before the account was seen to have it.
 func (u *user) accept(req Request, r Response) Step {
 	p := pendingOf(req, r)
-	if req.Op == OpCreate {
-		u.out.Operation, u.out.Origin = OpCreate, Unconfirmed
+	if req.Op == engine.OpCreate {
+		u.out.Operation, u.out.Origin = engine.OpCreate, engine.Unconfirmed
 		p.RemoteID, p.PasswordVersion = located(p.Location, users), u.in.PasswordVersion
 	} else {
 		p.RemoteID, p.Version = u.out.RemoteID, u.writing.etag
@@ -260,19 +213,19 @@ func (u *user) accept(req Request, r Response) Step {
 		}
 	}
 	u.out.Status, u.out.Pending = r.Status, p
-	return u.end(Accepted, "")
+	return u.end(engine.Accepted, "")
 }
 
 // isAbout reports whether the change concerns the resource with the id: for a create, that there is none yet.
-func isAbout(p *Pending, remoteID string) bool {
-	if p.Operation == OpCreate {
+func isAbout(p *engine.Pending, remoteID string) bool {
+	if p.Operation == engine.OpCreate {
 		return remoteID == ""
 	}
 	return remoteID == p.RemoteID
 }
 
 // readAgain returns a copy that counts one more read.
-func readAgain(p *Pending) *Pending {
+func readAgain(p *engine.Pending) *engine.Pending {
 	next := *p
 	next.Reads++
 	return &next
@@ -281,7 +234,7 @@ func readAgain(p *Pending) *Pending {
 // await reads whether the target has carried out what it has accepted.
 func (u *user) await() Step {
 	p := u.in.Pending
-	creates := p.Operation == OpCreate
+	creates := p.Operation == engine.OpCreate
 	if !isAbout(p, u.out.RemoteID) {
 		return u.start()
 	}
@@ -298,7 +251,7 @@ func (u *user) await() Step {
 		have, f := readBack(r)
 		switch {
 		case r.Err == nil && r.Status == http.StatusNotFound && !creates:
-			u.out.Pending, u.out.Operation, u.confirming = nil, OpNone, false // the account is gone, and so is the change
+			u.out.Pending, u.out.Operation, u.confirming = nil, engine.OpNone, false // the account is gone, and so is the change
 			return u.start()
 		case f != nil:
 			return u.fail(f)
@@ -349,23 +302,23 @@ func (u *user) outstanding() Step {
 	if f := outstanding(&u.out, u.in.Pending, u.in.Expired); f != nil {
 		return u.fail(f)
 	}
-	return u.end(Accepted, "")
+	return u.end(engine.Accepted, "")
 }
 
 // carriedOut goes on with the account that was read.
 func (u *user) carriedOut(have *scim.Resource) Step {
 	p := u.in.Pending
-	u.out.Pending, u.out.Confirmed, u.out.Operation, u.confirming = nil, p.Operation, OpNone, false
-	if p.Operation == OpCreate {
+	u.out.Pending, u.out.Confirmed, u.out.Operation, u.confirming = nil, p.Operation, engine.OpNone, false
+	if p.Operation == engine.OpCreate {
 		u.in.RemoteID = have.ID() // it is no other account than the one that was created
-		if u.in.Want != Active {
+		if u.in.Want != engine.Active {
 			u.link(have)
 		}
 	}
 	if p.PasswordVersion != "" {
 		u.out.PasswordVersion = p.PasswordVersion
 	}
-	if p.Operation == OpCreate && u.in.Want == Active {
+	if p.Operation == engine.OpCreate && u.in.Want == engine.Active {
 		return u.adopt(have)
 	}
 	u.inactive, u.in.Anew = !active(have), false
@@ -377,10 +330,10 @@ func (g *group) accept(req Request, r Response) Step {
 	p := pendingOf(req, r)
 	p.RemoteID = g.out.RemoteID
 	switch c := req.Members; req.Op {
-	case OpCreate:
-		g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
+	case engine.OpCreate:
+		g.out.Operation, g.out.Origin, g.out.Name = engine.OpCreate, engine.Unconfirmed, g.in.DisplayName
 		p.RemoteID = located(p.Location, groups)
-	case OpDelete:
+	case engine.OpDelete:
 		p.Expected.Gone = true
 	default:
 		if c.Rename {
@@ -393,10 +346,10 @@ func (g *group) accept(req Request, r Response) Step {
 		}
 	}
 	g.out.Status, g.out.Pending = r.Status, p
-	return g.end(Accepted, "")
+	return g.end(engine.Accepted, "")
 }
 
-func remoteIDs(members []Member) []string {
+func remoteIDs(members []engine.RemoteMember) []string {
 	ids := make([]string, len(members))
 	for i, m := range members {
 		ids[i] = m.ID
@@ -428,20 +381,20 @@ func (g *group) readPending(id string) Step {
 		have, f := readBack(r)
 		gone := r.Err == nil && r.Status == http.StatusNotFound
 		switch {
-		case gone && p.Operation == OpDelete:
-			g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, OpDelete, OpNone, false
+		case gone && p.Operation == engine.OpDelete:
+			g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, engine.OpDelete, engine.OpNone, false
 			g.out.RemoteID, g.out.Origin = "", ""
-			if g.in.Want == Absent {
+			if g.in.Want == engine.Absent {
 				g.out.Status = r.Status
-				return g.end(Done, "")
+				return g.end(engine.Done, "")
 			}
 			return g.start()
-		case gone && p.Operation != OpCreate:
-			g.out.Pending, g.out.Operation, g.confirming = nil, OpNone, false
+		case gone && p.Operation != engine.OpCreate:
+			g.out.Pending, g.out.Operation, g.confirming = nil, engine.OpNone, false
 			return g.start()
 		case f != nil:
 			return g.fail(f)
-		case have == nil, p.Expected.Gone, p.Operation != OpCreate && !met(p.Expected, have, g.traits[MembersHidden]):
+		case have == nil, p.Expected.Gone, p.Operation != engine.OpCreate && !met(p.Expected, have, g.traits[engine.MembersHidden]):
 			return g.outstanding()
 		}
 		g.out.RemoteID = id
@@ -455,24 +408,24 @@ func (g *group) outstanding() Step {
 	if f := outstanding(&g.out, g.in.Pending, g.in.Expired); f != nil {
 		return g.fail(f)
 	}
-	return g.end(Accepted, "")
+	return g.end(engine.Accepted, "")
 }
 
 // carriedOut goes on with the group that was read: what it shows is not sent again.
 func (g *group) carriedOut(r Response, have *scim.Resource) Step {
-	g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, g.in.Pending.Operation, OpNone, false
-	if g.in.Pending.Operation == OpCreate {
-		g.out.Origin, g.full = Created, true
+	g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, g.in.Pending.Operation, engine.OpNone, false
+	if g.in.Pending.Operation == engine.OpCreate {
+		g.out.Origin, g.full = engine.Created, true
 	}
 	g.out.Name = have.Text("displayName")
-	if g.in.Want != Active {
+	if g.in.Want != engine.Active {
 		return g.start()
 	}
-	hidden := g.traits[MembersHidden]
+	hidden := g.traits[engine.MembersHidden]
 	if !g.full {
 		shown := memberIDs(have)
 		c := &Change{}
-		there := func(m Member) bool { return hidden || shown[m.ID] }
+		there := func(m engine.RemoteMember) bool { return hidden || shown[m.ID] }
 		for _, m := range g.in.Add {
 			if there(m) {
 				c.Add = append(c.Add, m)
@@ -485,9 +438,9 @@ func (g *group) carriedOut(r Response, have *scim.Resource) Step {
 		}
 		g.acked = c
 		g.in.Add = slices.DeleteFunc(slices.Clone(g.in.Add), there)
-		g.in.Remove = slices.DeleteFunc(slices.Clone(g.in.Remove), func(m Member) bool { return hidden || !shown[m.ID] })
+		g.in.Remove = slices.DeleteFunc(slices.Clone(g.in.Remove), func(m engine.RemoteMember) bool { return hidden || !shown[m.ID] })
 		if len(g.in.Add)+len(g.in.Remove) == 0 && g.out.Name == g.in.DisplayName {
-			return g.end(Done, "")
+			return g.end(engine.Done, "")
 		}
 		return g.push()
 	}

@@ -8,18 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // stored is a pending change as it comes back from a store.
-func stored(t *testing.T, p *plan.Pending) *plan.Pending {
+func stored(t *testing.T, p *engine.Pending) *engine.Pending {
 	t.Helper()
 	require.NotNil(t, p)
 	p.At, p.Deadline = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2027, 1, 2, 3, 14, 5, 0, time.UTC)
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
-	var out plan.Pending
+	var out engine.Pending
 	require.NoError(t, json.Unmarshal(text, &out))
 	require.NotContains(t, string(text), "director", "no values")
 	return &out
@@ -52,14 +53,14 @@ func TestPending_ShownByRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := plan.UserInput{
-				Want: plan.Active, UserName: "ann", RemoteID: "r1", Origin: plan.Created, Known: true, Create: true, Update: true, Deactivate: true,
+				Want: engine.Active, UserName: "ann", RemoteID: "r1", Origin: engine.Created, Known: true, Create: true, Update: true, Deactivate: true,
 				Resource: resource(`{"schemas":["` + scim.UserSchema + `"],` + c.desired + `}`),
 			}
 			s := plan.User(in)
 			s.Feed(body(t, 200, before))
 			require.Equal(t, http.MethodPut, s.Step().Request.Method)
 			out := s.Feed(plan.Response{Status: 202, Txn: "t1", Body: s.Step().Request.Body}).Outcome // whatever the answer shows
-			require.Equal(t, plan.Accepted, out.Class)
+			require.Equal(t, engine.Accepted, out.Class)
 
 			in.Pending = stored(t, out.Pending)
 			in.Resource = resource(`{"schemas":["` + scim.UserSchema + `"],"title":"something newer"}`)
@@ -71,7 +72,7 @@ func TestPending_ShownByRead(t *testing.T) {
 				require.Equal(t, http.MethodGet, step.Request.Method)
 				return
 			}
-			require.Equal(t, plan.Accepted, step.Outcome.Class)
+			require.Equal(t, engine.Accepted, step.Outcome.Class)
 			require.Equal(t, 1, step.Outcome.Pending.Reads)
 		})
 	}
@@ -79,7 +80,7 @@ func TestPending_ShownByRead(t *testing.T) {
 
 func TestPending_TimeIsUp(t *testing.T) {
 	in := plan.UserInput{
-		Want: plan.Inactive, UserName: "ann", RemoteID: "r1", Origin: plan.Created, Known: true, Update: true, Deactivate: true,
+		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", Origin: engine.Created, Known: true, Update: true, Deactivate: true,
 		Resource: resource(`{"userName":"ann"}`),
 	}
 	out := plan.User(in).Feed(plan.Response{Status: 202, Txn: "t1"}).Outcome
@@ -87,15 +88,15 @@ func TestPending_TimeIsUp(t *testing.T) {
 	const lapsed = "deactivate: accepted at 2027-01-02T03:04:05Z with transaction t1, not carried out"
 	for name, c := range map[string]struct {
 		answer  plan.Response
-		class   plan.Class
+		class   engine.Class
 		pending bool
 		message string
 	}{
-		"still active": {body(t, 200, `{"id":"r1","active":true}`), plan.Transient, false, lapsed},
-		"inactive":     {body(t, 200, `{"id":"r1","active":"False"}`), plan.Done, false, ""},
-		"rejected":     {body(t, 400, ``), plan.Transient, false, lapsed},
-		"down":         {body(t, 503, ``), plan.Transient, true, "read: 503 Service Unavailable"},
-		"denied":       {body(t, 401, ``), plan.Denied, true, "read: 401 Unauthorized"},
+		"still active": {body(t, 200, `{"id":"r1","active":true}`), engine.Transient, false, lapsed},
+		"inactive":     {body(t, 200, `{"id":"r1","active":"False"}`), engine.Done, false, ""},
+		"rejected":     {body(t, 400, ``), engine.Transient, false, lapsed},
+		"down":         {body(t, 503, ``), engine.Transient, true, "read: 503 Service Unavailable"},
+		"denied":       {body(t, 401, ``), engine.Denied, true, "read: 401 Unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := plan.User(in).Feed(c.answer).Outcome
@@ -103,7 +104,7 @@ func TestPending_TimeIsUp(t *testing.T) {
 			require.Equal(t, c.class, out.Class)
 			require.Equal(t, c.pending, out.Pending != nil)
 			require.Equal(t, c.message, out.Message)
-			require.Equal(t, c.class == plan.Transient && !c.pending, out.Lapsed)
+			require.Equal(t, c.class == engine.Transient && !c.pending, out.Lapsed)
 		})
 	}
 }
@@ -111,7 +112,7 @@ func TestPending_TimeIsUp(t *testing.T) {
 // TestPending_OfAnotherAccount checks that a change is not waited for when the user is to have another account now.
 func TestPending_OfAnotherAccount(t *testing.T) {
 	in := plan.UserInput{
-		Want: plan.Inactive, UserName: "ann", RemoteID: "r1", Known: true, Deactivate: true, Resource: resource(`{"userName":"ann"}`),
+		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", Known: true, Deactivate: true, Resource: resource(`{"userName":"ann"}`),
 	}
 	out := plan.User(in).Feed(plan.Response{Status: 202}).Outcome
 	in.Pending, in.RemoteID = stored(t, out.Pending), "r2"

@@ -1,25 +1,21 @@
 package plan
 
-import "github.com/scimwright/scimwright/scim"
-
-// Difference is an attribute of an account or group that has another value than is desired.
-type Difference struct {
-	Path string `json:"path"` // RFC 7644 section 3.10, e.g. name.givenName
-	Have any    `json:"have"` // at the target, nil for none
-	Want any    `json:"want"` // nil: it should have none
-}
+import (
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/scim"
+)
 
 // Differences compares an account as it was read with the desired attributes of a user by the rules of a sequence, which would
 // write exactly these. What the target is known not to keep (see [Unkept]) is in ignored instead. The desired attributes are
 // those of [UserInput]: active is not among them, nor is a password.
-func Differences(have, want *scim.Resource, unkept map[string]Unkept) (differ, ignored []Difference) {
+func Differences(have, want *scim.Resource, unkept map[string]engine.Unkept) (differ, ignored []engine.Mismatch) {
 	u := user{in: UserInput{Resource: want}}
 	for _, a := range overlay(have, u.desired()) {
 		path := a.path()
 		if scim.EqualName(path, passwordPath) {
 			continue // is never shown
 		}
-		d := Difference{Path: path, Have: valueAt(&have.Object, a.chain), Want: a.value}
+		d := engine.Mismatch{Path: path, Have: valueAt(&have.Object, a.chain), Want: a.value}
 		if k := unkept[path]; k.Ignored && k.Sent == a.digest() {
 			ignored = append(ignored, d)
 			continue

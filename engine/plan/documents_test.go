@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -33,7 +34,7 @@ type documented struct {
 	Exchanges, Catalog, Wizard []documentedExchange
 	AnyOrder                   bool `yaml:"anyOrder"`
 	Outcome, Knows             string
-	Fallback                   plan.Fallback // the only one that it is about, empty for both
+	Fallback                   engine.Fallback // the only one that it is about, empty for both
 }
 
 type situation struct {
@@ -92,7 +93,7 @@ func TestDocuments(t *testing.T) {
 }
 
 // user is the situation as the sequence of a user is told it. The documents want an error where a known account is gone.
-func (g situation) user(t *testing.T, style plan.Style) plan.UserInput {
+func (g situation) user(t *testing.T, style engine.Style) plan.UserInput {
 	t.Helper()
 	options := g.Options
 	if options == nil {
@@ -101,7 +102,7 @@ func (g situation) user(t *testing.T, style plan.Style) plan.UserInput {
 	r := resource(encoded(t, g.Attributes))
 	in := plan.UserInput{
 		UserName: r.Text("userName"), Resource: r, Password: "something",
-		RemoteID: g.Account, Style: style, LookupAttribute: g.Lookup, OnMissing: plan.Fail,
+		RemoteID: g.Account, Style: style, LookupAttribute: g.Lookup, OnMissing: engine.Fail,
 		Create: slices.Contains(options, "create"), Update: slices.Contains(options, "update"), Deactivate: slices.Contains(options, "deactivate"),
 		SyncPassword: slices.Contains(options, "password"),
 	}
@@ -109,15 +110,15 @@ func (g situation) user(t *testing.T, style plan.Style) plan.UserInput {
 		in.Password, in.PasswordVersion = g.Password, "2"
 	}
 	if g.Account != "" {
-		in.Origin, in.Known, in.HasPassword = plan.Created, true, "1"
+		in.Origin, in.Known, in.HasPassword = engine.Created, true, "1"
 	}
 	switch g.Want {
 	case "":
-		in.Want = plan.Active
+		in.Want = engine.Active
 	case "inactive":
-		in.Want, in.Known = plan.Inactive, true
+		in.Want, in.Known = engine.Inactive, true
 	case "suspended":
-		in.Want = plan.Keep
+		in.Want = engine.Keep
 	default:
 		t.Fatalf("the documents want a user to be %q", g.Want)
 	}
@@ -125,49 +126,49 @@ func (g situation) user(t *testing.T, style plan.Style) plan.UserInput {
 }
 
 // group is the same for a group.
-func (g situation) group(t *testing.T, style plan.Style) plan.GroupInput {
+func (g situation) group(t *testing.T, style engine.Style) plan.GroupInput {
 	t.Helper()
 	in := plan.GroupInput{
-		DisplayName: g.Name, RemoteID: g.Account, Style: style, OnMissing: plan.Fail, Full: g.Whole,
-		Members: func() ([]plan.Member, error) { return asMembers(g.Members), nil },
+		DisplayName: g.Name, RemoteID: g.Account, Style: style, OnMissing: engine.Fail, Full: g.Whole,
+		Members: func() ([]engine.RemoteMember, error) { return asMembers(g.Members), nil },
 		Add:     asMembers(g.Added), Remove: asMembers(g.Removed),
 	}
 	if g.Account != "" {
-		in.Origin, in.RemoteName = plan.Created, g.Name
+		in.Origin, in.RemoteName = engine.Created, g.Name
 	}
 	if g.FormerName != "" {
 		in.RemoteName = g.FormerName
 	}
 	switch g.Want {
 	case "":
-		in.Want = plan.Active
+		in.Want = engine.Active
 	case "paused":
-		in.Want = plan.Inactive
+		in.Want = engine.Inactive
 	case "deleted":
-		in.Want, in.DeleteRemote = plan.Absent, true
+		in.Want, in.DeleteRemote = engine.Absent, true
 	case "unlinked":
-		in.Want = plan.Absent
+		in.Want = engine.Absent
 	default:
 		t.Fatalf("the documents want a group to be %q", g.Want)
 	}
 	return in
 }
 
-func asMembers(documented []documentedMember) (out []plan.Member) {
+func asMembers(documented []documentedMember) (out []engine.RemoteMember) {
 	for _, m := range documented {
-		out = append(out, plan.Member{User: "user of " + m.Value, ID: m.Value, Display: m.Display})
+		out = append(out, engine.RemoteMember{User: "user of " + m.Value, ID: m.Value, Display: m.Display})
 	}
 	return out
 }
 
-func (d documented) run(t *testing.T, style plan.Style, s *plan.Sequence) {
+func (d documented) run(t *testing.T, style engine.Style, s *plan.Sequence) {
 	t.Helper()
 	left := d.Exchanges
 	switch {
 	case left != nil:
 		require.Empty(t, d.Catalog, "both styles are documented together")
 		require.Empty(t, d.Wizard, "both styles are documented together")
-	case style == plan.Wizard:
+	case style == engine.Wizard:
 		left = d.Wizard
 	default:
 		left = d.Catalog
@@ -200,9 +201,9 @@ func (d documented) run(t *testing.T, style plan.Style, s *plan.Sequence) {
 	got := step.Outcome
 	switch class := got.Class; d.Outcome {
 	case "done":
-		assert.Contains(t, []plan.Class{plan.Done, plan.Skipped}, class, got.Message)
+		assert.Contains(t, []engine.Class{engine.Done, engine.Skipped}, class, got.Message)
 	case "failed":
-		assert.NotContains(t, []plan.Class{plan.Done, plan.Skipped}, class)
+		assert.NotContains(t, []engine.Class{engine.Done, engine.Skipped}, class)
 		assert.NotEmpty(t, got.Message, "the administrator is told why")
 	default:
 		t.Fatalf("the documents want the outcome %q", d.Outcome)

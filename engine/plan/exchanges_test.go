@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim"
@@ -17,14 +18,14 @@ import (
 
 // variant is a style with a fallback.
 type variant struct {
-	fallback plan.Fallback
-	style    plan.Style
+	fallback engine.Fallback
+	style    engine.Style
 }
 
 func (v variant) String() string { return string(v.fallback) + "/" + string(v.style) }
 
 var variants = []variant{
-	{plan.FallbackLearn, plan.Catalog}, {plan.FallbackLearn, plan.Wizard}, {plan.FallbackNone, plan.Catalog}, {plan.FallbackNone, plan.Wizard},
+	{engine.FallbackLearn, engine.Catalog}, {engine.FallbackLearn, engine.Wizard}, {engine.FallbackNone, engine.Catalog}, {engine.FallbackNone, engine.Wizard},
 }
 
 // exchange is one sequence as both styles have it, against a target that does everything right. What happens when it does not is the
@@ -50,15 +51,15 @@ type chapter struct {
 
 const enterprise = scim.EnterpriseUserSchema
 
-func members(ids ...string) (out []plan.Member) {
+func members(ids ...string) (out []engine.RemoteMember) {
 	for _, id := range ids {
-		out = append(out, plan.Member{User: "u-" + id, ID: id, Display: "name-" + id})
+		out = append(out, engine.RemoteMember{User: "u-" + id, ID: id, Display: "name-" + id})
 	}
 	return out
 }
 
-func allOf(ids ...string) func() ([]plan.Member, error) {
-	return func() ([]plan.Member, error) { return members(ids...), nil }
+func allOf(ids ...string) func() ([]engine.RemoteMember, error) {
+	return func() ([]engine.RemoteMember, error) { return members(ids...), nil }
 }
 
 func resource(text string) *scim.Resource {
@@ -70,8 +71,8 @@ func resource(text string) *scim.Resource {
 }
 
 func chapters() []chapter {
-	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", plan.Created, true }
-	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
+	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", engine.Created, true }
+	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	fresh := func(*plan.UserInput) {}
 	once := func(in *plan.UserInput) {
 		in.OnCreate = resource(`{"schemas":["` + enterprise + `"],"locale":"de-CH","name":{"givenName":"Not this","middleName":"B"},"` + enterprise + `":{"costCenter":"1"}}`)
@@ -80,7 +81,7 @@ func chapters() []chapter {
 		known(in)
 		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
 	}
-	recycled := func(policy plan.Existing) func(*plan.UserInput) {
+	recycled := func(policy engine.Existing) func(*plan.UserInput) {
 		return func(in *plan.UserInput) {
 			in.OnRecycled, in.Former = policy, func(*scim.Resource) (string, error) { return "u-2", nil }
 		}
@@ -98,7 +99,7 @@ func chapters() []chapter {
 	}
 	led := strings.Replace(strings.Replace(same, `"],"id"`, `","`+enterprise+`"],"id"`, 1), `"active"`,
 		`"`+enterprise+`":{"department":"D","manager":{"value":"r9","$ref":"../Users/r9","displayName":"Bob"}},"active"`, 1)
-	pushed := func(in *plan.GroupInput) { in.RemoteID, in.RemoteName, in.Origin = "g1", "Tea", plan.Created }
+	pushed := func(in *plan.GroupInput) { in.RemoteID, in.RemoteName, in.Origin = "g1", "Tea", engine.Created }
 	const (
 		found   = `200 {"totalResults":1,"startIndex":1,"itemsPerPage":1,"Resources":[` + same + `]}`
 		created = `201 ` + same
@@ -115,7 +116,7 @@ func chapters() []chapter {
 			{name: "create with attributes that are only sent then", when: "the same, and UserState.OnCreate has some", user: once, answers: []string{none, created}},
 			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh, answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}, none: []string{none, `409 {"scimType":"uniqueness"}`}},
 			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh, answers: []string{none, `201`}},
-			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account", user: func(in *plan.UserInput) { in.Known, in.Origin = true, plan.Unconfirmed },
+			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account", user: func(in *plan.UserInput) { in.Known, in.Origin = true, engine.Unconfirmed },
 				answers: []string{none, none, created}, none: []string{none, created}},
 		}},
 		{"Users: link", []exchange{
@@ -127,24 +128,24 @@ func chapters() []chapter {
 			{name: "link without rights to update", when: "the lookup finds an active account, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
 		}},
 		{"Users: whose account it is", []exchange{
-			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, answers: []string{one}},
-			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, answers: []string{one}},
+			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, answers: []string{one}},
+			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, answers: []string{one}},
 			{name: "links are halted", when: "the same, and Engine.Halt has halted link", user: func(in *plan.UserInput) {
 				in.HaltedLinks = func() (string, error) { return "link is halted for this app: an audit", nil }
 			}, answers: []string{one}},
-			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(plan.LinkAsk), answers: []string{one}},
-			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(plan.LinkNever), answers: []string{one}},
-			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(plan.LinkAuto), answers: []string{one, `200 ` + other, `200 ` + same}},
-			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId", user: recycled(plan.LinkAsk), answers: []string{found, `200 ` + same}},
+			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(engine.LinkAsk), answers: []string{one}},
+			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(engine.LinkNever), answers: []string{one}},
+			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(engine.LinkAuto), answers: []string{one, `200 ` + other, `200 ` + same}},
+			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId", user: recycled(engine.LinkAsk), answers: []string{found, `200 ` + same}},
 			{name: "a recycled name is not deactivated", when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
 				recycled("")(in)
-				in.Want, in.Known = plan.Absent, true
+				in.Want, in.Known = engine.Absent, true
 			}, answers: []string{one}},
 			{name: "an account that may be ours is not deactivated", when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
-				in.Want, in.Known, in.OnExisting = plan.Absent, true, plan.LinkAsk
+				in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
 			}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
 			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier", user: func(in *plan.UserInput) {
-				in.Want, in.Known, in.OnExisting = plan.Absent, true, plan.LinkAsk
+				in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
 			}, answers: []string{one}},
 			{name: "a rename to a tombstone", when: "the new name matches Target.HoldNames", user: func(in *plan.UserInput) {
 				known(in)
@@ -160,7 +161,7 @@ func chapters() []chapter {
 			{name: "update leaves alone what was only sent at create", when: "the account has lost or changed what UserState.OnCreate has", user: func(in *plan.UserInput) { known(in); once(in) },
 				answers: []string{`200 ` + strings.Replace(other, `"nick"`, `"locale":"fr","nick"`, 1), `200 ` + same}},
 			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known, answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
-			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, answers: []string{`404`}},
+			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = engine.Fail }, answers: []string{`404`}},
 			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)},
 				none: []string{`404`, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
 			{name: "update of an inactive account", when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: what is put says that it is active",
@@ -180,10 +181,10 @@ func chapters() []chapter {
 			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, none: []string{`204`, `200 ` + off},
 				wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
 			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{missing, missing}, wizard: []string{missing}},
-			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) { in.Want = plan.Absent }},
-			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) { in.Want, in.Known, in.Origin = plan.Absent, true, plan.Unconfirmed },
+			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) { in.Want = engine.Absent }},
+			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) { in.Want, in.Known, in.Origin = engine.Absent, true, engine.Unconfirmed },
 				answers: []string{found, `204`}, none: []string{found, `204`, `200 ` + off}, wizard: []string{found, `200 ` + same, `200 ` + off}},
-			{name: "suspended", when: "the directory says Keep", user: func(in *plan.UserInput) { known(in); in.Want = plan.Keep }},
+			{name: "suspended", when: "the directory says Keep", user: func(in *plan.UserInput) { known(in); in.Want = engine.Keep }},
 			{name: "reactivate", when: "assigned again, and the account is inactive", user: known, answers: []string{`200 ` + off, `200 ` + same}},
 			{name: "reactivate and update", when: "the same, and the account has other values", user: known,
 				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
@@ -224,18 +225,18 @@ func chapters() []chapter {
 			{name: "group replace", when: "what the target holds is not known, or the whole membership was marked", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "b") },
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group nothing changed", when: "marked without a change", group: func(in *plan.GroupInput) { pushed(in); in.Members = allOf("a") }, wizard: []string{`200 ` + group}},
-			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Inactive }},
+			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = engine.Inactive }},
 			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "c") },
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group is gone", when: "the group is not there any more, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
 				pushed(in)
-				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), plan.Fail
+				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), engine.Fail
 			}, answers: []string{`404`, none, none}, wizard: []string{`404`}},
 			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
 				answers: []string{`404`, none, `201 {"id":"g2"}`}},
-			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`204`}},
-			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = plan.Absent, true }, answers: []string{`404`}},
-			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) { pushed(in); in.Want = plan.Absent }},
+			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = engine.Absent, true }, answers: []string{`204`}},
+			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = engine.Absent, true }, answers: []string{`404`}},
+			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) { pushed(in); in.Want = engine.Absent }},
 		}},
 		{"Users: a target that does not do what it is asked for", []exchange{
 			{name: "no lookup", when: "the target rejects the filter", user: fresh,
@@ -293,14 +294,14 @@ func chapters() []chapter {
 // given returns the answers for a variant.
 func (x exchange) given(v variant) []string {
 	answers := x.answers
-	strict := v.fallback == plan.FallbackNone
+	strict := v.fallback == engine.FallbackNone
 	if strict && x.none != nil {
 		answers = x.none
 	}
-	if v.style == plan.Wizard && x.wizard != nil {
+	if v.style == engine.Wizard && x.wizard != nil {
 		answers = x.wizard
 	}
-	if strict && v.style == plan.Wizard && x.wizardNone != nil {
+	if strict && v.style == engine.Wizard && x.wizardNone != nil {
 		answers = x.wizardNone
 	}
 	return answers
@@ -310,7 +311,7 @@ func (x exchange) run(t *testing.T, v variant) string {
 	t.Helper()
 	answers := script(t, x.given(v)...)
 	if x.group != nil {
-		in := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Style: v.style, Fallback: v.fallback}
+		in := plan.GroupInput{Want: engine.Active, DisplayName: "Tea", Style: v.style, Fallback: v.fallback}
 		x.group(&in)
 		return transcript(t, plan.Group(in), answers)
 	}
@@ -335,14 +336,14 @@ func TestExchanges(t *testing.T) {
 func TestFallbackNone_OnlyListedForms(t *testing.T) {
 	for _, c := range chapters() {
 		for _, x := range c.exchanges {
-			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
-				file, err := os.ReadFile(variant{plan.FallbackNone, style}.file(x))
+			for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+				file, err := os.ReadFile(variant{engine.FallbackNone, style}.file(x))
 				require.NoError(t, err)
 				text := string(file)
 				require.NotContains(t, text, "instead: ")
 				require.NotContains(t, text, "externalId%20eq")
 				require.NotContains(t, text, "learned=")
-				if style == plan.Wizard {
+				if style == engine.Wizard {
 					require.NotContains(t, text, "PATCH /", x.name)
 				} else {
 					require.NotContains(t, text, "PUT /Groups", x.name)
@@ -388,8 +389,8 @@ func TestExchangeIndex(t *testing.T) {
 	for _, c := range chapters() {
 		fmt.Fprintf(&b, "\n## %s\n\n| Sequence | When | Style | Fallback | Requests | Outcome |\n|---|---|---|---|---|---|\n", c.title)
 		for _, x := range c.exchanges {
-			for _, style := range []plan.Style{plan.Catalog, plan.Wizard} {
-				learn, none := variant{plan.FallbackLearn, style}, variant{plan.FallbackNone, style}
+			for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+				learn, none := variant{engine.FallbackLearn, style}, variant{engine.FallbackNone, style}
 				row := func(v variant, fallback string) {
 					requests, outcome := summary(t, read(v, x))
 					fmt.Fprintf(&b, "| %s | %s | [%s](../engine/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback, requests, outcome)

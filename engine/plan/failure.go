@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // failure is an answer that ends a sequence.
 type failure struct {
-	class      Class
+	class      engine.Class
 	status     int
 	scimType   string
 	message    string
@@ -22,11 +23,11 @@ type failure struct {
 }
 
 func transient(r Response, message string) *failure {
-	return &failure{class: Transient, status: r.Status, message: message}
+	return &failure{class: engine.Transient, status: r.Status, message: message}
 }
 
 func rejected(r Response, message string) *failure {
-	return &failure{class: Rejected, status: r.Status, message: message}
+	return &failure{class: engine.Rejected, status: r.Status, message: message}
 }
 
 // Refusal returns why a response is not a success, with what the target says about it; empty for a success.
@@ -61,19 +62,19 @@ func fail(r Response) *failure {
 	return f
 }
 
-func classOf(r Response) Class {
+func classOf(r Response) engine.Class {
 	switch {
 	case r.Status == http.StatusTooManyRequests,
 		r.Status == http.StatusServiceUnavailable && r.RetryAfter != "":
-		return Throttled
+		return engine.Throttled
 	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
-		return Denied
+		return engine.Denied
 	case r.Status == http.StatusRequestTimeout, r.Status == http.StatusTooEarly, r.Status < 400, r.Status >= 500:
-		return Transient // also: no answer, and answers where another one was expected
+		return engine.Transient // also: no answer, and answers where another one was expected
 	case r.Err != nil && r.Status == 0:
-		return Transient
+		return engine.Transient
 	default:
-		return Rejected
+		return engine.Rejected
 	}
 }
 
@@ -88,7 +89,7 @@ func ok(r Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 
 
 // unsure says whether a request that failed may have been carried out all the same.
 func unsure(r Response) bool {
-	return r.Err != nil || r.Status == http.StatusRequestTimeout || r.Status >= 500 && classOf(r) != Throttled
+	return r.Err != nil || r.Status == http.StatusRequestTimeout || r.Status >= 500 && classOf(r) != engine.Throttled
 }
 
 // conflict says whether a create was refused because the resource exists. Not every server answers 409.
@@ -147,8 +148,8 @@ func haltedLink(halted func() (string, error), out *Outcome) *failure {
 	case why == "":
 		return nil
 	}
-	out.Operation, out.Halted = OpLink, true
-	return &failure{class: Held, message: why}
+	out.Operation, out.Halted = engine.OpLink, true
+	return &failure{class: engine.Held, message: why}
 }
 
 // maxRounds bounds how often one sequence goes back to its beginning (a resource that vanishes or changes meanwhile).

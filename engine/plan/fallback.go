@@ -3,6 +3,8 @@ package plan
 import (
 	"net/http"
 	"strings"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
 // Alternative names a request that has another form than the one that the style names first, and the reason.
@@ -15,19 +17,19 @@ type Alternative struct {
 func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
 
 // believed returns the traits that a sequence works with.
-func believed(f Fallback, t Traits) Traits {
-	if f == FallbackNone {
-		return Traits{}
+func believed(f engine.Fallback, t engine.Traits) engine.Traits {
+	if f == engine.FallbackNone {
+		return engine.Traits{}
 	}
 	return withTraits(t)
 }
 
 // strict reports whether only the forms of the style are sent.
-func (u *user) strict() bool  { return u.in.Fallback == FallbackNone }
-func (g *group) strict() bool { return g.in.Fallback == FallbackNone }
+func (u *user) strict() bool  { return u.in.Fallback == engine.FallbackNone }
+func (g *group) strict() bool { return g.in.Fallback == engine.FallbackNone }
 
 // ways lists the forms of a change in the order in which they are tried.
-func (u *user) ways(style Style) []way {
+func (u *user) ways(style engine.Style) []way {
 	ways := waysOf(u.traits, style)
 	if u.strict() {
 		ways = ways[:1]
@@ -37,7 +39,7 @@ func (u *user) ways(style Style) []way {
 
 // alternative describes a way that is not the first one of the style, nil for that one.
 func (c *change) alternative(w way) *Alternative {
-	own := waysOf(Traits{}, c.style)[0]
+	own := waysOf(engine.Traits{}, c.style)[0]
 	if w == own {
 		return nil
 	}
@@ -68,18 +70,18 @@ func listInstead(r *Response) Alternative {
 // alternative describes the forms of a request for a group that are not those of the style, nil when all are.
 func (g *group) alternative(method string, c Change) *Alternative {
 	own := http.MethodPatch
-	if g.in.Style == Wizard {
+	if g.in.Style == engine.Wizard {
 		own = http.MethodPut
 	}
 	form := ""
 	switch patched := method == http.MethodPatch; {
 	case method != own:
 		form = method
-	case patched && c.Rename && g.traits[NeedsPath]:
+	case patched && c.Rename && g.traits[engine.NeedsPath]:
 		form = "PATCH with a path for the name"
-	case patched && len(c.Remove) > 0 && g.traits[NoValuePath]:
+	case patched && len(c.Remove) > 0 && g.traits[engine.NoValuePath]:
 		form = "PATCH that removes members by their values"
-	case patched && g.full && !c.Replace && g.traits[NoMembersReplace]:
+	case patched && g.full && !c.Replace && g.traits[engine.NoMembersReplace]:
 		form = "PATCH that adds and removes members instead of replacing them"
 	default:
 		return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -34,7 +35,7 @@ func TestPages_FullPages(t *testing.T) {
 			require.Equal(t, c.listed, p.Listed)
 			if c.limit < plan.PageSize {
 				require.ErrorContains(t, failed, "it has 40 resources on a page, and 100 were requested")
-				require.Equal(t, plan.Rejected, failed.Class)
+				require.Equal(t, engine.Rejected, failed.Class)
 				require.True(t, failed.Broken)
 			} else {
 				require.Nil(t, failed)

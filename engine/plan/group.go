@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -13,21 +14,21 @@ const DefaultBatch = 100
 
 // GroupInput is what is known about a group when its sequence begins.
 type GroupInput struct {
-	Want        Want
+	Want        engine.Want
 	DisplayName string
 	RemoteID    string // empty when not known
 	RemoteName  string // displayName the target has, as far as known
-	Origin      Origin
+	Origin      engine.Origin
 
-	Style        Style
-	Fallback     Fallback
-	OnMissing    Missing
-	DeleteRemote bool   // Absent: delete the group instead of leaving it
-	Batch        int    // Defaults to DefaultBatch
-	Traits       Traits // what is known about the target
+	Style        engine.Style
+	Fallback     engine.Fallback
+	OnMissing    engine.Missing
+	DeleteRemote bool          // Absent: delete the group instead of leaving it
+	Batch        int           // Defaults to DefaultBatch
+	Traits       engine.Traits // what is known about the target
 
 	// Pending and Expired are as in UserInput.
-	Pending *Pending
+	Pending *engine.Pending
 	Expired bool
 
 	// HaltedLinks says why no group that exists may be linked at the moment; empty when it may. A group that we created, and the one that
@@ -39,9 +40,9 @@ type GroupInput struct {
 	Full bool
 	// Members returns all users of the group that have an account at the target. It is called when the whole list is needed.
 	// Defaults to none.
-	Members func() ([]Member, error)
+	Members func() ([]engine.RemoteMember, error)
 	// Add and Remove are the deltas since the last push.
-	Add, Remove []Member
+	Add, Remove []engine.RemoteMember
 }
 
 // Group returns the sequence that brings a group to its desired state.
@@ -70,8 +71,8 @@ func Group(in GroupInput) *Sequence {
 		in.Batch = DefaultBatch
 	}
 	g := &group{
-		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
-		traits: believed(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
+		in: in, out: Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
+		traits: believed(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[engine.Trait]bool{},
 	}
 	s := &Sequence{sofar: func() Outcome { return g.out }, accept: g.accept}
 	g.s = s
@@ -85,19 +86,19 @@ type group struct {
 	s      *Sequence
 	rounds int
 
-	traits Traits // as known by now
+	traits engine.Traits // as known by now
 	batch  int
 	full   bool // the whole list is due
 
 	// What is still to be sent by PATCH.
 	replace bool
-	add     []Member
-	remove  []Member
+	add     []engine.RemoteMember
+	remove  []engine.RemoteMember
 
-	tried   map[Trait]bool // forms and methods that were changed over in this sequence
-	doubt   bool           // a PATCH was answered with success and the group without what it was sent
-	refusal *failure       // the first one
-	acked   *Change        // goes with the next step
+	tried   map[engine.Trait]bool // forms and methods that were changed over in this sequence
+	doubt   bool                  // a PATCH was answered with success and the group without what it was sent
+	refusal *failure              // the first one
+	acked   *Change               // goes with the next step
 
 	confirming bool // whether a change that was accepted is carried out is being read
 }
@@ -105,19 +106,19 @@ type group struct {
 func (g *group) send(req Request, then func(Response) Step) Step {
 	g.s.next = then
 	step := Step{Request: &req, Acked: g.takeAcked()}
-	if req.Op == OpMembers {
+	if req.Op == engine.OpMembers {
 		step.Push = &Push{RemoteID: g.out.RemoteID, Name: g.out.Name, Origin: g.out.Origin, Add: g.add, Remove: g.remove, Batch: g.batch}
 	}
 	return step
 }
 
-func (g *group) end(class Class, message string) Step {
+func (g *group) end(class engine.Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
 	g.out.Operation = combined(g.out.Confirmed, g.out.Operation)
-	if g.confirming && class == Held {
+	if g.confirming && class == engine.Held {
 		g.out.Pending = nil // a decision is needed whatever becomes of it
 	}
-	g.out.Full = class != Done && g.full
+	g.out.Full = class != engine.Done && g.full
 	out := g.out
 	return Step{Outcome: &out, Acked: g.takeAcked()}
 }
@@ -129,7 +130,7 @@ func (g *group) takeAcked() *Change {
 }
 
 func (g *group) fail(f *failure) Step {
-	if g.confirming && g.in.Expired && f.class == Rejected {
+	if g.confirming && g.in.Expired && f.class == engine.Rejected {
 		return g.outstanding()
 	}
 	g.out.Status, g.out.ScimType, g.out.RetryAfter = f.status, f.scimType, f.retryAfter
@@ -137,7 +138,7 @@ func (g *group) fail(f *failure) Step {
 }
 
 // members returns the whole list.
-func (g *group) members() ([]Member, *failure) {
+func (g *group) members() ([]engine.RemoteMember, *failure) {
 	if g.in.Members == nil {
 		return nil, nil
 	}
@@ -157,13 +158,13 @@ func (g *group) begin() Step {
 
 func (g *group) start() Step {
 	switch g.in.Want {
-	case Active:
+	case engine.Active:
 		if g.out.RemoteID == "" {
 			return g.lookup(g.adoptOrCreate)
 		}
 		return g.push()
-	case Inactive:
-		return g.end(Done, "")
+	case engine.Inactive:
+		return g.end(engine.Done, "")
 	default:
 		return g.remote()
 	}
@@ -172,16 +173,16 @@ func (g *group) start() Step {
 // remote deletes the group at the target, or only forgets it. Without an id nothing is deleted unless a create of ours was
 // lost: a group that merely has the same name is not ours.
 func (g *group) remote() Step {
-	g.out.Operation = OpUnlink
+	g.out.Operation = engine.OpUnlink
 	switch {
-	case !g.in.DeleteRemote, g.out.RemoteID == "" && g.in.Origin != Unconfirmed:
+	case !g.in.DeleteRemote, g.out.RemoteID == "" && g.in.Origin != engine.Unconfirmed:
 		g.out.RemoteID, g.out.Origin = "", ""
-		return g.end(Done, "")
+		return g.end(engine.Done, "")
 	case g.out.RemoteID == "":
 		return g.lookup(func(_ Response, found []*scim.Resource) Step {
 			if len(found) == 0 {
 				g.out.Origin = ""
-				return g.end(Done, "")
+				return g.end(engine.Done, "")
 			}
 			g.out.RemoteID = found[0].ID()
 			return g.delete()
@@ -192,19 +193,19 @@ func (g *group) remote() Step {
 }
 
 func (g *group) delete() Step {
-	g.out.Operation = OpDelete
-	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID), Op: OpDelete}, func(r Response) Step {
+	g.out.Operation = engine.OpDelete
+	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID), Op: engine.OpDelete}, func(r Response) Step {
 		if !ok(r) && !missed(r) {
 			return g.fail(fail(r).in("delete"))
 		}
 		g.out.Status, g.out.RemoteID, g.out.Origin = r.Status, "", ""
-		return g.end(Done, "")
+		return g.end(engine.Done, "")
 	})
 }
 
 func (g *group) lookup(then func(Response, []*scim.Resource) Step) Step {
 	// A tombstone may have lost its name, and what is left of a lost create has the name it was sent with.
-	if name := g.in.RemoteName; name != "" && (g.in.DisplayName == "" || g.in.Want == Absent) {
+	if name := g.in.RemoteName; name != "" && (g.in.DisplayName == "" || g.in.Want == engine.Absent) {
 		return g.lookupName(name, then)
 	}
 	return g.lookupName(g.in.DisplayName, then)
@@ -221,18 +222,18 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 			return g.fail(f.in("lookup by " + attribute))
 		case len(found) > 1:
 			g.out.Status = r.Status
-			return g.end(Held, fmt.Sprintf("%d groups match %s %q: %s", len(found), attribute, name, ids(found)))
+			return g.end(engine.Held, fmt.Sprintf("%d groups match %s %q: %s", len(found), attribute, name, ids(found)))
 		}
 		return then(r, found)
 	}
-	if g.traits[NoGroupFilter] {
+	if g.traits[engine.NoGroupFilter] {
 		return readList(g.send, listInstead(nil), groups, attribute, name, hit)
 	}
 	return g.send(Request{Method: http.MethodGet, Path: LookupPath(groups, attribute, name)}, func(r Response) Step {
 		if unfiltered(r) && !g.strict() {
 			return readList(g.send, listInstead(&r), groups, attribute, name, func(r Response, found []*scim.Resource, f *failure) Step {
 				if f == nil && ordinary(name) {
-					g.out.learn(g.traits, Traits{NoGroupFilter: true})
+					g.out.learn(g.traits, engine.Traits{engine.NoGroupFilter: true})
 				}
 				return hit(r, found, f)
 			})
@@ -247,7 +248,7 @@ func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 	if len(found) == 1 {
 		return g.adopt(found[0])
 	}
-	if g.in.Origin == Unconfirmed && g.in.RemoteName != "" && g.in.RemoteName != g.in.DisplayName {
+	if g.in.Origin == engine.Unconfirmed && g.in.RemoteName != "" && g.in.RemoteName != g.in.DisplayName {
 		return g.lookupName(g.in.RemoteName, func(_ Response, found []*scim.Resource) Step {
 			if len(found) == 1 {
 				return g.adopt(found[0])
@@ -260,15 +261,15 @@ func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 
 // adopt links a found group. What it contains is replaced: the source is the truth about a pushed group.
 func (g *group) adopt(hit *scim.Resource) Step {
-	if g.in.Origin != Unconfirmed {
+	if g.in.Origin != engine.Unconfirmed {
 		if f := haltedLink(g.in.HaltedLinks, &g.out); f != nil {
 			return g.fail(f)
 		}
 	}
-	g.out.RemoteID, g.out.Name, g.out.Operation = hit.ID(), hit.Text("displayName"), OpLink
-	g.out.Origin = Linked
-	if g.in.Origin == Unconfirmed {
-		g.out.Origin = Created
+	g.out.RemoteID, g.out.Name, g.out.Operation = hit.ID(), hit.Text("displayName"), engine.OpLink
+	g.out.Origin = engine.Linked
+	if g.in.Origin == engine.Unconfirmed {
+		g.out.Origin = engine.Created
 	}
 	g.full = true
 	return g.push()
@@ -288,12 +289,12 @@ func (g *group) create() Step {
 		scim.Member{Name: "displayName", Value: g.in.DisplayName},
 		scim.Member{Name: "members", Value: memberValues(first)},
 	)
-	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}, Op: OpCreate}
+	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}, Op: engine.OpCreate}
 	if len(first) > 0 {
-		req.Also = OpMembers
+		req.Also = engine.OpMembers
 	}
 	return g.send(req, func(r Response) Step {
-		g.out.Operation, g.out.Origin, g.out.Name = OpCreate, Unconfirmed, g.in.DisplayName
+		g.out.Operation, g.out.Origin, g.out.Name = engine.OpCreate, engine.Unconfirmed, g.in.DisplayName
 		switch {
 		case g.strict() && (conflict(r) || tooLarge(r)):
 			g.out.Origin = ""
@@ -302,7 +303,7 @@ func (g *group) create() Step {
 			g.out.Origin = ""
 			return g.lookup(func(_ Response, found []*scim.Resource) Step {
 				if len(found) == 0 {
-					return g.fail(&failure{class: Rejected, status: r.Status,
+					return g.fail(&failure{class: engine.Rejected, status: r.Status,
 						message: "create: the target says that the group exists (" + fail(r).message + "), but a lookup does not find it"})
 				}
 				return g.adopt(found[0])
@@ -321,7 +322,7 @@ func (g *group) create() Step {
 		case r.Body.Text("id") == "":
 			return g.fail(rejected(r, "create: the answer has no id"))
 		}
-		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), Created, r.Status
+		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), engine.Created, r.Status
 		switch shown := shownGroup(r); {
 		case shown == nil, len(first) == 0, contains(shown, first):
 		case !g.strict():
@@ -347,7 +348,7 @@ func (g *group) gone(r Response, read bool) Step {
 		return g.fail(vanishing)
 	}
 	gone := rejected(r, "the group "+lost+" is gone at the target: "+cause.message)
-	if g.in.OnMissing == Fail && read {
+	if g.in.OnMissing == engine.Fail && read {
 		return g.fail(gone)
 	}
 	listed := func(found []*scim.Resource) bool { return len(found) == 1 && found[0].ID() == lost }
@@ -355,7 +356,7 @@ func (g *group) gone(r Response, read bool) Step {
 		return g.fail(rejected(r, "push: the target has the group "+lost+", but answers "+cause.message))
 	}
 	anew := func(r Response, found []*scim.Resource) Step {
-		if g.in.OnMissing == Fail {
+		if g.in.OnMissing == engine.Fail {
 			return g.fail(gone)
 		}
 		if !g.full && !puts(g.traits, g.in.Style) {
@@ -370,7 +371,7 @@ func (g *group) gone(r Response, read bool) Step {
 		switch earlier := g.in.RemoteName; {
 		case listed(found):
 			return there()
-		case len(found) > 0 || earlier == "" || earlier == g.in.DisplayName || g.in.Want != Active:
+		case len(found) > 0 || earlier == "" || earlier == g.in.DisplayName || g.in.Want != engine.Active:
 			return anew(r, found)
 		default: // it was to be renamed, so it may be there under the name it has
 			return g.lookupName(earlier, func(r Response, under []*scim.Resource) Step {
@@ -383,13 +384,13 @@ func (g *group) gone(r Response, read bool) Step {
 	})
 }
 
-func (g *group) did(op Operation) {
-	if g.out.Operation == OpNone {
+func (g *group) did(op engine.Operation) {
+	if g.out.Operation == engine.OpNone {
 		g.out.Operation = op
 	}
 }
 
-func memberValues(members []Member) []any {
+func memberValues(members []engine.RemoteMember) []any {
 	out := make([]any, len(members))
 	for i, m := range members {
 		o := scim.NewObject(scim.Member{Name: "value", Value: m.ID})
@@ -401,7 +402,7 @@ func memberValues(members []Member) []any {
 	return out
 }
 
-func split(members []Member, n int) (first, rest []Member) {
+func split(members []engine.RemoteMember, n int) (first, rest []engine.RemoteMember) {
 	n = min(max(n, 0), len(members))
 	return members[:n], members[n:]
 }

@@ -4,25 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // DefaultRounds is how often a value is sent that the target does not keep.
 const DefaultRounds = 3
 
-// Unkept is what is known about an attribute that was sent to an account and was not seen there, by its path. A value is
-// forgotten as soon as the account is read and has it, or when another value is desired: that one gets rounds of its own.
-type Unkept struct {
-	Sent   string `json:"sent"`           // digest of the value
-	Rounds int    `json:"rounds"`         // how often it was sent, and seen not to be there
-	Open   bool   `json:"open,omitempty"` // it was sent, and the account was not read since
-	// Ignored says that it was sent often enough: the target's value is left alone.
-	Ignored bool `json:"ignored,omitempty"`
-}
-
 // ledger is the unkept attributes of one account, by path.
 type ledger struct {
-	paths map[string]Unkept
+	paths map[string]engine.Unkept
 	limit int // rounds
 }
 
@@ -32,7 +23,7 @@ func (k ledger) vain(path, sent string) {
 	if before := k.paths[path]; before.Sent == sent {
 		n += before.Rounds
 	}
-	k.paths[path] = Unkept{Sent: sent, Rounds: n, Ignored: n >= k.limit}
+	k.paths[path] = engine.Unkept{Sent: sent, Rounds: n, Ignored: n >= k.limit}
 }
 
 // settle compares what was sent earlier with what the account was read to lack now, and returns what of that is worth sending.
@@ -86,7 +77,7 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 			before.Open = true
 			k.paths[path] = before
 		default:
-			k.paths[path] = Unkept{Sent: sent, Open: true}
+			k.paths[path] = engine.Unkept{Sent: sent, Open: true}
 		}
 	}
 }

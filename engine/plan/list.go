@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -46,7 +47,7 @@ const (
 
 // ListError says why a list cannot be read to its end.
 type ListError struct {
-	Class      Class
+	Class      engine.Class
 	Status     int    // of the answer, 0 when none came
 	RetryAfter string // as it came
 	Message    string
@@ -197,7 +198,7 @@ func (l *listing) read(r Response) Step {
 	case l.pages.Listed >= MaxListed:
 		f := rejected(r, fmt.Sprintf("the target cannot filter, and has more than %d of them: whether there is one with %s %q is not known",
 			l.pages.Listed, l.attribute, l.value))
-		f.class = Held
+		f.class = engine.Held
 		return l.fail(f)
 	}
 	return l.page()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -91,22 +92,22 @@ func TestAListThatLiesIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		pages  []plan.Response
 		says   string
-		class  plan.Class
+		class  engine.Class
 		broken bool
 	}{
-		"the total changes":        {[]plan.Response{listPage(t, "3", "a"), listPage(t, "4", "b")}, "totalResults went from 3 to 4", plan.Transient, true},
-		"a page is repeated":       {[]plan.Response{listPage(t, "4", "a", "b"), listPage(t, "4", "a", "b")}, "it repeats a: startIndex has no effect", plan.Rejected, true},
-		"an id comes twice":        {[]plan.Response{listPage(t, "2", "a", "a")}, "it repeats a", plan.Rejected, true},
-		"a resource without an id": {[]plan.Response{listPage(t, "2", "a", "-")}, "a resource without an id", plan.Rejected, true},
-		"it ends early":            {[]plan.Response{listPage(t, "3", "a"), listPage(t, "3")}, "totalResults is 3, but it ends after 1", plan.Transient, true},
-		"more than the total":      {[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but 2 are listed", plan.Rejected, true},
-		"more than are read":       {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, and no more than 5 are read", plan.Rejected, true},
-		"something else":           {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the answer is not a ListResponse", plan.Transient, true},
-		"not a resource":           {[]plan.Response{answer(t, 200, `{"totalResults":1,"Resources":["a"]}`)}, "not a resource", plan.Rejected, true},
+		"the total changes":        {[]plan.Response{listPage(t, "3", "a"), listPage(t, "4", "b")}, "totalResults went from 3 to 4", engine.Transient, true},
+		"a page is repeated":       {[]plan.Response{listPage(t, "4", "a", "b"), listPage(t, "4", "a", "b")}, "it repeats a: startIndex has no effect", engine.Rejected, true},
+		"an id comes twice":        {[]plan.Response{listPage(t, "2", "a", "a")}, "it repeats a", engine.Rejected, true},
+		"a resource without an id": {[]plan.Response{listPage(t, "2", "a", "-")}, "a resource without an id", engine.Rejected, true},
+		"it ends early":            {[]plan.Response{listPage(t, "3", "a"), listPage(t, "3")}, "totalResults is 3, but it ends after 1", engine.Transient, true},
+		"more than the total":      {[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but 2 are listed", engine.Rejected, true},
+		"more than are read":       {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, and no more than 5 are read", engine.Rejected, true},
+		"something else":           {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the answer is not a ListResponse", engine.Transient, true},
+		"not a resource":           {[]plan.Response{answer(t, 200, `{"totalResults":1,"Resources":["a"]}`)}, "not a resource", engine.Rejected, true},
 		"a 200 with an error": {[]plan.Response{answer(t, 200, `{"schemas":["`+scim.ErrorMessage+`"],"status":"403","detail":"not you"}`)},
-			"403: answered with status 200: not you", plan.Denied, false},
-		"no such endpoint": {[]plan.Response{{Status: 404}}, "404 Not Found", plan.Rejected, false},
-		"a pause":          {[]plan.Response{{Status: 429, RetryAfter: "7"}}, "429", plan.Throttled, false},
+			"403: answered with status 200: not you", engine.Denied, false},
+		"no such endpoint": {[]plan.Response{{Status: 404}}, "404 Not Found", engine.Rejected, false},
+		"a pause":          {[]plan.Response{{Status: 429, RetryAfter: "7"}}, "429", engine.Throttled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan.NewPages(plan.UsersEndpoint)

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/scimwright/scimwright/scim"
+import (
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/scim"
+)
 
 // passwordDue says whether the account is not known to have the password that it should have.
 func (u *user) passwordDue() bool {
@@ -15,14 +18,14 @@ func (u *user) newPassword() assignment {
 // refuse keeps nothing else from it, and so that no PUT takes it away again.
 func (u *user) setPassword() Step {
 	if !u.passwordDue() {
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	}
 	return u.write(&change{
-		what: "set the password", op: OpUpdate, set: []assignment{u.newPassword()}, ways: u.ways(u.in.Style),
+		what: "set the password", op: engine.OpUpdate, set: []assignment{u.newPassword()}, ways: u.ways(u.in.Style),
 		style: u.in.Style, again: u.setPassword,
 		then: func(Response, *scim.Resource) Step {
 			u.out.PasswordVersion = u.in.PasswordVersion
-			return u.end(Done, "")
+			return u.end(engine.Done, "")
 		},
 	})
 }

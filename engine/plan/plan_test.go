@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim"
@@ -66,7 +67,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	var b strings.Builder
 	step := s.Step()
 	var replaced bool
-	var added, removed []plan.Member
+	var added, removed []engine.RemoteMember
 	for {
 		if c := step.Acked; c != nil {
 			if c.Replace {
@@ -149,25 +150,25 @@ func ann(t *testing.T) plan.UserInput {
 	r, err := scim.DecodeResource([]byte(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann","name":{"givenName":"Ann"},"emails":[{"primary":true,"value":"a@x","type":"work"}],"externalId":"u-1"}`))
 	require.NoError(t, err)
 	return plan.UserInput{
-		Want: plan.Active, UserName: "ann", Resource: r, Password: "placeholder", Create: true, Update: true, Deactivate: true,
-		Traits: plan.Traits{plan.PatchTrusted: true, plan.PutTrusted: true},
+		Want: engine.Active, UserName: "ann", Resource: r, Password: "placeholder", Create: true, Update: true, Deactivate: true,
+		Traits: engine.Traits{engine.PatchTrusted: true, engine.PutTrusted: true},
 	}
 }
 
 func TestUser(t *testing.T) {
 	theirs := func(string) (string, error) { return "u-2", nil }
-	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", plan.Created, true }
+	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", engine.Created, true }
 	anew := func(in *plan.UserInput) { known(in); in.Anew = true }
-	inactive := func(in *plan.UserInput) { known(in); in.Want = plan.Inactive }
+	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
-		return func(in *plan.UserInput) { f(in); in.Style = plan.Wizard }
+		return func(in *plan.UserInput) { f(in); in.Style = engine.Wizard }
 	}
 	password := func(in *plan.UserInput) {
 		known(in)
 		in.SyncPassword, in.PasswordVersion, in.HasPassword = true, "2", "1"
 	}
 	fresh := func(*plan.UserInput) {}
-	with := func(f func(*plan.UserInput), traits ...plan.Trait) func(*plan.UserInput) {
+	with := func(f func(*plan.UserInput), traits ...engine.Trait) func(*plan.UserInput) {
 		return func(in *plan.UserInput) {
 			f(in)
 			for _, t := range traits {
@@ -183,7 +184,7 @@ func TestUser(t *testing.T) {
 	dropped := func(rounds int) func(*plan.UserInput) {
 		return func(in *plan.UserInput) {
 			known(in)
-			in.Unkept = map[string]plan.Unkept{}
+			in.Unkept = map[string]engine.Unkept{}
 			for range rounds { // what earlier sequences found out
 				s := plan.User(*in)
 				for s.Step().Request != nil {
@@ -237,17 +238,17 @@ func TestUser(t *testing.T) {
 		{"what somebody else has is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
 		{"what somebody else has is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},
 		{"what somebody else has is not deactivated after a lost create", func(in *plan.UserInput) {
-			in.Want, in.Known, in.Owner = plan.Absent, true, theirs
+			in.Want, in.Known, in.Owner = engine.Absent, true, theirs
 		}, []string{ours}},
 		{"whose it is cannot be told", func(in *plan.UserInput) {
 			inactive(in)
 			in.Owner = func(string) (string, error) { return "", errors.New("no database") }
 		}, nil},
 		{"link only", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, []string{one, `200 ` + same}},
-		{"an existing account is asked about", func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, []string{one}},
-		{"our own account is not asked about", func(in *plan.UserInput) { in.OnExisting = plan.LinkAsk }, []string{ours, `200 ` + same}},
-		{"an existing account is refused", func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, []string{one}},
-		{"409 to a name that is not to be linked", func(in *plan.UserInput) { in.OnExisting = plan.LinkNever }, []string{none, `409 {"detail":"exists"}`, one}},
+		{"an existing account is asked about", func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, []string{one}},
+		{"our own account is not asked about", func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, []string{ours, `200 ` + same}},
+		{"an existing account is refused", func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, []string{one}},
+		{"409 to a name that is not to be linked", func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, []string{none, `409 {"detail":"exists"}`, one}},
 		{"several hits are held", fresh, []string{two}},
 		{"a hit without an id", fresh, []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
 		{"a stranger in the list is not adopted", fresh, []string{`200 {"totalResults":1,"Resources":[{"id":"x","userName":"bob"}]}`, `201 {"id":"r1"}`}},
@@ -266,7 +267,7 @@ func TestUser(t *testing.T) {
 		{"gone, and found by our own identifier", known, []string{`404`, none, `200 {"Resources":[{"id":"r2","userName":"anna","externalId":"u-1"}]}`, `200 {"id":"r2"}`, `200 {}`}},
 		{"gone and found under another id", known, []string{`404`, `200 {"Resources":[{"id":"r2","userName":"ann"}]}`, `200 {"id":"r2"}`, `200 {}`}},
 		{"gone but still listed", known, []string{`404`, one}},
-		{"gone and reported", func(in *plan.UserInput) { known(in); in.OnMissing = plan.Fail }, []string{`404`}},
+		{"gone and reported", func(in *plan.UserInput) { known(in); in.OnMissing = engine.Fail }, []string{`404`}},
 		{"reactivate by PATCH", known, []string{`200 ` + asleep, `204`}},
 		{"reactivate by PUT", wizard(known), []string{`200 etag="4" ` + asleep, `200 {}`}},
 		{"deactivate by PATCH", inactive, []string{`204`}},
@@ -282,9 +283,9 @@ func TestUser(t *testing.T) {
 		{"reactivate where PATCH answers 404", known, []string{`200 ` + asleep, `404`, `200 ` + asleep, `200 ` + same}},
 		{"update where PUT answers 404", known, []string{`200 ` + differs, `404`, `200 ` + differs, `200 ` + same}},
 		{"deactivate by PUT what is gone", wizard(inactive), []string{missing}},
-		{"deactivate after a lost create", func(in *plan.UserInput) { in.Want, in.Known = plan.Absent, true }, []string{ours, `204`}},
-		{"deactivate after a create that never was", func(in *plan.UserInput) { in.Want, in.Known = plan.Absent, true }, []string{none, none}},
-		{"deactivate whom nobody assigned", func(in *plan.UserInput) { in.Want = plan.Absent }, nil},
+		{"deactivate after a lost create", func(in *plan.UserInput) { in.Want, in.Known = engine.Absent, true }, []string{ours, `204`}},
+		{"deactivate after a create that never was", func(in *plan.UserInput) { in.Want, in.Known = engine.Absent, true }, []string{none, none}},
+		{"deactivate whom nobody assigned", func(in *plan.UserInput) { in.Want = engine.Absent }, nil},
 		{"renamed after a lost create", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`, `200 ` + same}},
 		{"renamed twice after a lost create", func(in *plan.UserInput) { in.Known = true },
@@ -293,7 +294,7 @@ func TestUser(t *testing.T) {
 			[]string{none, `400 {"scimType":"invalidFilter"}`, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`, `200 ` + same}},
 		{"created again after a lost create that never was", func(in *plan.UserInput) { in.Known = true }, []string{none, none, `201 {"id":"r1"}`}},
 		{"a lookup by externalId that fails is tried again", func(in *plan.UserInput) { in.Known = true }, []string{none, `503`}},
-		{"kept as it is", func(in *plan.UserInput) { in.Want, in.RemoteID = plan.Keep, "r1" }, nil},
+		{"kept as it is", func(in *plan.UserInput) { in.Want, in.RemoteID = engine.Keep, "r1" }, nil},
 		{"the earlier name belongs to somebody else", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
 			[]string{none, none, `200 {"Resources":[{"id":"r9","userName":"anna","externalId":"u-9"}]}`, `201 {"id":"r1"}`}},
 		{"deactivate is switched off", func(in *plan.UserInput) { inactive(in); in.Deactivate = false }, nil},
@@ -303,10 +304,10 @@ func TestUser(t *testing.T) {
 		{"denied", inactive, []string{`401 {"detail":"who are you"}`}},
 
 		{"deactivate where PATCH needs a path", inactive, []string{`400 {"scimType":"invalidPath"}`, `204`}},
-		{"deactivate where PATCH is known to need a path", with(inactive, plan.NeedsPath), []string{`204`}},
-		{"deactivate where PATCH needs no path any more", with(inactive, plan.NeedsPath), []string{`400`, `204`}},
+		{"deactivate where PATCH is known to need a path", with(inactive, engine.NeedsPath), []string{`204`}},
+		{"deactivate where PATCH needs no path any more", with(inactive, engine.NeedsPath), []string{`400`, `204`}},
 		{"deactivate where no PATCH is taken", inactive, []string{`400 {"detail":"no"}`, `400`, `200 ` + same, `200 ` + asleep}},
-		{"deactivate where PATCH is known not to be there", with(inactive, plan.NoPatch), []string{`200 ` + same, `200 ` + asleep}},
+		{"deactivate where PATCH is known not to be there", with(inactive, engine.NoPatch), []string{`200 ` + same, `200 ` + asleep}},
 		{"deactivate where there is no PUT", wizard(inactive), []string{`200 ` + same, `405`, `204`}},
 		{"deactivate where nothing works", inactive, []string{`405 {"detail":"not here"}`, `200 ` + same, `405`}},
 		{"deactivate without effect by PATCH", inactive, []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + asleep}},
@@ -316,9 +317,9 @@ func TestUser(t *testing.T) {
 		{"deactivate with an empty answer and no effect", wary(inactive), []string{`204`, `200 ` + same, `204`, `200 ` + asleep}},
 		{"deactivate with an error in a success", inactive, []string{`200 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"no"}`, `204`}},
 		{"update where there is no PUT", known, []string{`200 ` + differs, `405`, `200 ` + same}},
-		{"update where PUT is known not to be there", with(known, plan.NoPut), []string{`200 ` + differs, `200 ` + same}},
-		{"update by PATCH with paths", with(known, plan.NoPut, plan.NeedsPath), []string{`200 ` + differs, `200 ` + same}},
-		{"update that clears by PATCH", with(func(in *plan.UserInput) { known(in); in.Resource.Set("nick", nil) }, plan.NoPut), []string{`200 ` + same, `204`}},
+		{"update where PUT is known not to be there", with(known, engine.NoPut), []string{`200 ` + differs, `200 ` + same}},
+		{"update by PATCH with paths", with(known, engine.NoPut, engine.NeedsPath), []string{`200 ` + differs, `200 ` + same}},
+		{"update that clears by PATCH", with(func(in *plan.UserInput) { known(in); in.Resource.Set("nick", nil) }, engine.NoPut), []string{`200 ` + same, `204`}},
 		{"update by PUT with the old version and no effect", wary(known), []string{`200 ` + differs, `200 ` + strings.Replace(differs, `"old"`, `"ann"`, 1), `200 ` + differs, `200 ` + same}},
 		{"update by PUT with the old version and all the effect", wary(known), []string{`200 etag="1" ` + differs, `200 etag="1" ` + same, `200 ` + same}},
 		{"an attribute is dropped", known, []string{`200 ` + differs, `200 ` + strings.Replace(same, `"externalId":"u-1",`, "", 1), `200 ` + strings.Replace(same, `"externalId":"u-1",`, "", 1)}},
@@ -333,11 +334,11 @@ func TestUser(t *testing.T) {
 		{"password where PATCH needs a path", password, []string{`200 ` + same, `400 {"scimType":"invalidPath"}`, `204`}},
 		{"password where there is no PATCH", password, []string{`200 ` + same, `501`, `200 ` + same, `200 ` + same}},
 		{"password where there is no PATCH, and reads are behind", password, []string{`200 ` + differs, `200 ` + same, `501`, `200 ` + differs, `200 ` + same}},
-		{"password where PATCH is known not to be there", with(password, plan.NoPatch), []string{`200 ` + same, `200 ` + same}},
+		{"password where PATCH is known not to be there", with(password, engine.NoPatch), []string{`200 ` + same, `200 ` + same}},
 		{"password where there is no PUT", wizard(password), []string{`200 ` + same, `405`, `204`}},
 		{"password that is refused", password, []string{`200 ` + differs, `200 ` + same, `400 {"detail":"too short"}`, `400`, `200 ` + same, `400 {"detail":"too short"}`}},
 		{"password whose answer is lost", password, []string{`200 ` + same, "lost"}},
-		{"password by PUT after 412", with(password, plan.NoPatch), []string{`200 ` + same, `412`, `200 ` + same, `204`}},
+		{"password by PUT after 412", with(password, engine.NoPatch), []string{`200 ` + same, `412`, `200 ` + same, `204`}},
 		{"password with an update without effect", wizard(password), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
 		{"password of an account that is gone", password, []string{`404`, none, none, `201 {"id":"r2"}`}},
 		{"password with an empty answer for the first time", wary(password), []string{`200 ` + same, `204`}},
@@ -345,22 +346,22 @@ func TestUser(t *testing.T) {
 			in.Resource.Set(enterprise, scim.NewObject(scim.Member{Name: "manager"}))
 		}, []string{none, `201 {"id":"r1"}`}},
 		{"manager where there is no PUT", func(in *plan.UserInput) {
-			with(known, plan.NoPut)(in)
+			with(known, engine.NoPut)(in)
 			in.Resource.AddSchema(enterprise)
 			in.Resource.Set(enterprise, scim.NewObject(scim.Member{Name: "manager", Value: scim.NewObject(scim.Member{Name: "value", Value: "r9"})}))
 		}, []string{`200 ` + same, `204`}},
 		{"lookup without filters", fresh, []string{`400 {"scimType":"invalidFilter"}`, `200 {"totalResults":3,"Resources":[{"id":"r1","userName":"bob"},{"id":"r2"}]}`,
 			`200 {"totalResults":3,"Resources":[{"id":"r3","userName":"Ann"}]}`, `200 ` + strings.Replace(same, "r1", "r3", 1)}},
-		{"lookup where filters are known not to work", with(fresh, plan.NoUserFilter), []string{none, `201 {"id":"r1"}`}},
-		{"lookup in a list that repeats", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r1"}]}`}},
+		{"lookup where filters are known not to work", with(fresh, engine.NoUserFilter), []string{none, `201 {"id":"r1"}`}},
+		{"lookup in a list that repeats", with(fresh, engine.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r1"}]}`}},
 		{"lookup of an odd name that a filter is refused for", func(in *plan.UserInput) { in.UserName = `an"n` },
 			[]string{`400 {"scimType":"invalidFilter"}`, none, `201 {"id":"r1"}`}},
-		{"lookup in a list whose total falls", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":3,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r2"}]}`}},
-		{"lookup in a list that grows", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"}]}`,
+		{"lookup in a list whose total falls", with(fresh, engine.NoUserFilter), []string{`200 {"totalResults":3,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r2"}]}`}},
+		{"lookup in a list that grows", with(fresh, engine.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"}]}`,
 			`200 {"totalResults":4,"Resources":[{"id":"r1"},{"id":"r2"},{"id":"r3"}]}`, `200 {"totalResults":4,"Resources":[{"id":"r3"},{"id":"r4"}]}`, `201 {"id":"r5"}`}},
-		{"lookup in a list that grows and loses", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r3"},{"id":"r4"}]}`,
+		{"lookup in a list that grows and loses", with(fresh, engine.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":3,"Resources":[{"id":"r3"},{"id":"r4"}]}`,
 			`200 {"totalResults":3,"Resources":[{"id":"r2"},{"id":"r3"},{"id":"r4"}]}`}},
-		{"lookup in a list that ends early", with(fresh, plan.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[]}`}},
+		{"lookup in a list that ends early", with(fresh, engine.NoUserFilter), []string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[]}`}},
 		{"create with an error in a success", fresh, []string{none, `201 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":403,"detail":"quota"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -372,21 +373,21 @@ func TestUser(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	m := func(ids ...string) (out []plan.Member) {
+	m := func(ids ...string) (out []engine.RemoteMember) {
 		for _, id := range ids {
-			out = append(out, plan.Member{User: "u-" + id, ID: id, Display: "name-" + id})
+			out = append(out, engine.RemoteMember{User: "u-" + id, ID: id, Display: "name-" + id})
 		}
 		return out
 	}
-	known := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", RemoteName: "Tea", RemoteID: "g1", Origin: plan.Created, Batch: 3}
+	known := plan.GroupInput{Want: engine.Active, DisplayName: "Tea", RemoteName: "Tea", RemoteID: "g1", Origin: engine.Created, Batch: 3}
 	with := func(in plan.GroupInput, f func(*plan.GroupInput)) plan.GroupInput { f(&in); return in }
-	all := func(ids ...string) func() ([]plan.Member, error) {
-		return func() ([]plan.Member, error) { return m(ids...), nil }
+	all := func(ids ...string) func() ([]engine.RemoteMember, error) {
+		return func() ([]engine.RemoteMember, error) { return m(ids...), nil }
 	}
-	fresh := plan.GroupInput{Want: plan.Active, DisplayName: "Tea", Batch: 2, Members: all("a", "b", "c")}
-	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = plan.Wizard, all("a", "b") })
+	fresh := plan.GroupInput{Want: engine.Active, DisplayName: "Tea", Batch: 2, Members: all("a", "b", "c")}
+	wizard := with(known, func(in *plan.GroupInput) { in.Style, in.Members = engine.Wizard, all("a", "b") })
 	hidden := with(known, func(in *plan.GroupInput) {
-		in.Full, in.Members, in.Traits = true, all("a", "b"), plan.Traits{plan.MembersHidden: true}
+		in.Full, in.Members, in.Traits = true, all("a", "b"), engine.Traits{engine.MembersHidden: true}
 	})
 	hit := `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`
 	const tea = `200 {"id":"g1","displayName":"Tea"}`
@@ -400,7 +401,7 @@ func TestGroup(t *testing.T) {
 		{"link and replace", fresh, []string{hit, `200 {}`, `204`}},
 		{"409 then link", fresh, []string{none, `409`, hit, `204`, `204`}},
 		{"several hits are held", fresh, []string{`200 {"Resources":[{"id":"g1"},{"id":"g2"}]}`}},
-		{"renamed after a lost create", with(fresh, func(in *plan.GroupInput) { in.Origin, in.RemoteName = plan.Unconfirmed, "Old" }),
+		{"renamed after a lost create", with(fresh, func(in *plan.GroupInput) { in.Origin, in.RemoteName = engine.Unconfirmed, "Old" }),
 			[]string{none, `200 {"Resources":[{"id":"g1","displayName":"Old"}]}`, `204`, `204`}},
 		{"deltas", with(known, func(in *plan.GroupInput) { in.Add, in.Remove = m("a", "b"), m("c", "d") }), []string{`204`, `204`}},
 		{"deltas that fail half-way", with(known, func(in *plan.GroupInput) { in.Add, in.Remove = m("a", "b"), m("c", "d") }), []string{`204`, `500`}},
@@ -415,13 +416,13 @@ func TestGroup(t *testing.T) {
 		{"wizard PUT", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Tea","x":"kept","members":[{"value":"a"}]}`, `200 {}`}},
 		{"wizard nothing changed", wizard, []string{`200 {"id":"g1","displayName":"Tea","members":[{"value":"b"},{"value":"a"}]}`}},
 		{"wizard 412", wizard, []string{`200 {"id":"g1"}`, `412`, `200 {"id":"g1"}`, `204`}},
-		{"inactive", with(known, func(in *plan.GroupInput) { in.Want = plan.Inactive }), nil},
-		{"unlink", with(known, func(in *plan.GroupInput) { in.Want = plan.Absent }), nil},
-		{"delete", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = plan.Absent, true }), []string{`204`}},
-		{"delete what is gone", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = plan.Absent, true }), []string{`404`}},
-		{"delete without an id leaves strangers alone", with(fresh, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = plan.Absent, true }), nil},
+		{"inactive", with(known, func(in *plan.GroupInput) { in.Want = engine.Inactive }), nil},
+		{"unlink", with(known, func(in *plan.GroupInput) { in.Want = engine.Absent }), nil},
+		{"delete", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }), []string{`204`}},
+		{"delete what is gone", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }), []string{`404`}},
+		{"delete without an id leaves strangers alone", with(fresh, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }), nil},
 		{"delete after a lost create", with(fresh, func(in *plan.GroupInput) {
-			in.Want, in.DeleteRemote, in.Origin = plan.Absent, true, plan.Unconfirmed
+			in.Want, in.DeleteRemote, in.Origin = engine.Absent, true, engine.Unconfirmed
 		}), []string{hit, `204`}},
 
 		{"a batch that is too large", with(known, func(in *plan.GroupInput) { in.Add = m("a", "b", "c") }), []string{`413`, `204`, `204`, `204`}},
@@ -431,10 +432,10 @@ func TestGroup(t *testing.T) {
 		{"rename where PATCH needs a path", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Add = "Coffee", m("a") }), []string{`400 {"scimType":"invalidPath"}`, `204`}},
 		{"removal where paths have no filters", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Remove = "Coffee", m("a", "b") }), []string{`400`, `400`, `204`}},
 		{"removal where paths are known to have no filters", with(known, func(in *plan.GroupInput) {
-			in.Remove, in.Traits = m("a", "b"), plan.Traits{plan.NoValuePath: true}
+			in.Remove, in.Traits = m("a", "b"), engine.Traits{engine.NoValuePath: true}
 		}), []string{`204`}},
 		{"removal where only filters will do", with(known, func(in *plan.GroupInput) {
-			in.Remove, in.Traits = m("a"), plan.Traits{plan.NoValuePath: true}
+			in.Remove, in.Traits = m("a"), engine.Traits{engine.NoValuePath: true}
 		}), []string{`400`, `204`}},
 		{"replace where it is refused", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{
 			`400 {"scimType":"invalidValue"}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"x"}]}`, `204`}},
@@ -456,23 +457,23 @@ func TestGroup(t *testing.T) {
 		{"a create whose members are hidden where there is no PUT", with(fresh, func(in *plan.GroupInput) { in.Members = all("a") }), []string{
 			none, `201 {"id":"g1","displayName":"Tea"}`, tea, tea, `405`, tea}},
 		{"a create where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
-			in.Members, in.Traits = all("a"), plan.Traits{plan.MembersHidden: true}
+			in.Members, in.Traits = all("a"), engine.Traits{engine.MembersHidden: true}
 		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
 		{"a create by PUT where members are known to be hidden", with(fresh, func(in *plan.GroupInput) {
-			in.Members, in.Traits, in.Style = all("a"), plan.Traits{plan.MembersHidden: true}, plan.Wizard
+			in.Members, in.Traits, in.Style = all("a"), engine.Traits{engine.MembersHidden: true}, engine.Wizard
 		}), []string{none, `201 {"id":"g1","displayName":"Tea"}`, tea}},
 		{"a replacement that leaves others", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b", "c", "d") }), []string{
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"x"},{"value":"a"},{"value":"b"},{"value":"c"}]}`,
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"x"},{"value":"a"},{"value":"b"},{"value":"c"}]}`, `204`}},
 		{"a link to a group whose members turn out to be hidden", fresh, []string{hit, tea, tea, tea, tea, tea, tea}},
-		{"a link by PUT to a group whose members turn out to be hidden", with(fresh, func(in *plan.GroupInput) { in.Style, in.Batch = plan.Wizard, 3 }),
+		{"a link by PUT to a group whose members turn out to be hidden", with(fresh, func(in *plan.GroupInput) { in.Style, in.Batch = engine.Wizard, 3 }),
 			[]string{hit, tea, tea, tea, tea, tea}},
 		{"all members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{tea, tea}},
 		{"all members where they are hidden, and one is gone", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{`400`, `400`, tea}},
 		{"no members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Members = nil }), []string{tea}},
-		{"PUT where members are hidden", with(hidden, func(in *plan.GroupInput) { in.Style = plan.Wizard }), []string{tea}},
+		{"PUT where members are hidden", with(hidden, func(in *plan.GroupInput) { in.Style = engine.Wizard }), []string{tea}},
 		{"PUT where members are hidden and there is no PATCH", with(hidden, func(in *plan.GroupInput) {
-			in.Style, in.Traits = plan.Wizard, plan.Traits{plan.MembersHidden: true, plan.NoPatch: true}
+			in.Style, in.Traits = engine.Wizard, engine.Traits{engine.MembersHidden: true, engine.NoPatch: true}
 		}), []string{tea, tea}},
 		{"PUT loses the members", wizard, []string{`200 {"id":"g1","displayName":"Tea"}`, `200 {"id":"g1","displayName":"Tea"}`,
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`}},

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -24,7 +25,7 @@ func (g *group) push() Step {
 
 // puts says whether the group is written as a whole. Behind a target that hides members nobody would see whether that has its effect.
 func (g *group) puts() bool {
-	return puts(g.traits, g.in.Style) && (!g.traits[MembersHidden] || g.traits[NoPatch])
+	return puts(g.traits, g.in.Style) && (!g.traits[engine.MembersHidden] || g.traits[engine.NoPatch])
 }
 
 func (g *group) pushByPatch() Step {
@@ -36,7 +37,7 @@ func (g *group) pushByPatch() Step {
 	if f != nil {
 		return g.fail(f)
 	}
-	if g.traits[NoMembersReplace] {
+	if g.traits[engine.NoMembersReplace] {
 		return g.replaceByDeltas(all)
 	}
 	g.replaceBy(all)
@@ -45,19 +46,19 @@ func (g *group) pushByPatch() Step {
 
 // replaceBy has the members replaced. A target that hides them may ignore that with success, so that it is also told in a form that
 // every target knows what differs from what it was told before.
-func (g *group) replaceBy(all []Member) {
+func (g *group) replaceBy(all []engine.RemoteMember) {
 	g.replace, g.add, g.remove = true, all, nil
-	if g.traits[MembersHidden] {
+	if g.traits[engine.MembersHidden] {
 		g.remove = g.in.Remove
 	}
 }
 
 // replaceByDeltas reads the group and sends what differs.
-func (g *group) replaceByDeltas(all []Member) Step {
+func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 	return g.get(func(_ Response, have *scim.Resource) Step {
 		shown, wanted := memberIDs(have), map[string]bool{}
 		g.replace, g.add, g.remove = false, nil, nil
-		var kept []Member
+		var kept []engine.RemoteMember
 		for _, m := range all {
 			wanted[m.ID] = true
 			if shown[m.ID] {
@@ -74,7 +75,7 @@ func (g *group) replaceByDeltas(all []Member) Step {
 		for _, v := range have.Array("members") {
 			o, _ := v.(*scim.Object)
 			if id := o.Text("value"); !wanted[id] {
-				g.remove = append(g.remove, Member{ID: id})
+				g.remove = append(g.remove, engine.RemoteMember{ID: id})
 			}
 		}
 		g.acked = &Change{Replace: true, Read: true, Add: kept}
@@ -90,11 +91,11 @@ func (g *group) batches() Step {
 		c.Add, _ = split(g.add, g.batch-len(c.Remove))
 	}
 	if !c.Rename && !c.Replace && len(c.Add)+len(c.Remove) == 0 {
-		return g.end(Done, "")
+		return g.end(engine.Done, "")
 	}
-	g.did(OpMembers)
+	g.did(engine.OpMembers)
 	req := Request{
-		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c, Op: OpMembers,
+		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c, Op: engine.OpMembers,
 		Alternative: g.alternative(http.MethodPatch, c),
 	}
 	return g.send(req, func(r Response) Step { return g.patched(c, r) })
@@ -103,7 +104,7 @@ func (g *group) batches() Step {
 // operations words a change in the forms that the target is known to take.
 func (g *group) operations(c Change) (out []*scim.Object) {
 	switch {
-	case c.Rename && g.traits[NeedsPath]:
+	case c.Rename && g.traits[engine.NeedsPath]:
 		out = append(out, operation("replace", "displayName", g.in.DisplayName))
 	case c.Rename:
 		out = append(out, operation("replace", "", scim.NewObject(
@@ -112,7 +113,7 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 		)))
 	}
 	switch {
-	case len(c.Remove) > 0 && g.traits[NoValuePath]:
+	case len(c.Remove) > 0 && g.traits[engine.NoValuePath]:
 		list := make([]any, len(c.Remove))
 		for i, m := range c.Remove {
 			list[i] = scim.NewObject(scim.Member{Name: "value", Value: m.ID})
@@ -124,7 +125,7 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 		}
 	}
 	switch {
-	case c.Replace && g.traits[MembersHidden] && len(c.Add) > 0: // nobody sees whether the replacement is carried out
+	case c.Replace && g.traits[engine.MembersHidden] && len(c.Add) > 0: // nobody sees whether the replacement is carried out
 		members := memberValues(c.Add)
 		out = append(out, operation("replace", "members", members), operation("add", "members", members))
 	case c.Replace:
@@ -165,11 +166,11 @@ func (g *group) patched(c Change, r Response) Step {
 		if !g.keeps(shown, c) || c.Replace && !only(shown, c.Add) {
 			return g.fail(rejected(r, ineffective))
 		}
-	case shown != nil && c.Replace && !g.tried[NoMembersReplace] && !only(shown, c.Add):
-		g.tried[NoMembersReplace], g.traits[NoMembersReplace] = true, true
+	case shown != nil && c.Replace && !g.tried[engine.NoMembersReplace] && !only(shown, c.Add):
+		g.tried[engine.NoMembersReplace], g.traits[engine.NoMembersReplace] = true, true
 		return g.replaceByDeltas(g.add)
 	case shown == nil, g.keeps(shown, c):
-	case g.overtake(NoPatch):
+	case g.overtake(engine.NoPatch):
 		if g.doubt = g.mayHide(shown, c); !g.doubt && g.refusal == nil {
 			g.refusal = rejected(r, ineffective)
 		}
@@ -194,8 +195,8 @@ func (g *group) accepted(c Change) Step {
 }
 
 // overtake says whether the other method is to be tried, once for each sequence.
-func (g *group) overtake(t Trait) bool {
-	if g.tried[NoPatch] || g.tried[NoPut] {
+func (g *group) overtake(t engine.Trait) bool {
+	if g.tried[engine.NoPatch] || g.tried[engine.NoPut] {
 		return false
 	}
 	g.tried[t], g.full = true, true
@@ -207,7 +208,7 @@ func (g *group) otherwise(c Change, r Response) Step {
 	if g.refusal == nil {
 		g.refusal = fail(r).in("push")
 	}
-	change := func(t Trait) Step {
+	change := func(t engine.Trait) Step {
 		g.tried[t], g.traits[t] = true, !g.traits[t]
 		return g.batches()
 	}
@@ -219,23 +220,23 @@ func (g *group) otherwise(c Change, r Response) Step {
 		return g.batches()
 	case tooLarge(r):
 		return g.fail(g.refusal)
-	case c.Rename && !g.tried[NeedsPath]:
-		return change(NeedsPath)
-	case len(c.Remove) > 0 && !g.tried[NoValuePath]:
-		return change(NoValuePath)
+	case c.Rename && !g.tried[engine.NeedsPath]:
+		return change(engine.NeedsPath)
+	case len(c.Remove) > 0 && !g.tried[engine.NoValuePath]:
+		return change(engine.NoValuePath)
 	case len(c.Remove) > 0 && g.replace: // they may be gone already, and the replacement leaves them out as well
-		g.traits[NoValuePath] = !g.traits[NoValuePath]
-		delete(g.tried, NoValuePath)
+		g.traits[engine.NoValuePath] = !g.traits[engine.NoValuePath]
+		delete(g.tried, engine.NoValuePath)
 		g.remove = nil
 		return g.batches()
-	case c.Replace && !g.tried[NoMembersReplace]:
-		g.tried[NoMembersReplace], g.traits[NoMembersReplace] = true, true
+	case c.Replace && !g.tried[engine.NoMembersReplace]:
+		g.tried[engine.NoMembersReplace], g.traits[engine.NoMembersReplace] = true, true
 		return g.replaceByDeltas(g.add)
 	case size > 1:
 		g.halve(size)
 		return g.batches()
 	}
-	if !g.overtake(NoPatch) {
+	if !g.overtake(engine.NoPatch) {
 		if len(c.Remove) > 0 && !unsupported(r) {
 			g.out.Unsure = true // maybe a member is not there any more that is to be removed: the whole list will do
 		}
@@ -252,8 +253,8 @@ func (g *group) halve(size int) {
 
 // confirm learns from a success after requests that were refused or had no effect.
 func (g *group) confirm() {
-	learned := Traits{}
-	for _, t := range []Trait{NeedsPath, NoValuePath, NoMembersReplace} {
+	learned := engine.Traits{}
+	for _, t := range []engine.Trait{engine.NeedsPath, engine.NoValuePath, engine.NoMembersReplace} {
 		if g.tried[t] {
 			learned[t] = g.traits[t]
 			g.traits[t] = !g.traits[t] // so that it counts as news
@@ -261,10 +262,10 @@ func (g *group) confirm() {
 		}
 	}
 	switch {
-	case g.tried[NoPatch]:
-		learned[NoPatch], learned[NoPut] = true, false
-	case g.tried[NoPut]:
-		learned[NoPut], learned[NoPatch] = true, false
+	case g.tried[engine.NoPatch]:
+		learned[engine.NoPatch], learned[engine.NoPut] = true, false
+	case g.tried[engine.NoPut]:
+		learned[engine.NoPut], learned[engine.NoPatch] = true, false
 	}
 	g.out.learn(g.traits, learned)
 }
@@ -282,16 +283,16 @@ func (g *group) pushByPut() Step {
 		want := have.Clone()
 		want.Set("displayName", g.in.DisplayName)
 		want.Set("members", memberValues(all))
-		g.did(OpMembers)
+		g.did(engine.OpMembers)
 		put := Request{
 			Method: http.MethodPut, Path: resourcePath(groups, g.out.RemoteID), IfMatch: r.ETag, Body: &want.Object,
-			Members: &Change{Rename: true, Replace: true, Add: all}, Op: OpMembers, Alternative: g.alternative(http.MethodPut, Change{}),
+			Members: &Change{Rename: true, Replace: true, Add: all}, Op: engine.OpMembers, Alternative: g.alternative(http.MethodPut, Change{}),
 		}
 		return g.send(put, func(answer Response) Step { return g.replaced(all, r.ETag, answer) })
 	})
 }
 
-func (g *group) replaced(all []Member, before string, r Response) Step {
+func (g *group) replaced(all []engine.RemoteMember, before string, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return g.gone(r, false)
@@ -301,11 +302,11 @@ func (g *group) replaced(all []Member, before string, r Response) Step {
 		if g.refusal == nil {
 			g.refusal = fail(r).in("push")
 		}
-		if g.overtake(NoPut) {
+		if g.overtake(engine.NoPut) {
 			return g.pushByPatch()
 		}
 		if g.doubt { // PATCH it is, whatever the answers show
-			g.out.learn(g.traits, Traits{NoPut: true})
+			g.out.learn(g.traits, engine.Traits{engine.NoPut: true})
 			return g.hides()
 		}
 		return g.fail(g.refusal)
@@ -317,10 +318,10 @@ func (g *group) replaced(all []Member, before string, r Response) Step {
 	}
 	g.out.Status = r.Status
 	shown := shownGroup(r)
-	if shown != nil && before != "" && version(r) == before && !g.traits[PutTrusted] {
+	if shown != nil && before != "" && version(r) == before && !g.traits[engine.PutTrusted] {
 		return g.get(func(r Response, have *scim.Resource) Step {
 			if have.Text("displayName") == g.in.DisplayName && sameMembers(have, all) {
-				g.out.learn(g.traits, Traits{PutTrusted: true})
+				g.out.learn(g.traits, engine.Traits{engine.PutTrusted: true})
 			}
 			return g.compared(r, have, all)
 		})
@@ -335,11 +336,11 @@ func (g *group) replaced(all []Member, before string, r Response) Step {
 }
 
 // compared ends a PUT by what the group is seen to be afterwards.
-func (g *group) compared(r Response, have *scim.Resource, all []Member) Step {
+func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMember) Step {
 	if g.keeps(have, Change{Rename: true, Replace: true, Add: all}) {
 		return g.pushed(r, all)
 	}
-	if !g.strict() && g.overtake(NoPut) {
+	if !g.strict() && g.overtake(engine.NoPut) {
 		return g.pushByPatch()
 	}
 	switch {
@@ -360,17 +361,17 @@ func (g *group) mayHide(shown *scim.Resource, c Change) bool {
 
 // hides notes that neither method shows the members, and begins anew with what is right for such a target.
 func (g *group) hides() Step {
-	g.out.learn(g.traits, Traits{MembersHidden: true})
-	g.tried, g.doubt, g.full = map[Trait]bool{}, false, true
+	g.out.learn(g.traits, engine.Traits{engine.MembersHidden: true})
+	g.tried, g.doubt, g.full = map[engine.Trait]bool{}, false, true
 	return g.push()
 }
 
 // pushed notes that the target has exactly the desired members and name.
-func (g *group) pushed(r Response, all []Member) Step {
+func (g *group) pushed(r Response, all []engine.RemoteMember) Step {
 	g.confirm()
 	g.out.Status, g.out.Name = r.Status, g.in.DisplayName
 	g.acked = &Change{Rename: true, Replace: true, Add: all}
-	return g.end(Done, "")
+	return g.end(engine.Done, "")
 }
 
 // get reads the group.
@@ -407,20 +408,20 @@ func (g *group) keeps(shown *scim.Resource, c Change) bool {
 	if c.Rename && shown.Text("displayName") != g.in.DisplayName {
 		return false
 	}
-	if g.traits[MembersHidden] {
+	if g.traits[engine.MembersHidden] {
 		return true
 	}
 	ids := memberIDs(shown)
-	return contains(shown, c.Add) && !slices.ContainsFunc(c.Remove, func(m Member) bool { return ids[m.ID] })
+	return contains(shown, c.Add) && !slices.ContainsFunc(c.Remove, func(m engine.RemoteMember) bool { return ids[m.ID] })
 }
 
-func contains(shown *scim.Resource, members []Member) bool {
+func contains(shown *scim.Resource, members []engine.RemoteMember) bool {
 	ids := memberIDs(shown)
-	return !slices.ContainsFunc(members, func(m Member) bool { return !ids[m.ID] })
+	return !slices.ContainsFunc(members, func(m engine.RemoteMember) bool { return !ids[m.ID] })
 }
 
 // only says whether a group has no other members than these.
-func only(shown *scim.Resource, members []Member) bool {
+func only(shown *scim.Resource, members []engine.RemoteMember) bool {
 	others := memberIDs(shown)
 	for _, m := range members {
 		delete(others, m.ID)
@@ -439,6 +440,6 @@ func memberIDs(r *scim.Resource) map[string]bool {
 }
 
 // sameMembers compares by value only: what a target shows as display is its own business.
-func sameMembers(have *scim.Resource, want []Member) bool {
+func sameMembers(have *scim.Resource, want []engine.RemoteMember) bool {
 	return len(have.Array("members")) == len(want) && contains(have, want)
 }

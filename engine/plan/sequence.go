@@ -1,115 +1,19 @@
 package plan
 
-import "github.com/scimwright/scimwright/scim"
-
-// Want is the state that a principal should have at the target.
-type Want string
-
-// The states. Absent is a tombstone: the directory says that the principal is gone, nobody infers it. Keep is for users:
-// whatever the target has stays as it is, and nothing is sent.
-const (
-	Active   Want = "active"
-	Inactive Want = "inactive"
-	Absent   Want = "absent"
-	Keep     Want = "keep"
-)
-
-// Style says which requests a target is sent for an update.
-type Style string
-
-// The update styles. Catalog uses PATCH for activation, deactivation and group membership and PUT for all other updates;
-// Wizard uses PUT for everything. Auto is Wizard for a target that says that it has no PATCH, and otherwise Catalog: the caller
-// finds out, a sequence reads it as Catalog. So does the zero value.
-const (
-	Catalog Style = "catalog"
-	Wizard  Style = "wizard"
-	Auto    Style = "auto"
-)
-
-// Fallback says whether a sequence may use another form of a request than the one that the style names first.
-type Fallback string
-
-// The fallbacks. FallbackLearn tries another form after a rejection, or after a success without effect, and uses [Traits].
-// FallbackNone sends the forms of the style only, and ignores [Traits]. The zero value reads as FallbackLearn.
-const (
-	FallbackLearn Fallback = "learn"
-	FallbackNone  Fallback = "none"
-)
-
-// Missing says what happens when the target no longer knows a resource that was provisioned before.
-type Missing string
-
-// The policies. Recreate looks the resource up by name and creates it when that finds nothing; Fail reports it. The zero
-// value reads as Recreate.
-const (
-	Recreate Missing = "recreate"
-	Fail     Missing = "fail"
-)
-
-// Existing says what happens to an account that a lookup finds and that was not created by us.
-type Existing string
-
-// The policies. LinkAuto takes it over; LinkAsk holds the user until somebody says which account is meant; LinkNever refuses the
-// user. The zero value reads as LinkAuto.
-const (
-	LinkAuto  Existing = "auto"
-	LinkAsk   Existing = "ask"
-	LinkNever Existing = "never"
-)
-
-// Origin says how the engine came to know a remote resource.
-type Origin string
-
-// The origins. Imported means that somebody, or a rule of an import, said whose it is. Unconfirmed means that a create was sent and its answer was lost, so that a resource without a known id may
-// exist.
-const (
-	Created     Origin = "created"
-	Linked      Origin = "linked"
-	Imported    Origin = "imported"
-	Unconfirmed Origin = "unconfirmed"
-)
-
-// Operation names what a sequence did, in the order of weight: a sequence that looked up, created and patched says Create.
-type Operation string
-
-// The operations.
-const (
-	OpNone       Operation = "none"
-	OpLookup     Operation = "lookup"
-	OpCreate     Operation = "create"
-	OpLink       Operation = "link"
-	OpUpdate     Operation = "update"
-	OpReactivate Operation = "reactivate"
-	OpDeactivate Operation = "deactivate"
-	OpMembers    Operation = "members"
-	OpDelete     Operation = "delete"
-	OpUnlink     Operation = "unlink"
-)
-
-// Class says how a sequence ended, and so what is to be done about it.
-type Class string
-
-// The classes of outcomes.
-const (
-	Done      Class = "done"      // the target has the desired state
-	Skipped   Class = "skipped"   // the target's options exclude what would be needed; nothing was changed
-	Held      Class = "held"      // somebody has to decide, e.g. several accounts match
-	Rejected  Class = "rejected"  // the target refuses this principal; repeating the same is no use
-	Transient Class = "transient" // network, timeout, 5xx, unreadable answer: the same may work later
-	Throttled Class = "throttled" // 429, or 503 with Retry-After: the whole target wants a pause
-	Denied    Class = "denied"    // 401 or 403: the credentials are not accepted
-	Accepted  Class = "accepted"  // 202: the target may carry the change out later; Outcome.Pending describes it
+import (
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // Request is one SCIM request, relative to the target's base URL.
 type Request struct {
 	Method  string
-	Path    string       // with the query, escaped: /Users?filter=userName%20eq%20%22x%22&startIndex=1&count=100
-	IfMatch string       // entity tag, empty for none
-	Body    *scim.Object // nil for none
-	Members *Change      // what it does to the members of a group, nil for nothing
-	Op      Operation    // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
-	Also    Operation    // what it changes besides, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
+	Path    string           // with the query, escaped: /Users?filter=userName%20eq%20%22x%22&startIndex=1&count=100
+	IfMatch string           // entity tag, empty for none
+	Body    *scim.Object     // nil for none
+	Members *Change          // what it does to the members of a group, nil for nothing
+	Op      engine.Operation // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
+	Also    engine.Operation // what it changes besides, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
 	// Alternative is set when it has another form than the one that the style names first. It is always nil with FallbackNone.
 	Alternative *Alternative
 }
@@ -119,8 +23,8 @@ type Change struct {
 	Rename  bool // the group gets its new name
 	Replace bool // the members become those in Add
 	Read    bool // with Replace, when acknowledged: that was read and not sent, and there are members that were not asked for
-	Add     []Member
-	Remove  []Member
+	Add     []engine.RemoteMember
+	Remove  []engine.RemoteMember
 }
 
 // Response is the answer to a Request. Err is set when there was no complete, readable answer; Status then tells how far it
@@ -139,11 +43,11 @@ type Response struct {
 
 // Outcome is how a sequence ended. What was learned or done before a failure is told along with it.
 type Outcome struct {
-	Class     Class
-	Operation Operation
+	Class     engine.Class
+	Operation engine.Operation
 	RemoteID  string // the id at the target, as far as known; empty after the resource was found to be gone
 	Name      string // userName or displayName that the target has, as far as known
-	Origin    Origin
+	Origin    engine.Origin
 	Status    int    // of the answer that decided; 0 for none
 	ScimType  string // of the target's error body
 	Message   string // why it is not Done; names what was sent and what came back
@@ -155,16 +59,16 @@ type Outcome struct {
 
 	// Pending is a change that the target has accepted and was not seen to have carried out; nil for none. It comes with other classes
 	// than Accepted where the target could not be read.
-	Pending *Pending
+	Pending *engine.Pending
 	// Confirmed is the operation of a change that was accepted earlier, and was seen to be carried out; empty for none.
-	Confirmed Operation
+	Confirmed engine.Operation
 	// Lapsed says that it is Transient because such a change was not carried out in time. The target has answered.
 	Lapsed bool
 
 	// Learned are the traits that the sequence found the target to have (true), or not to have any more (false).
-	Learned Traits
+	Learned engine.Traits
 	// Unkept are the attributes of a user that were sent and not seen at the target, by path.
-	Unkept map[string]Unkept
+	Unkept map[string]engine.Unkept
 	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
 	PasswordVersion string
 
@@ -178,13 +82,13 @@ type Outcome struct {
 }
 
 // learn notes traits, both for the rest of the sequence and for those that follow.
-func (o *Outcome) learn(known, found Traits) {
+func (o *Outcome) learn(known, found engine.Traits) {
 	for t, holds := range found {
 		if known[t] == holds {
 			continue
 		}
 		if o.Learned == nil {
-			o.Learned = Traits{}
+			o.Learned = engine.Traits{}
 		}
 		known[t], o.Learned[t] = holds, holds
 	}
@@ -204,14 +108,14 @@ type Step struct {
 type Push struct {
 	RemoteID string
 	Name     string // displayName the target has, as far as known
-	Origin   Origin
+	Origin   engine.Origin
 	// Add and Remove are what is left to be sent, with the members of the request at the beginning. They must not be changed.
-	Add, Remove []Member
+	Add, Remove []engine.RemoteMember
 	Batch       int // how many members one request carries, at most
 }
 
 // Next returns the members that so many requests will be about, at most, after some others.
-func (p Push) Next(after, requests int) (add, remove []Member) {
+func (p Push) Next(after, requests int) (add, remove []engine.RemoteMember) {
 	before, n := after*p.Batch, (after+requests)*p.Batch
 	skip, _ := split(p.Remove, before)
 	remove, _ = split(p.Remove, n)
@@ -254,11 +158,4 @@ func (s *Sequence) Stop(why Outcome) Step {
 	out.Class, out.Operation, out.Message, out.Halted = why.Class, why.Operation, why.Message, why.Halted
 	s.step = Step{Outcome: &out}
 	return s.step
-}
-
-// Member is a user in a group of the target.
-type Member struct {
-	User    string // id of the user in the directory
-	ID      string // id of the user at the target
-	Display string // userName, sent as display
 }

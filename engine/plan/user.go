@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // UserInput is what is known about a user when its sequence begins.
 type UserInput struct {
-	Want     Want
+	Want     engine.Want
 	UserName string         // compared in the lookup
 	Resource *scim.Resource // the mapped attributes, without id, meta, active, groups and password
 	// OnCreate has attributes that are only sent when the account is created. Nobody compares them later. What Resource says, be it
@@ -26,26 +27,26 @@ type UserInput struct {
 	SyncPassword                 bool
 
 	RemoteID string // empty when not known
-	Origin   Origin
+	Origin   engine.Origin
 	Anew     bool // the assignment is a new one: the account is looked up by name, although RemoteID may be that of an earlier one
 	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
 	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
 	// renamed before the answer was known.
 	EarlierName string
 
-	Style                      Style
-	Fallback                   Fallback
+	Style                      engine.Style
+	Fallback                   engine.Fallback
 	Create, Update, Deactivate bool
 	LookupAttribute            string // Defaults to userName
-	OnMissing                  Missing
-	OnExisting                 Existing
-	Traits                     Traits            // what is known about the target
-	Unkept                     map[string]Unkept // what the target did not keep of earlier sequences, by path
-	Rounds                     int               // how often a value is sent that the target does not keep. Defaults to DefaultRounds
+	OnMissing                  engine.Missing
+	OnExisting                 engine.Existing
+	Traits                     engine.Traits            // what is known about the target
+	Unkept                     map[string]engine.Unkept // what the target did not keep of earlier sequences, by path
+	Rounds                     int                      // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
 	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none: nothing is sent before that is
 	// seen. Expired says that its time is up.
-	Pending *Pending
+	Pending *engine.Pending
 	Expired bool
 
 	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
@@ -55,7 +56,7 @@ type UserInput struct {
 	// Former returns another user that is known here and has or had an account, or whose externalId it carries, "" for nobody: the userName
 	// may be another person's by now, and OnRecycled says what is done then. Defaults to nobody.
 	Former     func(account *scim.Resource) (string, error)
-	OnRecycled Existing // LinkAuto takes the account over. The zero value reads as LinkAsk
+	OnRecycled engine.Existing // LinkAuto takes the account over. The zero value reads as LinkAsk
 	// HoldName says whether an account must not be renamed to that. Defaults to none.
 	HoldName func(userName string) bool
 
@@ -95,8 +96,8 @@ func User(in UserInput) *Sequence {
 		in.Rounds = DefaultRounds
 	}
 	u := &user{
-		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
-		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]Unkept{}, in.Rounds},
+		in: in, out: Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
+		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.Unkept{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
@@ -122,7 +123,7 @@ type user struct {
 	out    Outcome
 	s      *Sequence
 	rounds int
-	traits Traits // as known by now
+	traits engine.Traits // as known by now
 	unkept ledger
 
 	inactive bool // the lookup found the account deactivated
@@ -136,7 +137,7 @@ type user struct {
 }
 
 // learn notes what was found out about the target.
-func (u *user) learn(t Traits) {
+func (u *user) learn(t engine.Traits) {
 	if !u.strict() {
 		u.out.learn(u.traits, t)
 	}
@@ -148,10 +149,10 @@ func (u *user) send(req Request, then func(Response) Step) Step {
 	return Step{Request: &req}
 }
 
-func (u *user) end(class Class, message string) Step {
+func (u *user) end(class engine.Class, message string) Step {
 	u.out.Class, u.out.Message = class, message
 	u.out.Operation = combined(u.out.Confirmed, u.out.Operation)
-	if u.confirming && class == Held {
+	if u.confirming && class == engine.Held {
 		u.out.Pending = nil // a decision is needed whatever becomes of it
 	}
 	out := u.sofar()
@@ -171,7 +172,7 @@ func (u *user) sofar() Outcome {
 }
 
 func (u *user) fail(f *failure) Step {
-	if u.confirming && u.in.Expired && f.class == Rejected {
+	if u.confirming && u.in.Expired && f.class == engine.Rejected {
 		return u.outstanding()
 	}
 	u.out.Status, u.out.ScimType, u.out.RetryAfter = f.status, f.scimType, f.retryAfter
@@ -187,14 +188,14 @@ func (u *user) begin() Step {
 
 func (u *user) start() Step {
 	switch {
-	case u.in.Want == Keep:
-		return u.end(Skipped, "the account is to stay as it is")
-	case u.in.Want == Active:
+	case u.in.Want == engine.Keep:
+		return u.end(engine.Skipped, "the account is to stay as it is")
+	case u.in.Want == engine.Active:
 		return u.beginActive()
 	case u.out.RemoteID == "" && !u.in.Known:
-		return u.end(Done, "") // nobody ever asked for an account: whatever is there is not ours
+		return u.end(engine.Done, "") // nobody ever asked for an account: whatever is there is not ours
 	case !u.in.Deactivate:
-		return u.end(Skipped, "deactivating users is switched off for this target")
+		return u.end(engine.Skipped, "deactivating users is switched off for this target")
 	case u.out.RemoteID == "":
 		return u.lookup(u.deactivateFound)
 	default:
@@ -222,7 +223,7 @@ func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 		default:
 			return u.ask("externalId", ours, func(r Response, found []*scim.Resource, f *failure) Step {
 				switch {
-				case f != nil && f.class != Rejected:
+				case f != nil && f.class != engine.Rejected:
 					return u.fail(f.in("lookup by externalId"))
 				case f != nil || len(found) == 0:
 					return u.lookupEarlier(r, then)
@@ -246,13 +247,13 @@ func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Res
 // ours says whether an account that was found by name is the one we created, in an attempt whose answer was lost: it carries our
 // own identifier, or none. A name may belong to somebody else by now.
 func (u *user) ours(hit *scim.Resource) bool {
-	if p := u.in.Pending; p != nil && p.Operation == OpCreate && p.RemoteID != "" {
+	if p := u.in.Pending; p != nil && p.Operation == engine.OpCreate && p.RemoteID != "" {
 		return hit.ID() == p.RemoteID // the target has said where it is
 	}
 	if theirs := hit.ExternalID(); theirs != "" && u.externalID() != "" {
 		return theirs == u.externalID()
 	}
-	return u.in.Origin == Unconfirmed
+	return u.in.Origin == engine.Unconfirmed
 }
 
 // lookupBy asks for the accounts with that value and hands none or one to then.
@@ -269,7 +270,7 @@ func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Res
 func (u *user) single(attribute, value string, r Response, found []*scim.Resource, then func(Response, []*scim.Resource) Step) Step {
 	if len(found) > 1 {
 		u.out.Status = r.Status
-		return u.end(Held, fmt.Sprintf("%d accounts match %s %q: %s", len(found), attribute, value, ids(found)))
+		return u.end(engine.Held, fmt.Sprintf("%d accounts match %s %q: %s", len(found), attribute, value, ids(found)))
 	}
 	return then(r, found)
 }
@@ -279,10 +280,10 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 	if value == "" {
 		return u.fail(rejected(Response{}, "the user has no "+attribute+" to look it up by"))
 	}
-	if u.out.Operation == OpNone {
-		u.out.Operation = OpLookup
+	if u.out.Operation == engine.OpNone {
+		u.out.Operation = engine.OpLookup
 	}
-	if u.traits[NoUserFilter] {
+	if u.traits[engine.NoUserFilter] {
 		return readList(u.send, listInstead(nil), users, attribute, value, then)
 	}
 	req := Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}
@@ -294,7 +295,7 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 		if unfiltered(r) && attribute == u.in.LookupAttribute && !u.strict() {
 			return readList(u.send, listInstead(&r), users, attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
 				if f == nil && ordinary(value) {
-					u.learn(Traits{NoUserFilter: true})
+					u.learn(engine.Traits{engine.NoUserFilter: true})
 				}
 				return then(r, found, f)
 			})
@@ -309,7 +310,7 @@ func (u *user) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 		return u.adopt(found[0])
 	}
 	if !u.in.Create {
-		return u.end(Skipped, "no account exists, and creating users is switched off for this target")
+		return u.end(engine.Skipped, "no account exists, and creating users is switched off for this target")
 	}
 	return u.create()
 }
@@ -320,15 +321,15 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case err != nil:
 		return u.ownerUnknown(err)
 	case owner != "":
-		return u.end(Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
+		return u.end(engine.Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
 	}
 	switch former, err := u.recycled(hit); {
 	case err != nil:
 		return u.ownerUnknown(err)
-	case former != "" && u.in.OnRecycled == LinkNever:
-		return u.end(Rejected, fmt.Sprintf("the account %s is or was that of the user %s, and such accounts are not linked for this target", hit.ID(), former))
+	case former != "" && u.in.OnRecycled == engine.LinkNever:
+		return u.end(engine.Rejected, fmt.Sprintf("the account %s is or was that of the user %s, and such accounts are not linked for this target", hit.ID(), former))
 	case former != "":
-		return u.end(Held, fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
+		return u.end(engine.Held, fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
 	}
 	ours := u.ours(hit)
 	if !ours {
@@ -337,16 +338,16 @@ func (u *user) adopt(hit *scim.Resource) Step {
 		}
 	}
 	switch {
-	case !ours && u.in.OnExisting == LinkAsk:
-		return u.end(Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
-	case !ours && u.in.OnExisting == LinkNever:
-		return u.end(Rejected, fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
+	case !ours && u.in.OnExisting == engine.LinkAsk:
+		return u.end(engine.Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
+	case !ours && u.in.OnExisting == engine.LinkNever:
+		return u.end(engine.Rejected, fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
 	}
 	u.link(hit)
-	u.out.Operation, u.found = OpLink, true
+	u.out.Operation, u.found = engine.OpLink, true
 	_, told := hit.Get("active")
 	if !u.in.Update && (!u.mayActivate() || told && active(hit)) && !u.passwordDue() {
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	}
 	return u.refresh()
 }
@@ -357,7 +358,7 @@ func (u *user) mayActivate() bool { return u.in.Deactivate || u.in.Create && u.f
 
 // recycled returns another user that an account is or was that of, although it has this user's name now.
 func (u *user) recycled(hit *scim.Resource) (string, error) {
-	if theirs := hit.ExternalID(); u.in.OnRecycled == LinkAuto || theirs != "" && theirs == u.externalID() {
+	if theirs := hit.ExternalID(); u.in.OnRecycled == engine.LinkAuto || theirs != "" && theirs == u.externalID() {
 		return "", nil
 	}
 	return u.in.Former(hit)
@@ -369,9 +370,9 @@ func (u *user) link(hit *scim.Resource) {
 		u.out.PasswordVersion = ""
 	}
 	u.out.RemoteID = hit.ID()
-	u.out.Origin = Linked
+	u.out.Origin = engine.Linked
 	if u.ours(hit) {
-		u.out.Origin = Created
+		u.out.Origin = engine.Created
 	}
 }
 
@@ -383,8 +384,8 @@ func (u *user) externalID() string {
 }
 
 func (u *user) create() Step {
-	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: OpCreate}, func(r Response) Step {
-		u.out.Operation, u.out.Origin = OpCreate, Unconfirmed
+	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: engine.OpCreate}, func(r Response) Step {
+		u.out.Operation, u.out.Origin = engine.OpCreate, engine.Unconfirmed
 		switch {
 		case u.strict() && (conflict(r) || r.Err == nil && r.Status == http.StatusBadRequest):
 			u.out.Origin = ""
@@ -413,13 +414,13 @@ func (u *user) create() Step {
 		if created.ID() == "" {
 			return u.fail(rejected(r, "create: the answer has no id"))
 		}
-		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), Created, r.Status
+		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), engine.Created, r.Status
 		u.out.PasswordVersion = u.in.PasswordVersion
 		if created.Text("userName") != "" { // otherwise it does not show the account
 			lacking := missing(overlay(created, u.desired()), created)
 			u.unkept.sent(lacking, lacking, false)
 		}
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	})
 }
 
@@ -473,7 +474,7 @@ func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bo
 		})
 	default:
 		return u.fail(&failure{
-			class: Rejected, status: refused.Status, scimType: fail(refused).scimType,
+			class: engine.Rejected, status: refused.Status, scimType: fail(refused).scimType,
 			message: "create: the target says that the account exists (" + fail(refused).message + "), but a lookup does not find it",
 		})
 	}
@@ -482,7 +483,7 @@ func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bo
 // refresh reads the account and writes what differs.
 func (u *user) refresh() Step {
 	if !u.in.Update && !u.mayActivate() && !u.passwordDue() {
-		return u.end(Skipped, "updating users is switched off for this target")
+		return u.end(engine.Skipped, "updating users is switched off for this target")
 	}
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
 }
@@ -515,11 +516,11 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 
 // gone handles a known account that the target does not have any more.
 func (u *user) gone(r Response) Step {
-	if u.in.Want != Active {
+	if u.in.Want != engine.Active {
 		return u.leftBehind(r)
 	}
 	lost := u.out.RemoteID
-	if u.in.OnMissing == Fail {
+	if u.in.OnMissing == engine.Fail {
 		return u.fail(rejected(r, "the account "+lost+" is gone at the target"))
 	}
 	u.out.RemoteID, u.out.Origin = "", ""
@@ -538,7 +539,7 @@ func (u *user) leftBehind(r Response) Step {
 	lost := u.out.RemoteID
 	end := func() Step {
 		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	}
 	if none(r.Body) || u.in.UserName == "" {
 		return end()
@@ -558,7 +559,7 @@ func (u *user) leftBehind(r Response) Step {
 func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	is, wanted := have.Text("userName"), u.desired().Text("userName")
 	if u.in.Update && is != "" && wanted != "" && !strings.EqualFold(is, wanted) && u.in.HoldName(wanted) {
-		return u.end(Held, fmt.Sprintf("the account %s is called %q and would be renamed to %q, which looks like the name of somebody who was removed", u.out.RemoteID, is, wanted))
+		return u.end(engine.Held, fmt.Sprintf("the account %s is called %q and would be renamed to %q, which looks like the name of somebody who was removed", u.out.RemoteID, is, wanted))
 	}
 	var set []assignment
 	if u.in.Update {
@@ -569,7 +570,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	u.linking = reactivate && u.found && !u.in.Deactivate
 	if reactivate && !puts(u.traits, u.in.Style) {
 		return u.write(&change{
-			what: "reactivate", op: OpReactivate, set: []assignment{setActive(true)}, have: have, etag: etag,
+			what: "reactivate", op: engine.OpReactivate, set: []assignment{setActive(true)}, have: have, etag: etag,
 			ways: u.ways(u.in.Style), style: u.in.Style, again: u.refresh,
 			then: func(r Response, now *scim.Resource) Step {
 				u.linking = false
@@ -581,7 +582,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 		})
 	}
 	if reactivate {
-		u.did(OpReactivate)
+		u.did(engine.OpReactivate)
 		set = append(set, setActive(true))
 	}
 	return u.update(have, etag, set)
@@ -597,7 +598,7 @@ func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 		return u.setPassword()
 	}
 	return u.write(&change{
-		what: "update", op: OpUpdate, set: set, have: have, etag: etag, ways: u.ways(Wizard), style: Wizard, again: u.refresh,
+		what: "update", op: engine.OpUpdate, set: set, have: have, etag: etag, ways: u.ways(engine.Wizard), style: engine.Wizard, again: u.refresh,
 		then: func(Response, *scim.Resource) Step {
 			u.linking = false
 			if along {
@@ -611,19 +612,19 @@ func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 	if len(found) == 0 {
 		u.out.Status, u.out.Origin = r.Status, ""
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	}
 	hit := found[0]
-	asks := u.in.OnExisting == LinkAsk || u.in.OnExisting == LinkNever
+	asks := u.in.OnExisting == engine.LinkAsk || u.in.OnExisting == engine.LinkNever
 	strange := hit.ExternalID() != "" && u.externalID() != "" && hit.ExternalID() != u.externalID()
 	switch former, err := u.recycled(hit); {
 	case err != nil:
 		return u.ownerUnknown(err)
 	case former != "", asks && strange:
 		u.out.Status, u.out.Origin = r.Status, ""
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	case asks && !u.ours(hit):
-		return u.end(Held, fmt.Sprintf("the account %s has the user's name; somebody has to say that it is the user's, so that it is deactivated", hit.ID()))
+		return u.end(engine.Held, fmt.Sprintf("the account %s has the user's name; somebody has to say that it is the user's, so that it is deactivated", hit.ID()))
 	}
 	u.link(hit)
 	u.inactive = !active(hit)
@@ -641,27 +642,27 @@ func (u *user) deactivate() Step {
 		return u.ownerUnknown(err)
 	case owner != "":
 		u.out.RemoteID, u.out.Origin = "", ""
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	case u.inactive:
-		return u.end(Done, "")
+		return u.end(engine.Done, "")
 	}
-	u.out.Operation = OpDeactivate
+	u.out.Operation = engine.OpDeactivate
 	return u.deactivateBy(u.ways(u.in.Style))
 }
 
 func (u *user) deactivateBy(ways []way) Step {
 	return u.write(&change{
-		what: "deactivate", op: OpDeactivate, set: []assignment{setActive(false)}, ways: ways, style: u.in.Style,
+		what: "deactivate", op: engine.OpDeactivate, set: []assignment{setActive(false)}, ways: ways, style: u.in.Style,
 		again: func() Step { return u.deactivateBy([]way{byPut}) },
-		then:  func(Response, *scim.Resource) Step { return u.end(Done, "") },
+		then:  func(Response, *scim.Resource) Step { return u.end(engine.Done, "") },
 	})
 }
 
 // did notes what was done, unless something weightier was done before.
-func (u *user) did(op Operation) {
+func (u *user) did(op engine.Operation) {
 	// That the account of an earlier assignment is found again is the least of what is done about it.
-	again := u.in.Anew && u.out.Operation == OpLink && u.out.RemoteID == u.in.RemoteID
-	if again || u.out.Operation == OpNone || u.out.Operation == OpLookup || u.out.Operation == OpUpdate && op == OpReactivate {
+	again := u.in.Anew && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID
+	if again || u.out.Operation == engine.OpNone || u.out.Operation == engine.OpLookup || u.out.Operation == engine.OpUpdate && op == engine.OpReactivate {
 		u.out.Operation = op
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -22,13 +23,13 @@ const (
 // or shows the version that it had before. The last two are believed once the target was seen to mean them ([PatchTrusted], [PutTrusted]).
 type change struct {
 	what string // begins messages: update, deactivate, reactivate
-	op   Operation
+	op   engine.Operation
 	set  []assignment
 	have *scim.Resource // as last read, nil when it was not
 	etag string         // of have
 	ways []way
 	// style is the one whose first form is not an Alternative.
-	style Style
+	style engine.Style
 
 	tried   []attempt
 	missing []assignment // of the last way that had no effect
@@ -88,7 +89,7 @@ func (u *user) writeByPut(c *change) Step {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
-			if u.in.Want == Active && u.in.Update { // a read that is behind must not take back what was written before it
+			if u.in.Want == engine.Active && u.in.Update { // a read that is behind must not take back what was written before it
 				c.have = assigned(have, u.unkept.worth(overlay(have, u.desired())))
 			}
 			return u.sendPut(c)
@@ -100,10 +101,10 @@ func (u *user) writeByPut(c *change) Step {
 // sendPut sends the whole account. Of a user who is to be active it never says that the account is not.
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
-	if u.in.Want == Active && !active(body) {
+	if u.in.Want == engine.Active && !active(body) {
 		c.set = append(c.set, setActive(true))
 		body = assigned(c.have, c.set)
-		u.did(OpReactivate)
+		u.did(engine.OpReactivate)
 	}
 	req := Request{
 		Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides(),
@@ -166,9 +167,9 @@ func (u *user) absent(c *change, w way, r Response) Step {
 
 // verify finds out whether a change that was answered with success had its effect.
 func (u *user) verify(c *change, w way, r Response) Step {
-	trust := PatchTrusted
+	trust := engine.PatchTrusted
 	if w == byPut {
-		trust = PutTrusted
+		trust = engine.PutTrusted
 	}
 	shown := c.shown(r)
 	if c.visible() == 0 {
@@ -192,7 +193,7 @@ func (u *user) verify(c *change, w way, r Response) Step {
 		}
 		now := &scim.Resource{Object: *read.Body}
 		if doubt && len(missing(c.set, now)) == 0 {
-			u.learn(Traits{trust: true})
+			u.learn(engine.Traits{trust: true})
 		}
 		return u.judge(c, w, read, now, true)
 	})
@@ -223,7 +224,7 @@ func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bo
 		return u.effective(c, w, r, shown)
 	}
 	if !c.must() { // the form is not at fault; and a value that was not kept before is no news
-		fought := u.in.Style == Wizard || u.unkept.fought(c.set)
+		fought := u.in.Style == engine.Wizard || u.unkept.fought(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]
 	}
@@ -253,7 +254,7 @@ func (u *user) exhausted(c *change) Step {
 	case len(vain) == 0:
 		return u.fail(c.tried[0].refusal.in(c.what))
 	case c.must():
-		return u.fail(&failure{class: Rejected, status: u.out.Status, message: c.what + ": the target answers with success, but the account stays " +
+		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target answers with success, but the account stays " +
 			map[bool]string{true: "inactive", false: "active"}[c.activates()] + " (" + strings.Join(vain, ", ") + ")"})
 	}
 	u.unkept.sent(c.set, c.missing, c.read)
@@ -266,17 +267,17 @@ func (c *change) activates() bool {
 }
 
 // does says what a request for the change changes.
-func (c *change) does() Operation {
+func (c *change) does() engine.Operation {
 	if c.activates() {
-		return OpReactivate
+		return engine.OpReactivate
 	}
 	return c.op
 }
 
 // besides says what else it changes: a PUT may reactivate and update.
-func (c *change) besides() Operation {
+func (c *change) besides() engine.Operation {
 	if c.activates() && len(c.set) > 1 {
-		return OpUpdate
+		return engine.OpUpdate
 	}
 	return ""
 }

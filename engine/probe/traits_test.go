@@ -11,15 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
 )
 
 // able are the traits of a target that can do everything, with changes.
-func able(changes plan.Traits) plan.Traits {
-	out := plan.Traits{
-		plan.NoPatch: false, plan.NoPut: false, plan.NeedsPath: false, plan.NoValuePath: false, plan.NoMembersReplace: false,
-		plan.NoUserFilter: false, plan.NoGroupFilter: false, plan.MembersHidden: false, plan.PatchTrusted: true, plan.PutTrusted: true,
+func able(changes engine.Traits) engine.Traits {
+	out := engine.Traits{
+		engine.NoPatch: false, engine.NoPut: false, engine.NeedsPath: false, engine.NoValuePath: false, engine.NoMembersReplace: false,
+		engine.NoUserFilter: false, engine.NoGroupFilter: false, engine.MembersHidden: false, engine.PatchTrusted: true, engine.PutTrusted: true,
 	}
 	for t, holds := range changes {
 		out[t] = holds
@@ -27,7 +26,7 @@ func able(changes plan.Traits) plan.Traits {
 	return out
 }
 
-func without(t plan.Traits, missing ...plan.Trait) plan.Traits {
+func without(t engine.Traits, missing ...engine.Trait) engine.Traits {
 	for _, m := range missing {
 		delete(t, m)
 	}
@@ -45,50 +44,50 @@ func TestWhatAProbeSawBecomesTraits(t *testing.T) {
 	refused := func(w http.ResponseWriter) bool { return refuse(w, 400) }
 	for name, c := range map[string]struct {
 		answer answer
-		want   plan.Traits
+		want   engine.Traits
 	}{
 		"all works": {func(http.ResponseWriter, *http.Request) bool { return false }, able(nil)},
 		"no PATCH of users": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPatch && user(r) && refuse(w, 501)
 			},
-			without(able(plan.Traits{plan.NoPatch: true}), plan.NeedsPath, plan.PatchTrusted),
+			without(able(engine.Traits{engine.NoPatch: true}), engine.NeedsPath, engine.PatchTrusted),
 		},
 		"PATCH of users that changes nothing": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPatch && user(r) && ignored(w)
 			},
-			without(able(plan.Traits{plan.NoPatch: true, plan.PatchTrusted: false}), plan.NeedsPath),
+			without(able(engine.Traits{engine.NoPatch: true, engine.PatchTrusted: false}), engine.NeedsPath),
 		},
 		"no PUT": {
 			func(w http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodPut && refuse(w, 405) },
-			without(able(plan.Traits{plan.NoPut: true}), plan.PutTrusted),
+			without(able(engine.Traits{engine.NoPut: true}), engine.PutTrusted),
 		},
 		"operations need a path": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPatch && !strings.Contains(peek(r), `"path"`) && refuse(w, 400)
 			},
-			able(plan.Traits{plan.NeedsPath: true}),
+			able(engine.Traits{engine.NeedsPath: true}),
 		},
-		"a path must not have a filter":     {patched("value eq", refused), able(plan.Traits{plan.NoValuePath: true})},
-		"users cannot be found by a filter": {filtered("/Users", 501), able(plan.Traits{plan.NoUserFilter: true})},
-		"nor can groups":                    {filtered("/Groups", 400), able(plan.Traits{plan.NoGroupFilter: true})},
+		"a path must not have a filter":     {patched("value eq", refused), able(engine.Traits{engine.NoValuePath: true})},
+		"users cannot be found by a filter": {filtered("/Users", 501), able(engine.Traits{engine.NoUserFilter: true})},
+		"nor can groups":                    {filtered("/Groups", 400), able(engine.Traits{engine.NoGroupFilter: true})},
 		"members cannot be replaced": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				b := peek(r)
 				return r.Method == http.MethodPatch && strings.Contains(b, `"replace"`) && strings.Contains(b, `"members"`) && refuse(w, 400)
 			},
-			able(plan.Traits{plan.NoMembersReplace: true}),
+			able(engine.Traits{engine.NoMembersReplace: true}),
 		},
 		"no groups": {
 			func(w http.ResponseWriter, r *http.Request) bool { return !user(r) && refuse(w, 404) },
-			without(able(nil), plan.NoValuePath, plan.NoMembersReplace, plan.NoGroupFilter, plan.MembersHidden),
+			without(able(nil), engine.NoValuePath, engine.NoMembersReplace, engine.NoGroupFilter, engine.MembersHidden),
 		},
 		"users cannot be created": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPost && refuse(w, 400)
 			},
-			plan.Traits{},
+			engine.Traits{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,12 +100,12 @@ func TestWhatAProbeSawBecomesTraits(t *testing.T) {
 
 func TestAnIgnoredFilterMeansThatTheListIsRead(t *testing.T) {
 	p := engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeatureLookupMiss, Verdict: engine.ProbeNoEffect}, {Feature: engine.FeatureLookupUserName, Verdict: engine.ProbeWorks}}}
-	require.Empty(t, cmp.Diff(plan.Traits{plan.NoUserFilter: true}, probe.TraitsOf(p)))
+	require.Empty(t, cmp.Diff(engine.Traits{engine.NoUserFilter: true}, probe.TraitsOf(p)))
 }
 
 func TestMembersThatAreNotShownAreHidden(t *testing.T) {
 	p := engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeatureShowsMembers, Verdict: engine.ProbeRefused}}}
-	require.Empty(t, cmp.Diff(plan.Traits{plan.MembersHidden: true}, probe.TraitsOf(p)))
+	require.Empty(t, cmp.Diff(engine.Traits{engine.MembersHidden: true}, probe.TraitsOf(p)))
 }
 
 func filtered(endpoint string, status int) func(http.ResponseWriter, *http.Request) bool {

@@ -45,7 +45,7 @@ type drift struct {
 	report  engine.DriftReport
 	reader  *reader
 	pages   *plan.Pages
-	traits  plan.Traits
+	traits  engine.Traits
 
 	began    time.Time
 	external map[string]string // of externalId to the first account that has it
@@ -177,11 +177,11 @@ func (d *drift) group(ctx context.Context, s engine.State, have *scim.Resource) 
 		return nil, nil
 	}
 	if name := have.Text("displayName"); name != want.DisplayName {
-		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: []plan.Difference{{Path: "displayName", Have: name, Want: want.DisplayName}}})
+		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: []engine.Mismatch{{Path: "displayName", Have: name, Want: want.DisplayName}}})
 	}
 	members, told := reconcile.MemberIDs(have)
 	switch {
-	case d.traits[plan.MembersHidden]:
+	case d.traits[engine.MembersHidden]:
 		d.report.Hidden++
 		return found, nil
 	case !told:

@@ -13,30 +13,30 @@ const maxExamples = 10
 
 // UserWant is what a user should look like, as far as the options of the target let it be brought about.
 type UserWant struct {
-	Want               plan.Want
-	Resource           *scim.Resource         // as plan.UserInput has it
-	Unkept             map[string]plan.Unkept // what the target did not keep
-	Update, Deactivate bool                   // whether attributes and active are provisioned at all
+	Want               engine.Want
+	Resource           *scim.Resource           // as plan.UserInput has it
+	Unkept             map[string]engine.Unkept // what the target did not keep
+	Update, Deactivate bool                     // whether attributes and active are provisioned at all
 }
 
 // User compares an account with what it should be.
 func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
-	var differ, ignored []plan.Difference
+	var differ, ignored []engine.Mismatch
 	active := plan.IsActive(have)
 	switch want.Want {
-	case plan.Active:
+	case engine.Active:
 		if want.Update {
 			differ, ignored = plan.Differences(have, want.Resource, want.Unkept)
 		}
-	case plan.Inactive, plan.Absent:
+	case engine.Inactive, engine.Absent:
 	default:
 		return nil // Keep
 	}
 	if len(differ) > 0 {
 		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: differ})
 	}
-	if should := want.Want == plan.Active; want.Deactivate && active != should {
-		found = append(found, engine.Finding{What: engine.DriftActivity, Values: []plan.Difference{{Path: "active", Have: active, Want: should}}})
+	if should := want.Want == engine.Active; want.Deactivate && active != should {
+		found = append(found, engine.Finding{What: engine.DriftActivity, Values: []engine.Mismatch{{Path: "active", Have: active, Want: should}}})
 	}
 	if len(ignored) > 0 {
 		found = append(found, engine.Finding{What: engine.DriftIgnored, Values: ignored})

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/reconcile"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -25,12 +24,12 @@ func TestAnAccountIsComparedAsASequenceWould(t *testing.T) {
 	const wanted = `{"schemas":["` + scim.UserSchema + `"],"userName":"ann","name":{"givenName":"Ann"},"title":null}`
 	same := `"schemas":["` + scim.UserSchema + `"],"id":"r1","userName":"ann"`
 	differs := func(path string, have, want any) engine.Finding {
-		return engine.Finding{What: engine.DriftDiffers, Values: []plan.Difference{{Path: path, Have: have, Want: want}}}
+		return engine.Finding{What: engine.DriftDiffers, Values: []engine.Mismatch{{Path: path, Have: have, Want: want}}}
 	}
 	activity := func(have, want bool) engine.Finding {
-		return engine.Finding{What: engine.DriftActivity, Values: []plan.Difference{{Path: "active", Have: have, Want: want}}}
+		return engine.Finding{What: engine.DriftActivity, Values: []engine.Mismatch{{Path: "active", Have: have, Want: want}}}
 	}
-	all := reconcile.UserWant{Want: plan.Active, Update: true, Deactivate: true}
+	all := reconcile.UserWant{Want: engine.Active, Update: true, Deactivate: true}
 	with := func(change func(*reconcile.UserWant)) reconcile.UserWant { w := all; change(&w); return w }
 	for name, c := range map[string]struct {
 		want reconcile.UserWant
@@ -45,11 +44,11 @@ func TestAnAccountIsComparedAsASequenceWould(t *testing.T) {
 			[]engine.Finding{differs("name.givenName", "X", "Ann"), activity(false, true)}},
 		"updates are off": {with(func(w *reconcile.UserWant) { w.Update = false }), `{` + same + `,"name":{"givenName":"X"},"active":false}`,
 			[]engine.Finding{activity(false, true)}},
-		"deactivations are off": {with(func(w *reconcile.UserWant) { w.Deactivate, w.Want = false, plan.Inactive }), `{` + same + `}`, nil},
-		"should be inactive": {with(func(w *reconcile.UserWant) { w.Want = plan.Inactive }), `{` + same + `,"name":{"givenName":"X"}}`,
+		"deactivations are off": {with(func(w *reconcile.UserWant) { w.Deactivate, w.Want = false, engine.Inactive }), `{` + same + `}`, nil},
+		"should be inactive": {with(func(w *reconcile.UserWant) { w.Want = engine.Inactive }), `{` + same + `,"name":{"givenName":"X"}}`,
 			[]engine.Finding{activity(true, false)}},
-		"gone and inactive": {with(func(w *reconcile.UserWant) { w.Want = plan.Absent }), `{` + same + `,"active":false}`, nil},
-		"to be kept":        {with(func(w *reconcile.UserWant) { w.Want = plan.Keep }), `{"id":"r1","userName":"other","active":false}`, nil},
+		"gone and inactive": {with(func(w *reconcile.UserWant) { w.Want = engine.Absent }), `{` + same + `,"active":false}`, nil},
+		"to be kept":        {with(func(w *reconcile.UserWant) { w.Want = engine.Keep }), `{"id":"r1","userName":"other","active":false}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Resource = resource(t, wanted)
