@@ -21,6 +21,7 @@ import (
 	"github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -125,7 +126,7 @@ func TestTheMetricsOfARunningEngine(t *testing.T) {
 	server := httptest.NewServer(fake)
 	defer server.Close()
 	db := sqldbtest.SQLite(t)
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	dir := &enginetest.Directory{}
 	dir.SetTarget("crm", engine.Target{BaseURL: server.URL, CreateUsers: true})

@@ -19,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -328,7 +329,7 @@ type stage struct {
 
 func newStage(t testing.TB, db *sqldb.DB, seeded int) *stage {
 	t.Helper()
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	h, server := newHall(t)
 	target := engine.Target{BaseURL: server.URL, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true}
@@ -349,7 +350,7 @@ func (s *stage) seed(n int) {
 		s.mark(marks...)
 	}
 	require.NoError(s.t, s.db.Update(s.t.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(s.t.Context(), `UPDATE sync_state SET remote_id = 'r-' || principal_id, remote_name = principal_id, status = 'clean',
+		_, err := tx.Exec(s.t.Context(), `UPDATE scimwright_sync_state SET remote_id = 'r-' || principal_id, remote_name = principal_id, status = 'clean',
 			synced_gen = desired_gen, next_at = NULL, tried = 1, want = 'active', link_origin = 'created' WHERE kind = 'user'`)
 		return err
 	}))

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -115,6 +115,7 @@ type Engine struct {
 	busy       busy
 	turns      *semaphore.Weighted // of the requests of all apps, in the order in which they come
 	paces      sync.Map            // of app to its *lane.Pace, which outlives a tenure
+	searches   sync.Map            // of app to its *leavers
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -208,6 +209,7 @@ func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mar
 // brought about is not kept.
 func (e *Engine) Forget(ctx context.Context, tx engine.Execer, app string) error {
 	e.paces.Delete(app)
+	e.searches.Delete(app)
 	return e.o.Store.Forget(ctx, tx, app)
 }
 

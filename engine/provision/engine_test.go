@@ -16,6 +16,8 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -24,6 +26,9 @@ import (
 func TestMain(m *testing.M) {
 	if orders := os.Getenv(childVariable); orders != "" {
 		os.Exit(childMain(orders))
+	}
+	if err := alltest.Draws(20); err != nil {
+		panic(err)
 	}
 	os.Exit(sqldbtest.Main(m))
 }
@@ -55,7 +60,7 @@ func newWorld(t testing.TB, db *sqldb.DB, o provision.Options) *world {
 	w.server = httptest.NewServer(w.fake)
 	t.Cleanup(w.server.Close)
 	var err error
-	w.store, err = sqlstore.NewOn(t.Context(), db)
+	w.store, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	w.target = engine.Target{
 		BaseURL: w.server.URL, Auth: engine.Auth{Secret: "s3cr3t-token"},

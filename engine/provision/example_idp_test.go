@@ -134,7 +134,7 @@ func Example_identityProvider() {
 	if _, err := db.ExecContext(ctx, idpTables); err != nil {
 		log.Fatal(err)
 	}
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.Open(ctx, db, sqlstore.Options{Dialect: sqlstore.SQLite})
 	if err != nil {
 		log.Fatal(err)
 	}

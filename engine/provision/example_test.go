@@ -28,7 +28,7 @@ func Example() {
 
 	db, _ := sql.Open("sqlite3", "file:"+filepath.Join(path, "idp.db")+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	defer db.Close()
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.Open(ctx, db, sqlstore.Options{Dialect: sqlstore.SQLite})
 	if err != nil {
 		fmt.Println(err)
 		return

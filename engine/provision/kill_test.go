@@ -29,6 +29,8 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
@@ -100,7 +102,7 @@ func runOrders(ctx context.Context, o orders) error {
 		return err
 	}
 	defer db.Close()
-	store, err := sqlstore.NewOn(ctx, db)
+	store, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	if err != nil {
 		return err
 	}
@@ -173,7 +175,7 @@ func newKillWorld(t testing.TB, url string, s killScenario, style engine.Style) 
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	migrateDirectory(t, db)
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	return &killWorld{t: t, url: url, db: db, store: store, scenario: s, style: style}
 }
@@ -511,7 +513,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 	if s.name != killScenarios[0].name {
 		points = slices.DeleteFunc(points, func(p string) bool { return slices.Contains(preamble, p) })
 	}
-	if testing.Short() || raceDetector {
+	if !alltest.All() || raceDetector {
 		points = slices.Collect(func(yield func(string) bool) {
 			for i := len(s.name) % sparse; i < len(points) && yield(points[i]); i += sparse {
 			}

@@ -152,7 +152,7 @@ func (w *world) everything() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, table := range []string{"sync_state", "sync_attempt", "app_lane", "member_state", "removal", "halt"} {
-		rows, err := w.db.Reader().Query(w.t.Context(), "SELECT * FROM "+table)
+		rows, err := w.db.Reader().Query(w.t.Context(), "SELECT * FROM scimwright_"+table)
 		require.NoError(w.t, err)
 		columns, err := rows.Columns()
 		require.NoError(w.t, err)

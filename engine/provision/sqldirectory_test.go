@@ -31,7 +31,7 @@ CREATE TABLE embedder_member (app KEY NOT NULL, group_id KEY NOT NULL, user_id K
 func migrateDirectory(t testing.TB, db *sqldb.DB) {
 	t.Helper()
 	typed := strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+db.Dialect().TextType())
-	require.NoError(t, db.Migrate(t.Context(), "embedder", []string{typed.Replace(embedderTables)}))
+	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return tx.Apply(t.Context(), typed.Replace(embedderTables)) }))
 }
 
 // Target implements engine.Directory.

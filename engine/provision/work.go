@@ -23,7 +23,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/errtext"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // How long a lane rests that cannot work for a reason other than its target.
@@ -82,6 +82,7 @@ type work struct {
 	noted engine.HoldKind // as stored
 
 	accepted acceptedChanges
+	leavers  leavers // of this tenure
 }
 
 // connection is a target and the client for it.
@@ -201,23 +202,25 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		}
 		room, bounded = w.room()
 	}
-	for _, r := range rows {
-		t := lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
+	leaving := false
+	add := func(r engine.State) {
+		t := taskOf(r)
 		if running[t] {
-			continue // its sequence has said itself what it works towards, maybe after the row was read
+			return // its sequence has said itself what it works towards, maybe after the row was read
 		}
 		intent, err := w.intent(ctx, r)
 		want := intent.Want
-		t.Urgent = err == nil && r.Kind == engine.User && (want == engine.Inactive || want == engine.Absent)
+		t.Urgent = err == nil && leaves(intent)
+		leaving = leaving || t.Urgent
 		if bounded && !t.Urgent && r.Pending == nil {
 			if room--; room < 0 {
 				w.overfull(true)
-				continue
+				return
 			}
 		}
 		tasks = append(tasks, t)
 		if err != nil {
-			continue // Do asks again, and records the failure
+			return // Do asks again, and records the failure
 		}
 		wants[t] = want
 		if want == engine.Active && !r.Tried {
@@ -225,6 +228,18 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		}
 		if news(r, intent) {
 			intents = append(intents, intent)
+		}
+	}
+	for _, r := range rows {
+		add(r)
+	}
+	if full := w.isFull(); !leaving && len(rows) == limit && (full || w.onlyUrgent()) {
+		found, err := w.findLeavers(ctx, full, running)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			add(r)
 		}
 	}
 	if len(intents) > 0 {
@@ -257,6 +272,15 @@ func (w *work) intent(ctx context.Context, r engine.State) (engine.Intent, error
 	}
 	g, err := w.e.o.Directory.Group(ctx, w.app(), r.ID)
 	return groupIntent(r.ID, g), err
+}
+
+// leaves reports whether a user is not to have an account.
+func leaves(i engine.Intent) bool {
+	return i.Kind == engine.User && (i.Want == engine.Inactive || i.Want == engine.Absent)
+}
+
+func taskOf(r engine.State) lane.Task {
+	return lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
 }
 
 func userIntent(id string, u engine.UserState) engine.Intent {

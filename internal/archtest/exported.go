@@ -2,52 +2,91 @@ package archtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/importer"
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
 
-// LoadTypes returns the types of packages of the module below root, from the export data of the compiler. Paths are relative to root.
+// LoadTypes returns the types of packages of the module below root. Paths are relative to root. They are checked from source without
+// function bodies, so that an empty build cache costs nothing, and without cgo.
 func LoadTypes(root string, packages []string) (map[string]*types.Package, error) {
-	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export"}
+	args := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap"} // dependencies first
 	for _, p := range packages {
 		args = append(args, "./"+p)
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var failure bytes.Buffer
 	cmd.Stderr = &failure
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w\n%s", err, failure.String())
 	}
-	files := map[string]string{}
+	files, checked := token.NewFileSet(), map[string]*types.Package{"unsafe": types.Unsafe}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct{ ImportPath, Export string }
+		var p listed
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, err
 		}
-		files[p.ImportPath] = p.Export
+		if p.ImportPath != "unsafe" {
+			if checked[p.ImportPath], err = p.check(files, checked); err != nil {
+				return nil, err
+			}
+		}
 	}
-	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
 	loaded := map[string]*types.Package{}
 	for _, p := range packages {
-		if loaded[p], err = imports.Import(Module + "/" + p); err != nil {
-			return nil, err
-		}
+		loaded[p] = checked[Module+"/"+p]
 	}
 	return loaded, nil
 }
+
+// listed is a package as go list describes it.
+type listed struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	ImportMap       map[string]string
+}
+
+// check type-checks the declarations of a package whose imports are checked.
+func (p listed) check(files *token.FileSet, checked map[string]*types.Package) (*types.Package, error) {
+	var parsed []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, f)
+	}
+	conf := types.Config{IgnoreFuncBodies: true, FakeImportC: true, Sizes: types.SizesFor("gc", runtime.GOARCH),
+		Importer: importerFunc(func(path string) (*types.Package, error) {
+			if pkg := checked[cmp.Or(p.ImportMap[path], path)]; pkg != nil {
+				return pkg, nil
+			}
+			return nil, fmt.Errorf("%s imports %s, which is not listed", p.ImportPath, path)
+		})}
+	return conf.Check(p.ImportPath, files, parsed, nil)
+}
+
+type importerFunc func(path string) (*types.Package, error)
+
+// Import implements types.Importer.
+func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
 // NonPublic returns what the package exports although it needs a type of a package of the module that is not public: a line
 // "path.Name needs path.Type" each.

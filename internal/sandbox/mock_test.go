@@ -142,7 +142,7 @@ func provisionInto(t *testing.T, scenario string, target engine.Target) {
 	db, err := sql.Open("sqlite3", "file:"+url.PathEscape(filepath.Join(t.TempDir(), "idp.db"))+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	require.NoError(t, err)
 	defer db.Close()
-	store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.SQLite})
 	require.NoError(t, err)
 	directory := &enginetest.Directory{}
 	target.Auth = engine.Auth{Scheme: engine.Bearer, Secret: mockToken}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
@@ -26,7 +27,7 @@ type bench struct {
 	*testing.T
 	model  *model.Model
 	store  *docstore.Store
-	states *enginestore.Store
+	states *sqlstore.Store
 	engine *provision.Engine
 	bridge *bridge
 	relay  *relay
@@ -37,7 +38,7 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	var err error
 	b.store, err = docstore.Open(t.Context(), db, time.Now, b.model.Tables()...)
 	require.NoError(t, err)
-	b.states, err = enginestore.NewOn(t.Context(), db)
+	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	b.bridge = &bridge{desired: desired.New(b.model, b.store, nil, time.Now), log: slog.New(slog.DiscardHandler)}
 	b.engine, err = provision.New(provision.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // FuzzProperties defines a property from any JSON and holds any value against it: neither may panic, and what was accepted must
@@ -27,7 +27,7 @@ func FuzzProperties(f *testing.F) {
 		decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 		decoder.UseNumber()
 		if json.Unmarshal([]byte(definition), &p) != nil || decoder.Decode(&value) != nil {
-			t.Skip()
+			return
 		}
 		var causes rest.Causes
 		g := given{Properties: map[string]*model.Property{"x": &p}}

@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -54,7 +55,7 @@ func newRun(t *testing.T, target reader, style engine.Style) *run {
 		organisation: newOrganisation(), t: t, target: target, dir: &enginetest.Directory{}, db: sqldbtest.SQLite(t),
 		wire: &wire{base: target.base, transport: http.DefaultTransport.(*http.Transport).Clone()},
 	}
-	store, err := sqlstore.NewOn(t.Context(), r.db)
+	store, err := enginestore.Open(t.Context(), r.db, sqlstore.Options{})
 	require.NoError(t, err)
 	r.dir.SetTarget(app, engine.Target{
 		BaseURL: target.base, Auth: engine.Auth{Secret: target.token}, Style: style,

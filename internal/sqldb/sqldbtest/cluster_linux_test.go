@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -17,9 +19,7 @@ func TestMain(m *testing.M) { os.Exit(Main(m)) }
 const clusterChild = "SQLDBTEST_CLUSTER_CHILD"
 
 func TestTheClusterDiesWithAKilledTestProcess(t *testing.T) {
-	if _, err := findBinary("postgres"); err != nil {
-		t.Skip(err)
-	}
+	WithPostgres(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.Command(self, "-test.run=^TestClusterChild$")
@@ -49,7 +49,7 @@ func TestTheClusterDiesWithAKilledTestProcess(t *testing.T) {
 
 func TestClusterChild(t *testing.T) {
 	if os.Getenv(clusterChild) == "" {
-		t.Skip("runs as a child of TestTheClusterDiesWithAKilledTestProcess")
+		return // only as a child of TestTheClusterDiesWithAKilledTestProcess
 	}
 	_, err := private.url()
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestClusterChild(t *testing.T) {
 func TestDatabasesOfTestsAreSeparate(t *testing.T) {
 	for range 2 {
 		db := Postgres(t)
-		require.NoError(t, db.Migrate(t.Context(), "test", []string{"CREATE TABLE t (v TEXT)"}))
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return tx.Apply(t.Context(), "CREATE TABLE t (v TEXT)") }))
 		var n int
 		require.NoError(t, db.Reader().QueryRow(t.Context(), "SELECT COUNT(*) FROM t").Scan(&n))
 		require.Zero(t, n)

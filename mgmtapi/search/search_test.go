@@ -11,7 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/rest/search"
+	"github.com/scimwright/scimwright/mgmtapi/search"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -205,9 +204,25 @@ func NotFound(kind, id string) *Error {
 	return Failf(CodeNotFound, "Not found: Resource not found: %s (%s)", id, kind)
 }
 
+// What errors of a store implement. This package imports no store.
+type (
+	notFound interface {
+		error
+		NotFound()
+	}
+	invalidCursor interface {
+		error
+		InvalidCursor()
+	}
+	notUnique interface {
+		error
+		UniqueIndex() string
+	}
+)
+
 // Missing is NotFound for an err that says that the document does not exist; any other err, nil too, it returns as it is.
 func Missing(err error, kind, id string) error {
-	if errors.Is(err, docstore.ErrNotFound) {
+	if _, ok := errors.AsType[notFound](err); ok {
 		return NotFound(kind, id)
 	}
 	return err
@@ -273,12 +288,12 @@ func wireError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	if e, ok := errors.AsType[*docstore.UniqueError](err); ok {
-		taken := Taken(e.Index)
+	if e, ok := errors.AsType[notUnique](err); ok {
+		taken := Taken(e.UniqueIndex())
 		taken.Err = err
 		return taken
 	}
-	if errors.Is(err, docstore.ErrBadCursor) {
+	if _, ok := errors.AsType[invalidCursor](err); ok {
 		return &Error{Code: CodeCursor, Err: err}
 	}
 	if e, ok := errors.AsType[*scim.Error](err); ok && e.ScimType == scim.InvalidFilter {
