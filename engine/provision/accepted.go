@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
 // accept fills in what is not known to a sequence of a change that was accepted just now.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
 // memberPage is how many members are read at a time, from the directory and from the store.

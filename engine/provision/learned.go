@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
 // configFor is how long the ServiceProviderConfig of a target is believed.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/rehearse"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/rehearse"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )

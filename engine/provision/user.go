@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
