@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
@@ -30,7 +29,7 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 	if id != "" {
 		only = &engine.Principal{Kind: engine.Kind(kind), ID: id}
 	}
-	causes, told := waitingFor(ctx, e.model, e.store.Reader(), e.engine, app, only)
+	causes, told := waitingFor(ctx, e.bridge.wanted, e.engine, app, only)
 	if told != nil {
 		return told
 	}
@@ -39,7 +38,7 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 
 // waitingFor says of the principals of an app, or (empty) of all, or of one of them, that are not settled why they wait, and until when.
 func waitingFor(
-	ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, app string, only *engine.Principal,
+	ctx context.Context, wanted *mgmtapi.Wanted, eng *engine.Engine, app string, only *engine.Principal,
 ) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
@@ -69,14 +68,14 @@ func waitingFor(
 		waiting = append(waiting, some...)
 		more += l.Due - len(some)
 	}
-	texts, err := waitingTexts(ctx, m, q, eng, waiting)
+	texts, err := waitingTexts(ctx, wanted, eng, waiting)
 	if more > 0 && len(waiting) > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return texts, err
 }
 
-func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, waiting []engine.Waiting) ([]string, error) {
+func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *engine.Engine, waiting []engine.Waiting) ([]string, error) {
 	about := map[string][]engine.Principal{} // by app
 	for _, w := range waiting {
 		about[w.App] = append(about[w.App], engine.Principal{Kind: w.Kind, ID: w.ID})
@@ -84,7 +83,7 @@ func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *e
 	names := map[string]map[engine.Principal]string{}
 	for app, principals := range about {
 		var err error
-		if names[app], err = namesOf(ctx, m, q, eng, app, principals); err != nil {
+		if names[app], err = namesOf(ctx, wanted, eng, app, principals); err != nil {
 			return nil, err
 		}
 	}
@@ -92,14 +91,11 @@ func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *e
 	var texts []string
 	for _, w := range waiting {
 		if _, known := labels[w.App]; !known {
-			doc, err := model.Optional(ctx, q, m.Apps, w.App)
-			if err != nil {
+			app, err := wanted.App(ctx, w.App)
+			if err != nil && !errors.Is(err, mgmtapi.ErrNotFound) {
 				return nil, err
 			}
-			labels[w.App] = w.App
-			if doc != nil {
-				labels[w.App] = doc.Value.Label
-			}
+			labels[w.App] = cmp.Or(app.Label, w.App)
 		}
 		text := fmt.Sprintf("%s %s of %s (%s): %s", w.Kind, cmp.Or(names[w.App][engine.Principal{Kind: w.Kind, ID: w.ID}], w.ID), labels[w.App], w.Status, w.Reason)
 		if !w.Until.IsZero() {

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -19,10 +18,8 @@ const drainPoll = 10 * time.Millisecond
 
 // work gives the management API's sandbox surface its view of the engine.
 type work struct {
-	model  *model.Model
-	store  *docstore.Store
 	engine *engine.Engine
-	now    func() time.Time
+	bridge *bridge
 }
 
 var _ sandboxapi.Work = (*work)(nil)
@@ -45,14 +42,14 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 
 // syncing reports whether a sequence of a user is running, or the target has accepted a change and not carried it out yet. The latter is
 // a query, which is not made for an assignment that has nothing to wait for.
-func (w *work) syncing(ctx context.Context, u *model.AppUser) bool {
-	if w.engine.Running(u.AppID, engine.User, u.UserID) {
+func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
+	if w.engine.Running(a.App, engine.User, a.ID) {
 		return true
 	}
-	if u.SyncState != model.SyncSyncing && u.SyncState != model.SyncOutOfSync {
+	if !a.Waiting {
 		return false
 	}
-	s, err := w.engine.State(ctx, u.AppID, engine.User, u.UserID)
+	s, err := w.engine.State(ctx, a.App, engine.User, a.ID)
 	return err == nil && s.Status == engine.StatusPending
 }
 
@@ -62,7 +59,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	other := 0 // work that is not the engine's
 	err = poll(ctx, func() (bool, error) {
 		var err error
-		if other, err = w.queued(ctx); err != nil {
+		if other, err = w.bridge.wanted.Unfinished(ctx); err != nil {
 			return false, err
 		}
 		due, err := w.engine.Pending(ctx)
@@ -81,31 +78,9 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	if other > 0 {
 		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")
 	}
-	waiting, told := waitingFor(ctx, w.model, w.store.Reader(), w.engine, "", nil)
+	waiting, told := waitingFor(ctx, w.bridge.wanted, w.engine, "", nil)
 	left.Waiting = append(left.Waiting, waiting...)
 	return left, errors.Join(ctx.Err(), told)
-}
-
-// queued counts what is to be done before the engine has it: events, imports, and what requests have left to do.
-func (w *work) queued(ctx context.Context) (int, error) {
-	transitions, err := w.model.Transitions.Count(ctx, w.store.Reader(), nil)
-	if err != nil {
-		return 0, err
-	}
-	left, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
-	if err != nil {
-		return 0, err
-	}
-	imports, err := w.model.ImportJobs.Count(ctx, w.store.Reader(), docstore.NotNull(model.ImportJobByOpen))
-	if err != nil {
-		return 0, err
-	}
-	scheduled, err := w.model.DueImports.Count(ctx, w.store.Reader(), docstore.Le(model.DueImportByDue, w.now()))
-	if err != nil {
-		return 0, err
-	}
-	events, err := w.store.Waiting(ctx)
-	return transitions + left + imports + scheduled + events, err
 }
 
 // maxTasks bounds the list of failed tasks of one app.
@@ -121,7 +96,7 @@ func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error)
 	for _, f := range found {
 		about = append(about, engine.Principal{Kind: f.Kind, ID: f.ID})
 	}
-	names, err := namesOf(ctx, w.model, w.store.Reader(), w.engine, app, about)
+	names, err := namesOf(ctx, w.bridge.wanted, w.engine, app, about)
 	if err != nil {
 		return nil, err
 	}

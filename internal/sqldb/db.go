@@ -23,6 +23,10 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit makes one goroutine own the writer and commit waiting updates together. For SQLite.
 	GroupCommit bool
+	// Updater runs the updates instead of Writer. For SQLite, where somebody else serializes them.
+	Updater Updater
+	// Borrowed leaves the connections open at Close.
+	Borrowed bool
 	// Logger receives panics of update functions and of functions given to AfterCommit, and what DB.Logger is used for. Defaults
 	// to discarding.
 	Logger *slog.Logger
@@ -34,8 +38,11 @@ type DB struct {
 	writer  *sql.DB
 	readers *sql.DB
 	texts   *rewriter
-	group   *group // nil without group commit
+	group   *group  // nil without group commit
+	updater Updater // nil without one
 	log     *slog.Logger
+
+	borrowed bool
 
 	closed    atomic.Bool
 	closeOnce sync.Once
@@ -54,12 +61,18 @@ func New(o Options) (*DB, error) {
 	if o.GroupCommit && o.Dialect != SQLite {
 		return nil, errors.New("sqldb: group commit is for SQLite")
 	}
+	if o.Updater != nil && (o.GroupCommit || o.Dialect != SQLite) {
+		return nil, errors.New("sqldb: an updater is for SQLite, without group commit")
+	}
 	db := &DB{
 		dialect: o.Dialect,
 		writer:  o.Writer,
 		readers: o.Readers,
 		texts:   &rewriter{dialect: o.Dialect},
+		updater: o.Updater,
 		log:     o.Logger,
+
+		borrowed: o.Borrowed,
 	}
 	if db.readers == nil {
 		db.readers = db.writer
@@ -79,13 +92,19 @@ func (db *DB) Dialect() Dialect { return db.dialect }
 // Logger is where those who work with the database tell what they do to it.
 func (db *DB) Logger() *slog.Logger { return db.log }
 
-// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections. It may be
-// called more than once.
+// Pools returns the connections that run updates and those that run everything else, which may be the same.
+func (db *DB) Pools() (writer, readers *sql.DB) { return db.writer, db.readers }
+
+// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections unless they are borrowed. It
+// may be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
 		if db.group != nil {
 			db.group.stop()
+		}
+		if db.borrowed {
+			return
 		}
 		db.closeErr = db.writer.Close()
 		if db.readers != db.writer {
@@ -156,6 +175,9 @@ func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) err
 func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
 		return db.group.update(ctx, db, fn)
+	}
+	if db.updater != nil {
+		return db.updateElsewhere(ctx, fn)
 	}
 	if db.dialect == SQLite {
 		level = sql.LevelDefault // one update at a time
