@@ -60,7 +60,7 @@ race-short: ## run the tests of what is concurrent with the race detector
 	@$(MAKE) --no-print-directory -j2 -O race-packages race-together
 race-packages:
 	go test -race -timeout 20m -skip Killed $(RACING) # who is killed is a process of its own
-	go test -race -timeout 20m -skip Killed ./engine -rapid.checks=25 # a race shows in few runs of a property
+	go test -race -timeout 20m -skip Killed ./engine/provision -rapid.checks=25 # a race shows in few runs of a property
 race-together:
 	go test -race -timeout 20m -run '$(RACING_TESTS)' $(RACING_TOGETHER)
 
@@ -88,9 +88,8 @@ bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
 
 .PHONY: golden
 golden: ## rewrite the golden files from what the code says now; read the diff before you commit
-	@set -e; for pkg in $$(go list ./...); do \
-	  if go test -list . $$pkg >/dev/null && grep -lq 'flag.Bool("update"' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $$pkg) /dev/null; then \
-	    go test $$pkg -update; fi; done
+	@set -e; for pkg in $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
+	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/operations.md is made of what the packages below it have seen
 
 .PHONY: check

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
-	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -32,63 +29,6 @@ const (
 	Keep     = plan.Keep // users: whatever the target has stays as it is, e.g. while somebody is suspended
 )
 
-// Style says which requests a target is sent for updates.
-type Style = plan.Style
-
-// The update styles.
-const (
-	Catalog = plan.Catalog // PATCH for activation, deactivation and group membership, PUT for other updates
-	Wizard  = plan.Wizard  // PUT for all
-	Auto    = plan.Auto    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
-)
-
-// Fallback says whether the engine may use another form of a request than the one that the style names first.
-type Fallback = plan.Fallback
-
-// The fallbacks.
-const (
-	FallbackLearn = plan.FallbackLearn // try another form after a rejection or a success without effect, and remember what works
-	FallbackNone  = plan.FallbackNone  // send the forms of the style only, and ignore what was learned or probed
-)
-
-// Missing says what happens when a target no longer knows a resource that was provisioned before.
-type Missing = plan.Missing
-
-// The policies for a resource that is gone.
-const (
-	Recreate = plan.Recreate // look up again, and create when that finds nothing
-	Fail     = plan.Fail     // report it
-)
-
-// Existing says what happens to an account that a lookup finds and that the engine did not create.
-type Existing = plan.Existing
-
-// The policies for an existing account.
-const (
-	LinkAuto  = plan.LinkAuto  // take it over
-	LinkAsk   = plan.LinkAsk   // hold the user until UserState.RemoteID says which account is meant
-	LinkNever = plan.LinkNever // refuse the user
-)
-
-// Auth holds the credentials for a target.
-type Auth = connect.Auth
-
-// The authorization schemes.
-const (
-	Bearer = connect.Bearer // Authorization: Bearer <secret>
-	Raw    = connect.Raw    // Authorization: <secret>
-	Basic  = connect.Basic  // the secret is user:password
-	Header = connect.Header // <Auth.Header>: <secret>
-	// ClientCredentials fetches access tokens (RFC 6749 section 4.4) from Auth.OAuth, with the client's secret.
-	ClientCredentials = connect.ClientCredentials
-)
-
-// TLS holds the settings for https targets.
-type TLS = connect.TLS
-
-// OAuth says where access tokens come from.
-type OAuth = connect.OAuth
-
 // ErrUnknownApp is what Directory.Target returns for an app that has no target (any more). Its lane idles until the next Mark
 // or Kick.
 var ErrUnknownApp = errors.New("engine: unknown app")
@@ -110,39 +50,6 @@ type Directory interface {
 	Members(ctx context.Context, app, group, after string, limit int) ([]string, error)
 	// IsMember says which of the users belong to the pushed group. Users that are left out of the answer do not.
 	IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error)
-}
-
-// Target is where and how an app is provisioned.
-type Target struct {
-	BaseURL string // of the SCIM service, http or https, without query, e.g. https://example.com/scim/v2
-	Auth    Auth
-	TLS     TLS   // of an https target. Defaults to the system's authorities and at least TLS 1.2
-	Style   Style // Defaults to Catalog
-	// Fallback says whether other forms than those of the style may be tried. Defaults to FallbackLearn.
-	Fallback Fallback
-
-	// What is allowed. With all of them false nothing is changed at the target.
-	CreateUsers     bool // create users that a lookup does not find, and activate the accounts that it finds inactive
-	UpdateUsers     bool // bring the mapped attributes of existing users up to date
-	DeactivateUsers bool // deactivate users, and activate known accounts that are inactive
-	PushGroups      bool
-	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
-
-	UserNameAttribute string        // compared in the lookup. Defaults to userName
-	OnMissing         Missing       // Defaults to Recreate
-	OnExisting        Existing      // Defaults to LinkAuto
-	OnRecycled        Existing      // for an account that a lookup finds and that is or was another user's. Defaults to LinkAsk
-	HoldNames         string        // regular expression (RE2): no account is renamed to such a userName. Defaults to DefaultHoldNames; "-" for none
-	Concurrency       int           // requests at once; 1 also means one principal after another. Defaults to 4
-	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
-	MemberBatch       int           // members in one request. Defaults to 100
-	Rate              float64       // requests per second. Defaults to as many as the target takes
-	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
-	Guard             Guard         // against masses of deactivations. Defaults to none
-	AsyncTimeout      time.Duration // within which a change that was accepted (202) has to be carried out. Defaults to DefaultAsyncTimeout
-	MaxPending        int           // principals with such a change at once; deactivations go out all the same. Defaults to DefaultMaxPending
-	Maintenance       []Window      // when nothing is sent, deactivations included; sequences that are running come to their end
-	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 
 // UserState is what a user should look like at a target.
@@ -194,24 +101,40 @@ type GroupState struct {
 	DeleteRemote bool   // Absent: delete the group at the target instead of leaving it there
 }
 
-// check refuses words that are none of those that are offered: a sequence would read them as the default, which may allow more.
-func (t Target) check() error {
-	for _, field := range []struct {
-		name  string
-		known bool
-		value any
-	}{
-		{"Style", slices.Contains([]Style{"", Catalog, Wizard, Auto}, t.Style), t.Style},
-		{"Fallback", slices.Contains([]Fallback{"", FallbackLearn, FallbackNone}, t.Fallback), t.Fallback},
-		{"OnMissing", slices.Contains([]Missing{"", Recreate, Fail}, t.OnMissing), t.OnMissing},
-		{"OnExisting", slices.Contains(existing, t.OnExisting), t.OnExisting},
-		{"OnRecycled", slices.Contains(existing, t.OnRecycled), t.OnRecycled},
-	} {
-		if !field.known {
-			return fmt.Errorf("there is no %s %q", field.name, field.value)
-		}
-	}
-	return nil
+// Explainer is what a Directory may also implement: it says why things are as they are.
+type Explainer interface {
+	// Explain says why a principal is, or is not, in an app, and where the values of its attributes come from.
+	Explain(ctx context.Context, app string, kind Kind, id string) (Explanation, error)
 }
 
-var existing = []Existing{"", LinkAuto, LinkAsk, LinkNever}
+// Explanation is the directory's part of an answer to «why is this user there, and why this value».
+type Explanation struct {
+	// Reasons are a chain, from the cause to the effect: member of the group Sales, the group is assigned to the app.
+	Reasons []string `json:"reasons"`
+	Values  []Value  `json:"values"`
+}
+
+// Value is where the value of one attribute comes from.
+type Value struct {
+	Path   string `json:"path"`             // at the target, e.g. name.givenName
+	Source string `json:"source,omitempty"` // what it is made of, e.g. profile.firstName, or the name of the mapping
+	Rule   string `json:"rule,omitempty"`   // how: an expression, or a constant
+	Value  any    `json:"value"`
+	Error  string `json:"error,omitempty"` // why there is none
+}
+
+// Matcher is what a [Directory] has besides when accounts of its targets can be imported.
+type Matcher interface {
+	// Match offers for each object, in their order, the principals of that kind that it may belong to: those with the same
+	// externalId, userName (displayName) or e-mail address, and for partial matches those that resemble it. It may offer too many,
+	// e.g. by a rule that was not asked for: the engine compares. An error means «cannot say now»; the page is asked about again.
+	Match(ctx context.Context, app string, kind Kind, objects []RemoteObject) ([][]Candidate, error)
+}
+
+// Lister is what a [Directory] has besides when it can list its principals, so that a reconciliation finds those that the engine was
+// never told about.
+type Lister interface {
+	// Principals pages through the ids of the users (or pushed groups) that may have an account at the app, ascending by id (byte
+	// order), after the given id (empty for the first page). Fewer than limit ids end the list.
+	Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error)
+}

@@ -75,3 +75,13 @@ func (all observers) Overdue(ctx context.Context, d Overdue) {
 		}
 	}
 }
+
+// OverdueObserver is an Observer that also learns of overdue deactivations.
+//
+// Overdue is called once for each, by one of the engines that share a store, whatever the reason for the delay: a target that is
+// down or refuses, a lane that is held, paused or in maintenance, a guard that waits for an approval. The directory was asked
+// first, so that a deactivation that nobody has worked towards yet is noticed; in a large backlog that can take
+// some minutes more. A crash right before the call loses the call.
+type OverdueObserver interface {
+	Overdue(ctx context.Context, o Overdue)
+}

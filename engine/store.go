@@ -2,258 +2,15 @@ package engine
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
-// ErrNotFound says that the engine was never told about that principal or app.
-var ErrNotFound = errors.New("engine: not found")
-
-// ErrLeaseLost says that another engine owns the lane by now; the result was not stored.
-var ErrLeaseLost = lane.ErrLeaseLost
-
-// ErrMoved says that what is to be approved is not what was looked at any more.
-var ErrMoved = errors.New("engine: the state has moved")
-
-// Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
-type Execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// Mark says that the desired state of a principal may have changed.
-type Mark struct {
-	App  string
-	Kind Kind
-	ID   string
-	// Members names the users whose membership in this group changed (added or removed: the directory will be asked).
-	Members []string
-	// AllMembers asks for the whole membership of this group to be read and pushed again.
-	AllMembers bool
-	// Retry ends a back-off of this principal and the hold of its lane, instead of waiting for them.
-	Retry bool
-}
-
-// Status is how far a principal has come.
-type Status string
-
-// The statuses.
-const (
-	StatusDirty     Status = "dirty"     // a change waits to be provisioned
-	StatusClean     Status = "clean"     // the target has the desired state
-	StatusSkipped   Status = "skipped"   // the target's options exclude what would be needed
-	StatusWaiting   Status = "waiting"   // up to date but for users that are not provisioned yet: members of a group, the manager of a user
-	StatusRetrying  Status = "retrying"  // failed; is tried again at NextAt
-	StatusFailed    Status = "failed"    // refused by the target; waits for the next Mark
-	StatusHeld      Status = "held"      // needs a decision; waits for the next Mark
-	StatusPending   Status = "pending"   // the target has accepted a change (202), and is read at NextAt to see whether it is carried out
-	StatusDismissed Status = "dismissed" // marked as done by somebody, or dropped: nothing is due until the next Mark
-)
-
-// Outcome is how the sequence ended that led to a status; empty for one that no sequence leads to.
-func (s Status) Outcome() plan.Class {
-	switch s {
-	case StatusClean, StatusWaiting:
-		return plan.Done
-	case StatusSkipped:
-		return plan.Skipped
-	case StatusRetrying:
-		return plan.Transient
-	case StatusFailed:
-		return plan.Rejected
-	case StatusHeld:
-		return plan.Held
-	case StatusPending:
-		return plan.Accepted
-	}
-	return ""
-}
-
-// State is what the engine knows about one principal at one app.
-type State struct {
-	App  string
-	Kind Kind
-	ID   string
-
-	Desired int64 // generation of the last Mark
-	Synced  int64 // generation that the target is known to have; equal to Desired when nothing is to be done
-	Full    int64 // groups: the whole membership is due when greater than Synced
-
-	Status   Status
-	Want     Want      // what was last worked towards, empty before the first time
-	Halted   bool      // held because LastOperation is halted: Engine.Resume makes it due
-	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
-	Anew     bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
-	NextAt   time.Time // when it is due; zero when nothing is due
-	Attempts int       // failures in a row
-
-	RemoteID   string // id at the target, empty when not known
-	RemoteName string // userName or displayName at the target, as last seen
-	FormerID   string // id at the target before RemoteID, empty when there was none
-	Origin     plan.Origin
-
-	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
-	Unkept map[string]plan.Unkept
-	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
-	PasswordVersion string
-	// Manager is the last UserState.Manager that the account was to have. It stays when the user is to have none any more: the
-	// account is then kept without one.
-	Manager string
-	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
-	WaitingOn []string
-	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none. Nothing is sent before that is
-	// seen or its time is up, whatever the status.
-	Pending *Pending
-
-	LastOperation plan.Operation
-	LastStatus    int    // HTTP status that decided, 0 for none
-	LastError     string // empty after a success; of StatusWaiting the users that are waited for
-	UpdatedAt     time.Time
-	DirtySince    time.Time // the first Mark whose change has not arrived; zero when nothing waits
-}
-
-// Member is what the engine knows about one user in one pushed group.
-type Member struct {
-	User   string
-	Want   bool // belongs to the group
-	Pushed bool // is in the target's group, as PushedID
-	Unsure bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
-	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
-	PushedID string
-	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
-	RemoteID   string
-	RemoteName string
-	// Asked counts the marks since the directory was last asked about this member; 0 means that Want is up to date.
-	Asked int64
-}
-
-// Lane is the state of an app.
-type Lane struct {
-	App    string
-	Owner  string // who works on it now, empty when nobody does
-	Until  time.Time
-	NextAt time.Time // when it is due; zero when nothing is
-	Hold   lane.Hold
-	// Learned is what was found out about the target.
-	Learned Learned
-	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
-}
-
-// Intent is what is about to be worked towards.
-type Intent struct {
-	Kind Kind
-	ID   string
-	Want Want
-	Name string // kept as RemoteName until Tried: the name an account may have been created under
-	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
-	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
-	Creating bool
-	// Manager is the user whose account is about to be written as manager, empty for none: from now on it makes this one due when it moves.
-	Manager string
-}
-
-// Finish is the end of one sequence, as it is stored.
-type Finish struct {
-	Kind Kind
-	ID   string
-	Gen  int64 // the generation that was read before the sequence began
-
-	Status    Status
-	Attempts  int
-	NextAt    time.Time // zero: not due until the next Mark
-	Operation plan.Operation
-	HTTP      int
-	Error     string
-	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
-	Halted bool
-	// Untried takes back what Begin noted for the first time, State.Tried: no account was asked for.
-	Untried bool
-
-	RemoteID   string
-	RemoteName string
-	Origin     plan.Origin
-	Unkept     map[string]plan.Unkept // users only
-	// PasswordVersion is kept for a user with a RemoteID.
-	PasswordVersion string
-	Manager         string   // users only: as in State
-	WaitingOn       []string // with StatusWaiting
-
-	Pending *Pending // as in State
-	// Confirmed is the operation of a Pending before this one that was seen to be carried out, empty for none.
-	Confirmed plan.Operation
-
-	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
-	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure
-	// makes the whole membership due: what the target has is not known.
-	Replaced bool
-	Whole    bool
-	Unsure   bool
-	Forget   bool
-	Added    []RemoteMember
-	Removed  []RemoteMember
-
-	Exchanges []Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
-	At        time.Time
-}
-
-// Taken is what is stored instead when another user that is to keep it has the account.
-func (f Finish) Taken() Finish {
-	f.Error = "the account " + f.RemoteID + " belongs to another user already"
-	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = StatusHeld, 1, time.Time{}, "", ""
-	return f
-}
-
 // RemoteMember is a user as it was pushed to, or removed from, a group of the target.
 type RemoteMember = plan.Member
-
-// Attempt is one recorded exchange with a target. Secrets were removed before it was kept.
-type Attempt struct {
-	ID        int64 // ascending in the order of recording
-	App       string
-	Kind      Kind
-	Principal string
-	Gen       int64
-	Run       string // the same for all exchanges of one sequence
-
-	At             time.Time
-	Method, URL    string
-	RequestHeader  http.Header
-	RequestBody    string
-	Status         int // 0 when no answer came
-	ResponseHeader http.Header
-	ResponseBody   string // excerpt
-	Duration       time.Duration
-	Error          string // why the exchange failed, empty when an answer was read to its end
-}
-
-// StateQuery selects states. Empty fields do not restrict.
-type StateQuery struct {
-	App    string
-	Kind   Kind
-	ID     string
-	Status Status
-	// RemoteID selects those that have this id at the target.
-	RemoteID string
-	// FormerID selects those that had this id at the target before the one that they have now, if any.
-	FormerID string
-	After    *State // the last one of the page before; the order is by app, kind, id
-	Limit    int    // Defaults to 100
-}
-
-// AttemptQuery selects recorded exchanges, newest first. Empty fields do not restrict.
-type AttemptQuery struct {
-	App       string
-	Kind      Kind
-	Principal string
-	Before    int64 // only those with a smaller ID
-	Limit     int   // Defaults to 100
-}
 
 // MemberQuery selects members of a pushed group, ascending by user.
 type MemberQuery struct {
@@ -304,6 +61,7 @@ type Store interface {
 	RestStore
 	TaskStore
 	AcceptedStore
+	LeaverStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due. One with
@@ -367,4 +125,207 @@ type Store interface {
 	Pending(ctx context.Context, app string) (int, error)
 	// Counts counts the principals of an app by status.
 	Counts(ctx context.Context, app string) (map[Status]int, error)
+}
+
+// AcceptedStore counts what targets have accepted. Finish stores it.
+type AcceptedStore interface {
+	// Accepted counts the principals of an app whose status is StatusPending.
+	Accepted(ctx context.Context, app string) (int, error)
+}
+
+// Repair is a mark for a principal whose account has drifted.
+type Repair struct {
+	Mark Mark
+	// RemoteName is what the target was seen to call a group, so that its sequence knows that it has to be renamed. Empty leaves what
+	// is known.
+	RemoteName string
+}
+
+// DriftStore marks what was found to have drifted.
+type DriftStore interface {
+	// Repair makes marks in a transaction of its own.
+	Repair(ctx context.Context, now time.Time, repairs []Repair) error
+}
+
+// EventStore keeps lifecycle events. The store writes them in the transaction of what they tell about: Finish those that
+// [Finish.Tell] returns, Overdue a DeactivationOverdue, Dismiss a UserDismissed or GroupDismissed. Of each app at least KeptEvents are kept, and not many more.
+type EventStore interface {
+	// Hold stores the hold that the owner of a lane has begun or ended, with the event that [HoldEvent] returns.
+	Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Hold) error
+	Events(ctx context.Context, q EventQuery) ([]Event, error)
+}
+
+// HaltStore keeps what is halted.
+type HaltStore interface {
+	// Halt notes that operations are halted for an app (empty for all apps). One that is halted already gets the new reason.
+	Halt(ctx context.Context, app string, ops []Operation, reason string, now time.Time) error
+	// Resume ends halts of the app (empty: those for all apps) and makes everything due that was held by them (Finish.Halted), and
+	// its lanes. What is halted by another entry is not left out: it is held again.
+	Resume(ctx context.Context, app string, ops []Operation, now time.Time) error
+	// Halts returns what is halted for an app, itself or with all apps, by app and operation; everything when app is empty.
+	Halts(ctx context.Context, app string) ([]Halt, error)
+}
+
+// ImportStore keeps imports. Writes that take a lease of ImportLeases are refused with ErrLeaseLost when it does not hold.
+type ImportStore interface {
+	// ImportLeases are claims on runs that are to be worked on; Lease.App is the id of the run in decimal. Holds are not kept: a
+	// run is due again not before notBefore.
+	ImportLeases() lane.Leases
+	// StartImport adds a run in the state running and returns its id. ErrImportRunning when there is one of that app and kind.
+	StartImport(ctx context.Context, app string, r ImportRequest, now time.Time) (int64, error)
+	// ImportRun returns a run, or ErrNotFound; ImportRuns those of an app, newest first. Some of the newest are kept of each kind.
+	ImportRun(ctx context.Context, id int64) (ImportRun, error)
+	ImportRuns(ctx context.Context, app string) ([]ImportRun, error)
+	// SaveImportPage adds the objects of a page. ErrRepeated, and nothing is stored, when the run has one of them already.
+	SaveImportPage(ctx context.Context, l lane.Lease, p ImportPage) error
+	// CloseImport draws the conclusions of a list that was read to its end: what else was there before is gone, and a principal that
+	// several objects match is ambiguous. When more is gone than the request allows, nothing of that is stored and the run is
+	// stopped instead. It may be repeated.
+	CloseImport(ctx context.Context, l lane.Lease, now time.Time) error
+	// ConfirmMatched links up to limit of the objects that are matched, and returns how many it has dealt with: what cannot be
+	// linked is ambiguous from then on.
+	ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time, limit int) (int, error)
+	// DelayImport notes a failure after which the run goes on, EndImport the end of a run that was not stopped.
+	DelayImport(ctx context.Context, l lane.Lease, attempts int, message string) error
+	EndImport(ctx context.Context, l lane.Lease, state ImportState, message string, now time.Time) error
+	// RemoteObjects reads what imports have found.
+	RemoteObjects(ctx context.Context, q RemoteObjectQuery) ([]RemoteObject, error)
+	// Confirm makes links within the caller's transaction as LinkStore.Link does. It returns ErrMoved unless the run is the newest of
+	// its app and kind, has ended well and has seen the accounts.
+	Confirm(ctx context.Context, tx Execer, now time.Time, app string, run int64, links []Link) error
+}
+
+// ErrRepeated says that a target has listed an object twice.
+var ErrRepeated = errors.New("engine: it was listed before")
+
+// ImportPage is a page of a list with the verdicts on it.
+type ImportPage struct {
+	Objects []RemoteObject
+	Seen    int // with this page
+	Total   int
+	Last    bool
+}
+
+// LagStore tells what has not arrived.
+type LagStore interface {
+	// Lags returns the lags of one app or (empty) of all that were ever marked, by app.
+	Lags(ctx context.Context, app string) ([]Lag, error)
+	// LateApps lists, by name, the apps that have users who may have an account (RemoteID or Tried), are dirty since an instant
+	// not after before, and were not told about.
+	LateApps(ctx context.Context, before time.Time) ([]string, error)
+	// Late lists such users of an app, by DirtySince and id, after the given one (nil for the first page).
+	Late(ctx context.Context, app string, before time.Time, after *State, limit int) ([]State, error)
+	// Overdue notes at now that the deactivation of such a user was told about, so that it is not late again before it was synchronised. It
+	// returns false, and notes nothing, when it is not late any more, or somebody else was quicker.
+	Overdue(ctx context.Context, app, user string, before, now time.Time) (bool, error)
+}
+
+// LateStore is the part of a [Store] that heals what an owner did which was frozen past its lease.
+type LateStore interface {
+	// LookAgain marks a principal that the store knows, in a transaction of its own and without a lease: something was sent for it
+	// after the lease had ended. The name that a group has at the target counts as not known. An unknown principal is ignored: its
+	// app may have been forgotten.
+	LookAgain(ctx context.Context, now time.Time, m Mark) error
+}
+
+// LinkStore keeps links: they are part of the principals' states.
+type LinkStore interface {
+	// Link makes the links within the caller's transaction, or none of them and returns a *LinkError with all conflicts. A principal
+	// that is not known yet is StatusClean afterwards: a link alone sends nothing. One that had stopped without an account (failed,
+	// held or skipped) comes due, and so do groups that wait for the user. The next push of a linked group is a full one. A link that
+	// is there already is left as it is.
+	//
+	// Conflicts: a link that names nobody, one principal or account twice, an account that another principal has, a principal that
+	// has another account or is due (its sequence may be about to find one). ErrMoved when a principal was marked meanwhile.
+	Link(ctx context.Context, tx Execer, now time.Time, app string, links []Link) error
+	// Links returns the links of an app by kind (groups first) and id, after the given one; the zero Link is the beginning.
+	Links(ctx context.Context, app string, after Link, limit int) ([]Link, error)
+}
+
+// AccountStore finds the states of many principals at once, in no order. Those that are not known are left out.
+type AccountStore interface {
+	StatesByID(ctx context.Context, app string, kind Kind, ids []string) ([]State, error)
+	StatesByRemoteID(ctx context.Context, app string, kind Kind, remoteIDs []string) ([]State, error)
+}
+
+// MarkStore marks by conditions.
+type MarkStore interface {
+	// MarkAll does, within the caller's transaction, what Mark would do to each principal that fits, and returns how many those
+	// are. When there are none, the lane stays as it is.
+	MarkAll(ctx context.Context, tx Execer, now time.Time, m MarkAll) (int64, error)
+}
+
+// PlanStore keeps plans, and reads for rehearsals.
+type PlanStore interface {
+	// WouldRemove is Remove without consequences: what it would answer if the account were to go now.
+	WouldRemove(ctx context.Context, app string, kind Kind, id string, now time.Time, g Guard) (many int, err error)
+	// Again marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what
+	// the target did not keep (State.Unkept), whatever a sequence that began before finds out.
+	Again(ctx context.Context, now time.Time, m Mark, afresh bool) (generation int64, err error)
+
+	// SavePlan stores a plan, or replaces the one of the same ID. Plans of the app that had expired PlansKept before it was made are
+	// removed.
+	SavePlan(ctx context.Context, p Plan) error
+	// AddPlanItems stores items of a plan.
+	AddPlanItems(ctx context.Context, items []PlanItem) error
+	// Plans and PlanItems read.
+	Plans(ctx context.Context, q PlanQuery) ([]Plan, error)
+	PlanItems(ctx context.Context, q PlanItemQuery) ([]PlanItem, error)
+	// DiscardPlan removes a plan and its items. An unknown one is ignored.
+	DiscardPlan(ctx context.Context, id string) error
+	// Planned reads a plan and its items, ascending by Seq, within the caller's transaction. The error is ErrNotFound for an
+	// unknown plan.
+	Planned(ctx context.Context, tx Execer, id string) (Plan, []Planned, error)
+	// ApplyPlan marks the principals of the items within the caller's transaction (groups with all members), lets those through the
+	// deletion guard that the plan deactivates or deletes, and moves the plan from one status to another. The error is ErrMoved
+	// when a principal was marked since the items were made, and ErrApplied when the plan has another status by now; the
+	// transaction is then to be rolled back.
+	ApplyPlan(ctx context.Context, tx Execer, now time.Time, p Plan, to PlanStatus, items []PlanItem) error
+}
+
+// ProfileStore keeps what probes found.
+type ProfileStore interface {
+	// SaveProfile stores a profile for an app, in the place of an older one, and applies a change to what is known about its target,
+	// in one transaction and without a lease: the app need not have been marked before. change may be called more than once.
+	SaveProfile(ctx context.Context, app string, now time.Time, c Capabilities, change func(*Learned)) error
+	// Profile returns the stored profile, or ErrNotFound.
+	Profile(ctx context.Context, app string) (Capabilities, error)
+}
+
+// LeaverStore pages through the users of an app, so that deactivations are found behind other changes that cannot be sent.
+type LeaverStore interface {
+	// DueUsers returns users that are due at now, may have an account at the target (RemoteID or Tried) and do not have StatusPending:
+	// those with a RemoteID first, oldest first. after is the last one of the page before, nil for the first page.
+	DueUsers(ctx context.Context, app string, now time.Time, after *State, limit int) ([]State, error)
+}
+
+// PushStore keeps how far the push of a large group has come, so that whoever takes over goes on from there.
+type PushStore interface {
+	// Progress stores what a push that goes on has brought about, and what it is about to send. It is durable before the next
+	// request: of the members in NextAdd and NextRemove nobody knows whether they are in the target's group, until a later
+	// Progress or Finish says so. They are pending until then, whatever is wanted. That the principal is due does not change.
+	Progress(ctx context.Context, l lane.Lease, p Progress) error
+}
+
+// TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
+type TaskStore interface {
+	// Tasks lists principals whose status is StatusRetrying, StatusPending, StatusFailed or StatusHeld, and those with StatusDirty that are
+	// due and whose lane has a hold that has not ended at TaskQuery.Now.
+	Tasks(ctx context.Context, q TaskQuery) ([]State, error)
+	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
+	Retry(ctx context.Context, now time.Time, app string, kind Kind, id string) error
+	// RetryAll does so with all tasks of an app, some at a time, and returns how many it were.
+	RetryAll(ctx context.Context, now time.Time, app string) (int, error)
+	// Drop gives whatever of an app is due or a task the status StatusDismissed within the caller's transaction, and fails its imports
+	// that are running, with the reason.
+	Drop(ctx context.Context, tx Execer, now time.Time, app, reason string) error
+	// Dismiss gives a task the status StatusDismissed; it is not dirty any more. ErrMoved when it is none, ErrNotFound when the
+	// principal is not known.
+	Dismiss(ctx context.Context, now time.Time, app string, kind Kind, id string) error
+}
+
+// RestStore keeps why lanes rest.
+type RestStore interface {
+	// Rest stores why the lane rests, the zero Rest when it does not.
+	Rest(ctx context.Context, l lane.Lease, r Rest) error
 }

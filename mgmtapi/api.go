@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
@@ -17,7 +18,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
@@ -119,40 +119,29 @@ func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 
 // open returns the database behind DB.
 func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error) {
-	if o.DB == nil {
+	dialect, ok := map[Dialect]sqldb.Dialect{SQLite: sqldb.SQLite, Postgres: sqldb.Postgres}[o.Dialect]
+	switch {
+	case o.DB == nil:
 		return nil, errors.New("Options.DB is required")
+	case !ok:
+		return nil, fmt.Errorf("unknown dialect %q: use mgmtapi.SQLite or mgmtapi.Postgres", o.Dialect)
+	case o.Updater != nil && o.Dialect != SQLite:
+		return nil, errors.New("Options.Updater is for SQLite")
+	case o.Dialect == SQLite && o.Readers == nil && o.DB.Stats().MaxOpenConnections == 1:
+		return nil, errors.New("Options.DB has one connection only: give it more, or set Options.Readers")
 	}
-	in := sqldb.Options{Writer: o.DB, Readers: o.Readers, Borrowed: true, Logger: log}
-	probe := ""
-	switch o.Dialect {
-	case SQLite:
-		in.Dialect, probe = sqldb.SQLite, "SELECT sqlite_version()"
-		if in.GroupCommit = o.Updater == nil; o.Updater != nil {
-			in.Updater = updater{o.Updater}
-		}
-		if o.Readers == nil && o.DB.Stats().MaxOpenConnections == 1 {
-			return nil, errors.New("Options.DB has one connection only: give it more, or set Options.Readers")
-		}
-	case Postgres:
-		in.Dialect, probe = sqldb.Postgres, "SHOW server_version"
-		if o.Updater != nil {
-			return nil, errors.New("Options.Updater is for SQLite")
-		}
-	default:
-		return nil, fmt.Errorf("unknown Options.Dialect %q: use %q or %q", o.Dialect, SQLite, Postgres)
+	if err := sqldb.Check(ctx, o.DB, dialect); err != nil {
+		return nil, err
 	}
-	var version string
-	if err := o.DB.QueryRowContext(ctx, probe).Scan(&version); err != nil {
-		return nil, fmt.Errorf("Options.DB does not answer as a database of Options.Dialect %q: %w", o.Dialect, err)
+	in := sqldb.Options{Dialect: dialect, Writer: o.DB, Readers: o.Readers, Borrowed: true, Logger: log}
+	if o.Updater != nil {
+		in.Updater = func(ctx context.Context, fn func(tx sqldb.Execer) error) error {
+			return o.Updater(ctx, func(tx Tx) error { return fn(tx) })
+		}
+	} else {
+		in.GroupCommit = o.Dialect == SQLite
 	}
 	return sqldb.New(in)
-}
-
-// updater is an Updater as package sqldb needs it.
-type updater struct{ Updater }
-
-func (u updater) Update(ctx context.Context, fn func(tx sqldb.Execer) error) error {
-	return u.Updater.Update(ctx, func(tx Tx) error { return fn(tx) })
 }
 
 // Close rejects further requests that write, waits for running ones, and closes idle connections to inline hooks. Options.DB stays open.

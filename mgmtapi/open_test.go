@@ -26,7 +26,7 @@ const adminToken = "00tokenOfTheAdministrator"
 // optionsOn returns the options for a database, without any others.
 func optionsOn(db *sqldb.DB) (o mgmtapi.Options) {
 	o.Logger, o.Limits.Off = slog.New(slog.DiscardHandler), true
-	o.DB, o.Readers = db.Pools()
+	o.DB, o.Readers = db.Writer(), db.Readers()
 	o.Dialect = map[sqldb.Dialect]mgmtapi.Dialect{sqldb.SQLite: mgmtapi.SQLite, sqldb.Postgres: mgmtapi.Postgres}[db.Dialect()]
 	return o
 }
@@ -108,13 +108,13 @@ func TestOpen_RejectsOptions(t *testing.T) {
 		reason string
 	}{
 		{"no database", mgmtapi.Options{Dialect: mgmtapi.SQLite}, "Options.DB is required"},
-		{"no dialect", mgmtapi.Options{DB: many}, `unknown Options.Dialect "": use "sqlite" or "postgres"`},
-		{"another database", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres}, `does not answer as a database of Options.Dialect "postgres"`},
+		{"no dialect", mgmtapi.Options{DB: many}, `unknown dialect "": use mgmtapi.SQLite or mgmtapi.Postgres`},
+		{"another database", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres}, "the database is SQLite, the options say PostgreSQL"},
 		{"one connection", mgmtapi.Options{DB: one, Dialect: mgmtapi.SQLite}, "has one connection only"},
 		{"no foreign keys", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite}, "do not enforce foreign keys"},
 		{"a short key", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Secrets: []byte("short")}, "want 32"},
 		{"an unknown reach", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Hooks: mgmtapi.HookNetwork{Reach: "all"}}, `unknown Hooks.Reach "all"`},
-		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: &counting{}}, "Options.Updater is for SQLite"},
+		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: (&counting{}).update}, "Options.Updater is for SQLite"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := mgmtapi.Open(t.Context(), c.o)
@@ -129,7 +129,7 @@ type counting struct {
 	n  atomic.Int32
 }
 
-func (c *counting) Update(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {
+func (c *counting) update(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {
 	c.n.Add(1)
 	return c.db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 }
@@ -138,7 +138,7 @@ func TestOpen_Updater(t *testing.T) {
 	o, c := optionsOn(sqldbtest.SQLite(t)), &counting{}
 	c.db, _ = sqldb.New(sqldb.Options{Dialect: sqldb.SQLite, Writer: o.DB, Readers: o.Readers, Borrowed: true, GroupCommit: true})
 	defer c.db.Close()
-	o.Updater = c
+	o.Updater = c.update
 	api := opened(t, o)
 	before := c.n.Load()
 	create(t, api, "POST /api/v1/users", ada)

@@ -2,11 +2,9 @@ package mgmtapi_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,15 +15,14 @@ import (
 
 	"github.com/scimwright/scimwright/fixtures"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/goldentest"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // ownOperations are served beside those of the specification, each with its reason.
 var ownOperations = map[string]string{
@@ -482,12 +479,7 @@ func eventsOf(t *testing.T) string {
 func TestTheListOfOperationsIsUpToDate(t *testing.T) {
 	file := filepath.Join("..", "docs", "operations.md")
 	have := operationsDocument(t)
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(have), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), have, "rewrite docs/operations.md with go test ./mgmtapi -update")
+	goldentest.Check(t, file, have)
 }
 
 const operationsHead = `# Operations of the management API

@@ -3,34 +3,24 @@ package report_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(want), string(got)), "run the test with -update when this is meant")
+	goldentest.Check(t, path, string(got))
 }
 
 var started = time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)

@@ -21,7 +21,9 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -126,7 +128,7 @@ func TestTheMetricsOfARunningEngine(t *testing.T) {
 	server := httptest.NewServer(fake)
 	defer server.Close()
 	db := sqldbtest.SQLite(t)
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	dir := &enginetest.Directory{}
 	dir.SetTarget("crm", engine.Target{BaseURL: server.URL, CreateUsers: true})
@@ -135,7 +137,7 @@ func TestTheMetricsOfARunningEngine(t *testing.T) {
 	dir.SetUser("crm", "u-1", engine.UserState{Want: engine.Active, UserName: "ann", Resource: person})
 	m, seen := metrics.New(), 0
 	other := engine.ObserverFunc(func(context.Context, engine.Result) { seen++ })
-	e, err := engine.New(engine.Options{Store: store, Directory: dir, Observer: engine.Observers(m, other)})
+	e, err := provision.New(provision.Options{Store: store, Directory: dir, Observer: engine.Observers(m, other)})
 	require.NoError(t, err)
 	m.Follow(e)
 	require.NoError(t, e.Start(t.Context()))

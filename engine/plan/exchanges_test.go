@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -404,14 +404,7 @@ func TestExchangeIndex(t *testing.T) {
 		}
 	}
 	index := filepath.Join("..", "..", "docs", "exchanges.md")
-	if *update {
-		require.NoError(t, os.WriteFile(index, []byte(b.String()), 0o644))
-	}
-	want, err := os.ReadFile(index)
-	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("docs/exchanges.md is not what the golden files say (-want +got)\n%s", diff)
-	}
+	goldentest.Check(t, index, b.String())
 }
 
 var (

@@ -2,24 +2,20 @@ package plan_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // answers.
 func body(t *testing.T, status int, text string) plan.Response {
@@ -134,15 +130,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 func golden(t *testing.T, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", strings.ReplaceAll(t.Name(), " ", "_")+".txt")
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	goldentest.Check(t, file, got)
 }
 
 const (

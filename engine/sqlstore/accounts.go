@@ -26,9 +26,9 @@ type holder struct {
 }
 
 // holders are a user and those that have an account. With OR instead of the subquery SQLite would go through all users of the app.
-const holders = `SELECT principal_id, remote_id, want FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id IN (
+const holders = `SELECT principal_id, remote_id, want FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id IN (
 	SELECT CAST(? AS TEXT) UNION ALL
-	SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
+	SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
 
 // lockAccounts lets one transaction at a time change who has an account of an app, or is the manager of somebody: two users that take
 // the same account at once do not see each other, nor does one that gets an account see whose manager it is just becoming.
@@ -40,7 +40,7 @@ func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 type earlier struct{ remote, told string }
 
 func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (e earlier, err error) {
-	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 		app, string(f.Kind), f.ID).Scan(&e.remote, &e.told)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = engine.ErrNotFound
@@ -71,7 +71,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *engi
 // settle leaves an account to one of the users that have it.
 func settle(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish, before string) ([]move, error) {
 	query := holders
-	if tx.Dialect() == Postgres {
+	if tx.Dialect() == sqldb.Postgres {
 		query += ` FOR UPDATE` // in the order in which rows are written
 	}
 	rows, err := tx.Query(ctx, query, app, f.ID, app, text(f.RemoteID))
@@ -106,7 +106,7 @@ func settle(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish, bef
 		*f = f.Taken()
 	default:
 		for _, h := range others {
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = '', link_origin = '', tried = 0, password_version = '', former_id = remote_id
+			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_id = '', link_origin = '', tried = 0, password_version = '', former_id = remote_id
 				WHERE app_id = ? AND kind = 'user' AND principal_id = ?`, app, h.user)
 			if err != nil {
 				return nil, err
@@ -133,7 +133,7 @@ func again(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) e
 func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, now time.Time) error {
 	full := map[string]bool{} // by group: whether the whole membership is due
 	for _, m := range moves {
-		rows, err := tx.Query(ctx, `SELECT group_id FROM member_state WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)`,
+		rows, err := tx.Query(ctx, `SELECT group_id FROM {member_state} WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)`,
 			app, m.user)
 		groups, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
 		if err != nil {
@@ -152,11 +152,11 @@ func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, no
 		if !m.lost {
 			continue
 		}
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND principal_id = ?`, app, m.user)
+		_, err := tx.Exec(ctx, `UPDATE {member_state} SET pushed = 0, pushed_id = '' WHERE app_id = ? AND principal_id = ?`, app, m.user)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM member_state WHERE app_id = ? AND principal_id = ? AND want = 0 AND pushed = 0 AND asked = 0`, app, m.user)
+		_, err = tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND principal_id = ? AND want = 0 AND pushed = 0 AND asked = 0`, app, m.user)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 		return nil
 	}
 	for _, e := range f.Exchanges {
-		_, err := tx.Exec(ctx, `INSERT INTO sync_attempt (app_id, kind, principal_id, gen, run_id, at, method, url, request_header,
+		_, err := tx.Exec(ctx, `INSERT INTO {sync_attempt} (app_id, kind, principal_id, gen, run_id, at, method, url, request_header,
 			request_body, http, response_header, response_body, ms, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			app, string(f.Kind), f.ID, f.Gen, e.Run, ms(e.At), e.Method, text(e.URL), headerText(e.RequestHeader),
 			text(e.RequestBody), e.Status, headerText(e.ResponseHeader), text(e.ResponseBody), e.Duration.Milliseconds(), text(e.Error))
@@ -38,8 +38,8 @@ func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM sync_attempt WHERE app_id = ? AND kind = ? AND principal_id = ? AND id <= (
-		SELECT id FROM sync_attempt WHERE app_id = ? AND kind = ? AND principal_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+	_, err := tx.Exec(ctx, `DELETE FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? AND id <= (
+		SELECT id FROM {sync_attempt} WHERE app_id = ? AND kind = ? AND principal_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
 		app, string(f.Kind), f.ID, app, string(f.Kind), f.ID, keptExchanges)
 	return err
 }
@@ -57,7 +57,7 @@ func (s *Store) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.A
 		args = append(args, q.Before)
 	}
 	rows, err := s.db.Reader().Query(ctx, `SELECT id, app_id, kind, principal_id, gen, run_id, at, method, url, request_header,
-		request_body, http, response_header, response_body, ms, error FROM sync_attempt WHERE `+where+` ORDER BY id DESC LIMIT ?`,
+		request_body, http, response_header, response_body, ms, error FROM {sync_attempt} WHERE `+where+` ORDER BY id DESC LIMIT ?`,
 		append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, a *engine.Attempt) error {
 		var when, took int64

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -28,7 +29,7 @@ const (
 // for the disk. peak-MB is the most memory that the process had; run it alone.
 func BenchmarkMarkEverybody(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
-		store, err := sqlstore.NewOn(b.Context(), db)
+		store, err := enginestore.Open(b.Context(), db, sqlstore.Options{})
 		require.NoError(b, err)
 		app, everybody := 0, markCommit
 		if *million {

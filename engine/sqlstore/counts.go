@@ -9,7 +9,7 @@ import (
 
 // Accepted implements engine.Store.
 func (s *Store) Accepted(ctx context.Context, app string) (n int, err error) {
-	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM sync_state
+	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state}
 		WHERE app_id = ? AND next_at IS NOT NULL AND status = 'pending'`, app).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("sqlstore: accepted changes of %s: %w", app, err)
@@ -19,7 +19,7 @@ func (s *Store) Accepted(ctx context.Context, app string) (n int, err error) {
 
 // Counts implements engine.Store.
 func (s *Store) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT status, COUNT(*) FROM sync_state WHERE app_id = ? GROUP BY status`, app)
+	rows, err := s.db.Reader().Query(ctx, `SELECT status, COUNT(*) FROM {sync_state} WHERE app_id = ? GROUP BY status`, app)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: counts: %w", err)
 	}

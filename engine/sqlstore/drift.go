@@ -22,7 +22,7 @@ func (s *Store) Repair(ctx context.Context, now time.Time, repairs []engine.Repa
 			if r.RemoteName == "" {
 				continue
 			}
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_name = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 				text(r.RemoteName), r.Mark.App, string(r.Mark.Kind), r.Mark.ID)
 			if err != nil {
 				return err

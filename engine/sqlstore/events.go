@@ -24,7 +24,7 @@ func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now t
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO lifecycle_event (app_id, seq, at, type, kind, principal_id, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		_, err = tx.Exec(ctx, `INSERT INTO {lifecycle_event} (app_id, seq, at, type, kind, principal_id, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			app, first+int64(i), ms(now), string(e.Type), string(e.Kind), e.Principal, data)
 		if err != nil {
 			return err
@@ -33,14 +33,14 @@ func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now t
 	if last/trimEvery == (first-1)/trimEvery {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM lifecycle_event WHERE app_id = ? AND seq <= ?`, app, last-engine.KeptEvents)
+	_, err := tx.Exec(ctx, `DELETE FROM {lifecycle_event} WHERE app_id = ? AND seq <= ?`, app, last-engine.KeptEvents)
 	return err
 }
 
 // addEvent stores an event of an app, whoever has its lease.
 func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e engine.Event) error {
 	var last int64
-	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
+	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish
 		return nil
 	}
 	var last int64
-	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + ?,
+	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + ?,
 		success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
 		len(events), bit(success), ms(f.At), l.App, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -70,7 +70,7 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish
 func (s *Store) Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Hold) error {
 	return s.under(ctx, l, "hold", func(tx *sqldb.Tx) error {
 		var last int64
-		err := tx.ExecReturning(ctx, []any{&last}, `UPDATE app_lane SET event_seq = event_seq + 1,
+		err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
 			string(h.Kind), ms(h.Until), text(h.Reason), h.Streak, l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -85,7 +85,7 @@ func (s *Store) Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Ho
 
 // Events implements engine.Store.
 func (s *Store) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, seq, at, type, kind, principal_id, data FROM lifecycle_event
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, seq, at, type, kind, principal_id, data FROM {lifecycle_event}
 		WHERE app_id = ? AND seq > ? ORDER BY seq LIMIT ?`, q.App, q.After, limitOr(q.Limit))
 	out, err := collect(rows, err, func(r *sql.Rows, e *engine.Event) error {
 		var when int64

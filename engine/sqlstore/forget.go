@@ -11,25 +11,25 @@ import (
 // forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more; the events
 // that were written under its lock are seen only then.
 var forget = []string{
-	`DELETE FROM halt WHERE app_id = ?`,
-	`DELETE FROM sync_state WHERE app_id = ?`,
-	`DELETE FROM member_state WHERE app_id = ?`,
-	`DELETE FROM removal WHERE app_id = ?`,
-	`DELETE FROM sync_attempt WHERE app_id = ?`,
-	`DELETE FROM remote_object WHERE app_id = ?`,
-	`DELETE FROM import_run WHERE app_id = ?`,
-	`DELETE FROM plan_item WHERE plan_id IN (SELECT id FROM plan WHERE app_id = ?)`,
-	`DELETE FROM plan WHERE app_id = ?`,
-	`DELETE FROM app_lane WHERE app_id = ?`,
-	`DELETE FROM lifecycle_event WHERE app_id = ?`,
+	`DELETE FROM {halt} WHERE app_id = ?`,
+	`DELETE FROM {sync_state} WHERE app_id = ?`,
+	`DELETE FROM {member_state} WHERE app_id = ?`,
+	`DELETE FROM {removal} WHERE app_id = ?`,
+	`DELETE FROM {sync_attempt} WHERE app_id = ?`,
+	`DELETE FROM {remote_object} WHERE app_id = ?`,
+	`DELETE FROM {import_run} WHERE app_id = ?`,
+	`DELETE FROM {plan_item} WHERE plan_id IN (SELECT id FROM {plan} WHERE app_id = ?)`,
+	`DELETE FROM {plan} WHERE app_id = ?`,
+	`DELETE FROM {app_lane} WHERE app_id = ?`,
+	`DELETE FROM {lifecycle_event} WHERE app_id = ?`,
 }
 
 // Forget implements engine.Store.
 func (s *Store) Forget(ctx context.Context, tx engine.Execer, app string) error {
-	t := sqldb.WrapTx(tx, s.db.Dialect())
+	t := s.db.Wrap(tx)
 	statements := forget
-	if s.db.Dialect() == Postgres { // where a DELETE takes its rows in any order
-		lock := `SELECT 1 FROM sync_state WHERE app_id = ? ORDER BY kind DESC, principal_id FOR UPDATE`
+	if s.db.Dialect() == sqldb.Postgres { // where a DELETE takes its rows in any order
+		lock := `SELECT 1 FROM {sync_state} WHERE app_id = ? ORDER BY kind DESC, principal_id FOR UPDATE`
 		statements = append([]string{forget[0], lock}, forget[1:]...)
 	}
 	for _, statement := range statements {

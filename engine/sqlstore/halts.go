@@ -16,7 +16,7 @@ import (
 func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, reason string, now time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, op := range slices.Sorted(slices.Values(ops)) {
-			_, err := tx.Exec(ctx, `INSERT INTO halt (app_id, op, reason, since) VALUES (?, ?, ?, ?)
+			_, err := tx.Exec(ctx, `INSERT INTO {halt} (app_id, op, reason, since) VALUES (?, ?, ?, ?)
 				ON CONFLICT (app_id, op) DO UPDATE SET reason = excluded.reason`, app, string(op), text(reason), ms(now))
 			if err != nil {
 				return err
@@ -32,7 +32,7 @@ func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, re
 
 // Halts implements engine.HaltStore.
 func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM halt WHERE ? = '' OR app_id = '' OR app_id = ? ORDER BY app_id, op`, app, app)
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM {halt} WHERE ? = '' OR app_id = '' OR app_id = ? ORDER BY app_id, op`, app, app)
 	halts, err := collect(rows, err, func(r *sql.Rows, h *engine.Halt) error {
 		var since int64
 		err := r.Scan(&h.App, &h.Operation, &h.Reason, &since)
@@ -51,8 +51,8 @@ func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish
 	if !f.Halted {
 		return nil
 	}
-	query := `SELECT 1 FROM halt WHERE app_id IN ('', ?) AND op = ? LIMIT 1`
-	if tx.Dialect() == Postgres {
+	query := `SELECT 1 FROM {halt} WHERE app_id IN ('', ?) AND op = ? LIMIT 1`
+	if tx.Dialect() == sqldb.Postgres {
 		query += ` FOR SHARE`
 	}
 	var one int64
@@ -68,7 +68,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 	ops = slices.Sorted(slices.Values(ops))
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, op := range ops {
-			if _, err := tx.Exec(ctx, `DELETE FROM halt WHERE app_id = ? AND op = ?`, app, string(op)); err != nil {
+			if _, err := tx.Exec(ctx, `DELETE FROM {halt} WHERE app_id = ? AND op = ?`, app, string(op)); err != nil {
 				return err
 			}
 		}
@@ -90,18 +90,18 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		where += ` AND app_id = ?`
 		args = append(args, app)
 	}
-	if tx.Dialect() == Postgres { // where an UPDATE takes its rows in any order
-		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state`+where+` ORDER BY kind DESC, app_id, principal_id FOR UPDATE`, args...)
+	if tx.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state}`+where+` ORDER BY kind DESC, app_id, principal_id FOR UPDATE`, args...)
 		if err != nil {
 			return err
 		}
 	}
-	rows, err := tx.Query(ctx, `SELECT DISTINCT app_id FROM sync_state`+where+` ORDER BY app_id`, args...)
+	rows, err := tx.Query(ctx, `SELECT DISTINCT app_id FROM {sync_state}`+where+` ORDER BY app_id`, args...)
 	apps, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE sync_state SET next_at = ?, status = 'dirty', halted = 0`+where, append([]any{ms(now)}, args...)...); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, status = 'dirty', halted = 0`+where, append([]any{ms(now)}, args...)...); err != nil {
 		return err
 	}
 	for _, id := range apps {

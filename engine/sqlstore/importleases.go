@@ -21,7 +21,7 @@ func (s *Store) ImportLeases() lane.Leases { return importLeases{s} }
 // Reset implements lane.Leases.
 func (i importLeases) Reset(ctx context.Context, owner string) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE import_run SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE state = 'running' AND owner = ?`, owner)
+		_, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE state = 'running' AND owner = ?`, owner)
 		return err
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 	type run struct{ id, epoch int64 }
 	var found []run
 	if limit > 0 {
-		rows, err := i.s.db.Reader().Query(ctx, `SELECT id, epoch FROM import_run
+		rows, err := i.s.db.Reader().Query(ctx, `SELECT id, epoch FROM {import_run}
 			WHERE state = 'running' AND next_at <= ? AND lease_until <= ? ORDER BY next_at LIMIT ?`, ms(now), ms(now), limit)
 		found, err = collect(rows, err, func(r *sql.Rows, v *run) error { return r.Scan(&v.id, &v.epoch) })
 		if err != nil {
@@ -46,7 +46,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 		err = i.s.update(ctx, func(tx *sqldb.Tx) error {
 			leases = nil
 			for _, r := range found {
-				res, err := tx.Exec(ctx, `UPDATE import_run SET epoch = epoch + 1, owner = ?, lease_until = ?
+				res, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = ?, lease_until = ?
 					WHERE id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), r.id, r.epoch, ms(now))
 				if err := held(res, err); errors.Is(err, lane.ErrLeaseLost) {
 					continue // somebody else was quicker
@@ -60,7 +60,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 	}
 	var first sql.NullInt64
 	if err == nil {
-		err = i.s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM import_run
+		err = i.s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM {import_run}
 			WHERE state = 'running' AND (next_at > ? OR lease_until > ?)`, ms(now), ms(now)).Scan(&first)
 	}
 	if err != nil {
@@ -72,7 +72,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 // Extend implements lane.Leases.
 func (i importLeases) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		return held(tx.Exec(ctx, `UPDATE import_run SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
+		return held(tx.Exec(ctx, `UPDATE {import_run} SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: extend the lease of import %s: %w", l.App, err)
@@ -83,7 +83,7 @@ func (i importLeases) Extend(ctx context.Context, l lane.Lease, until time.Time)
 // Release implements lane.Leases.
 func (i importLeases) Release(ctx context.Context, l lane.Lease, _ lane.Hold, notBefore time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		return held(tx.Exec(ctx, `UPDATE import_run SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND epoch = ?`,
+		return held(tx.Exec(ctx, `UPDATE {import_run} SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND epoch = ?`,
 			ms(notBefore), importID(l), l.Epoch))
 	})
 	if err != nil {

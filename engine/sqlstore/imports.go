@@ -30,7 +30,7 @@ func (s *Store) underRun(ctx context.Context, l lane.Lease, what string, fn func
 			if err := fn(tx, run); err != nil {
 				return err
 			}
-			err := held(tx.Exec(ctx, `UPDATE import_run SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
+			err := held(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
 			for _, fn := range then {
 				if err == nil {
 					err = fn(tx)
@@ -55,16 +55,16 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 		if err := tx.Lock(ctx, importLock(app)); err != nil {
 			return err
 		}
-		err := tx.ExecReturning(ctx, []any{&id}, `INSERT INTO import_run (app_id, kind, request, state, seen, total, read_all, known, lost,
+		err := tx.ExecReturning(ctx, []any{&id}, `INSERT INTO {import_run} (app_id, kind, request, state, seen, total, read_all, known, lost,
 				attempts, error, counts, begun, ended, epoch, owner, lease_until, next_at)
 			VALUES (?, ?, ?, 'running', 0, ?, 0,
-				(SELECT COUNT(*) FROM remote_object WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
+				(SELECT COUNT(*) FROM {remote_object} WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
 				0, '', '', ?, 0, 0, '', 0, ?) RETURNING id`,
 			app, string(r.Kind), request, plan.UntoldTotal, app, string(r.Kind), ms(now), ms(now))
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM import_run WHERE app_id = ? AND kind = ? AND id <= (SELECT id FROM import_run
+		_, err = tx.Exec(ctx, `DELETE FROM {import_run} WHERE app_id = ? AND kind = ? AND id <= (SELECT id FROM {import_run}
 			WHERE app_id = ? AND kind = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`, app, string(r.Kind), app, string(r.Kind), keptImports)
 		return err
 	})
@@ -82,7 +82,7 @@ func importLock(app string) string { return "engine.import." + app }
 
 // newest is 1 for the newest run of its app and kind.
 const importColumns = `id, app_id, kind, request, state, seen, total, read_all, lost, attempts, error, counts, begun, ended,
-	CASE WHEN id = (SELECT MAX(id) FROM import_run AS n WHERE n.app_id = import_run.app_id AND n.kind = import_run.kind) THEN 1 ELSE 0 END`
+	CASE WHEN id = (SELECT MAX(id) FROM {import_run} AS n WHERE n.app_id = {import_run}.app_id AND n.kind = {import_run}.kind) THEN 1 ELSE 0 END`
 
 type importRow struct {
 	engine.ImportRun
@@ -107,7 +107,7 @@ func scanImport(rows *sql.Rows, r *importRow) error {
 
 // importRuns reads runs. What the newest of a kind has found may still change, and is counted.
 func (s *Store) importRuns(ctx context.Context, where string, args ...any) ([]engine.ImportRun, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE `+where+` ORDER BY id DESC`, args...)
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE `+where+` ORDER BY id DESC`, args...)
 	found, err := collect(rows, err, scanImport)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *Store) importRuns(ctx context.Context, where string, args ...any) ([]en
 }
 
 func countObjects(ctx context.Context, q sqldb.Queryer, r engine.ImportRun) (map[engine.Verdict]int, error) {
-	rows, err := q.Query(ctx, `SELECT verdict, COUNT(*) FROM remote_object
+	rows, err := q.Query(ctx, `SELECT verdict, COUNT(*) FROM {remote_object}
 		WHERE app_id = ? AND kind = ? AND (run_id = ? OR verdict = 'gone') GROUP BY verdict`, r.App, string(r.Request.Kind), r.ID)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *Store) SaveImportPage(ctx context.Context, l lane.Lease, p engine.Impor
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, `UPDATE import_run SET seen = ?, total = ?, read_all = ?, attempts = 0, error = '' WHERE id = ? AND epoch = ?`,
+		_, err := tx.Exec(ctx, `UPDATE {import_run} SET seen = ?, total = ?, read_all = ?, attempts = 0, error = '' WHERE id = ? AND epoch = ?`,
 			p.Seen, p.Total, bit(p.Last), run, l.Epoch)
 		return err
 	})
@@ -203,7 +203,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, candidates, text(o.Note), resource)
 	}
 	var repeated string
-	err := tx.QueryRow(ctx, `SELECT remote_id FROM remote_object WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
+	err := tx.QueryRow(ctx, `SELECT remote_id FROM {remote_object} WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
 		` LIMIT 1`, known...).Scan(&repeated)
 	if err == nil {
 		return fmt.Errorf("%s: %w", repeated, engine.ErrRepeated)
@@ -211,7 +211,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO remote_object (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash,
+	_, err = tx.Exec(ctx, `INSERT INTO {remote_object} (app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash,
 			run_id, verdict, rule, principal_id, candidates, note, resource)
 		VALUES `+remoteRow+strings.Repeat(", "+remoteRow, len(objects)-1)+`
 		ON CONFLICT (app_id, kind, remote_id) DO UPDATE SET user_name = excluded.user_name, external_id = excluded.external_id,
@@ -224,7 +224,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 // DelayImport implements engine.ImportStore.
 func (s *Store) DelayImport(ctx context.Context, l lane.Lease, attempts int, message string) error {
 	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
-		_, err := tx.Exec(ctx, `UPDATE import_run SET attempts = ?, error = ? WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
+		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ? WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
 		return err
 	})
 }
@@ -249,7 +249,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l lane.Lease, run int64, state
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE import_run SET state = ?, error = ?, counts = ?, ended = ? WHERE id = ? AND epoch = ?`,
+	_, err = tx.Exec(ctx, `UPDATE {import_run} SET state = ?, error = ?, counts = ?, ended = ? WHERE id = ? AND epoch = ?`,
 		string(state), text(message), found, ms(now), run, l.Epoch)
 	return err
 }
@@ -257,11 +257,11 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l lane.Lease, run int64, state
 // dropImports fails the runs of an app that are running. Whoever works on one loses its lease.
 func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
 	const running = `app_id = ? AND state = 'running'`
-	if _, err := tx.Exec(ctx, `UPDATE import_run SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
 		return err
 	}
 	type run struct{ id, epoch int64 }
-	rows, err := tx.Query(ctx, `SELECT id, epoch FROM import_run WHERE `+running, app)
+	rows, err := tx.Query(ctx, `SELECT id, epoch FROM {import_run} WHERE `+running, app)
 	runs, err := collect(rows, err, func(r *sql.Rows, v *run) error { return r.Scan(&v.id, &v.epoch) })
 	for _, r := range runs {
 		if err == nil {
@@ -273,7 +273,7 @@ func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason s
 
 // importOf reads what a run is about.
 func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
-	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE id = ?`, id)
+	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ?`, id)
 	found, err := collect(rows, err, scanImport)
 	if err == nil && len(found) == 0 {
 		err = lane.ErrLeaseLost // the app was forgotten
@@ -298,19 +298,19 @@ func (s *Store) CloseImport(ctx context.Context, l lane.Lease, now time.Time) er
 			query string
 			args  []any
 		}{
-			{&known, `SELECT known FROM import_run WHERE id = ?`, []any{run}},
-			{&gone, `SELECT COUNT(*) FROM remote_object WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
-			{&links, `SELECT COUNT(*) FROM sync_state WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
+			{&known, `SELECT known FROM {import_run} WHERE id = ?`, []any{run}},
+			{&gone, `SELECT COUNT(*) FROM {remote_object} WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
+			{&links, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
 			// An account that was made or found since the run began may have come too late for its page.
-			{&lost, `SELECT COUNT(*) FROM sync_state AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
-				AND NOT EXISTS (SELECT 1 FROM remote_object AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
+			{&lost, `SELECT COUNT(*) FROM {sync_state} AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
+				AND NOT EXISTS (SELECT 1 FROM {remote_object} AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
 					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), run}},
 		} {
 			if err := tx.QueryRow(ctx, count.query, count.args...).Scan(count.into); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `UPDATE import_run SET lost = ? WHERE id = ? AND epoch = ?`, lost, run, l.Epoch); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE {import_run} SET lost = ? WHERE id = ? AND epoch = ?`, lost, run, l.Epoch); err != nil {
 			return err
 		}
 		message := ""
@@ -324,12 +324,12 @@ func (s *Store) CloseImport(ctx context.Context, l lane.Lease, now time.Time) er
 			message += fmt.Sprintf(", which is more than %g %%: nothing was concluded from the list", r.Request.MaxGone)
 			return endImport(ctx, tx, l, run, engine.ImportStopped, message, now)
 		}
-		_, err = tx.Exec(ctx, `UPDATE remote_object SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, run)
+		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, run)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE remote_object SET verdict = 'ambiguous', note = ?
-			WHERE app_id = ? AND kind = ? AND verdict = 'matched' AND principal_id IN (SELECT principal_id FROM remote_object
+		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'ambiguous', note = ?
+			WHERE app_id = ? AND kind = ? AND verdict = 'matched' AND principal_id IN (SELECT principal_id FROM {remote_object}
 				WHERE app_id = ? AND kind = ? AND verdict = 'matched' GROUP BY principal_id HAVING COUNT(*) > 1)`,
 			"another one matches the same", r.App, kind, r.App, kind)
 		return err
@@ -351,7 +351,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time,
 		}
 		kind := r.Request.Kind
 		app = r.App
-		rows, err := tx.Query(ctx, `SELECT principal_id, remote_id, user_name FROM remote_object
+		rows, err := tx.Query(ctx, `SELECT principal_id, remote_id, user_name FROM {remote_object}
 			WHERE app_id = ? AND kind = ? AND verdict = 'matched' ORDER BY remote_id LIMIT ?`, r.App, string(kind), limit)
 		links, err := collect(rows, err, func(r *sql.Rows, l *engine.Link) error {
 			l.Kind = kind
@@ -374,7 +374,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time,
 				return errors.Join(err, linkError(left))
 			}
 			for _, c := range conflicts {
-				_, err := tx.Exec(ctx, `UPDATE remote_object SET verdict = 'ambiguous', note = ? WHERE app_id = ? AND kind = ? AND remote_id = ?`,
+				_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'ambiguous', note = ? WHERE app_id = ? AND kind = ? AND remote_id = ?`,
 					text(c.Reason), r.App, string(kind), c.Link.RemoteID)
 				if err != nil {
 					return err
@@ -399,7 +399,7 @@ func linkError(conflicts []engine.Conflict) error {
 // confirmed notes on the objects that they are linked, in the order in which pages are stored.
 func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
 	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
-		_, err := tx.Exec(ctx, `UPDATE remote_object SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
+		_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
 			WHERE app_id = ? AND kind = ? AND remote_id = ?`, l.ID, app, string(l.Kind), text(l.RemoteID))
 		if err != nil {
 			return err
@@ -410,11 +410,11 @@ func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Lin
 
 // Confirm implements engine.ImportStore.
 func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, app string, run int64, links []engine.Link) error {
-	t := sqldb.WrapTx(tx, s.db.Dialect())
+	t := s.db.Wrap(tx)
 	if err := t.Lock(ctx, importLock(app)); err != nil {
 		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
 	}
-	rows, err := t.Query(ctx, `SELECT `+importColumns+` FROM import_run WHERE id = ? AND app_id = ?`, run, app)
+	rows, err := t.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ? AND app_id = ?`, run, app)
 	found, err := collect(rows, err, scanImport)
 	switch {
 	case err != nil:
@@ -428,7 +428,7 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 	}
 	for _, l := range links {
 		var seen int64
-		err := t.QueryRow(ctx, `SELECT 1 FROM remote_object WHERE app_id = ? AND kind = ? AND remote_id = ? AND run_id = ?`,
+		err := t.QueryRow(ctx, `SELECT 1 FROM {remote_object} WHERE app_id = ? AND kind = ? AND remote_id = ? AND run_id = ?`,
 			app, string(l.Kind), text(l.RemoteID), run).Scan(&seen)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: the import has not seen the %s %s", engine.ErrMoved, l.Kind, l.RemoteID)
@@ -468,7 +468,7 @@ func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) (
 	}
 	args = append([]any{q.App, string(q.Kind), q.After}, args...)
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, kind, remote_id, user_name, external_id, email, display_name, active, hash, run_id,
-			verdict, rule, principal_id, candidates, note, `+resource+` FROM remote_object
+			verdict, rule, principal_id, candidates, note, `+resource+` FROM {remote_object}
 		WHERE app_id = ? AND kind = ? AND remote_id > ? AND `+where+` ORDER BY remote_id LIMIT ?`, append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, o *engine.RemoteObject) error {
 		var active int64

@@ -1,22 +1,28 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
 // TestWhatASequenceAsksDoesNotGrowWithTheApp looks at how SQLite goes about the queries that each sequence makes: by an index that
 // holds what is asked for, and not by one that holds all principals of the app.
 func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
-	db := sqldbtest.SQLite(t)
-	_, err := NewOn(t.Context(), db)
+	base := sqldbtest.SQLite(t)
+	store, err := Open(t.Context(), base.Readers(), Options{Dialect: SQLite, Updater: func(ctx context.Context, fn func(engine.Execer) error) error {
+		return base.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+	}})
 	require.NoError(t, err)
-	const key = "sqlite_autoindex_sync_state_1 (app_id=? AND kind=? AND principal_id=?)"
+	db := store.db
+	const key = "sqlite_autoindex_scimwright_sync_state_1 (app_id=? AND kind=? AND principal_id=?)"
 	for name, c := range map[string]struct {
 		query string
 		by    []string
@@ -25,6 +31,8 @@ func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
 		"accounts that are due":    {dueQuery(dueSets[0] + dueOthers), []string{"sync_state_due_known (app_id=?"}},
 		"creates that are due":     {dueQuery(dueSets[1] + dueOthers), []string{"sync_state_due_new (app_id=?"}},
 		"groups that are due":      {dueQuery(dueSets[2] + dueOthers), []string{"sync_state_due_group (app_id=?"}},
+		"leavers with an account":  {dueUsers(leaverSets[0]), []string{"sync_state_due_known (app_id=?"}},
+		"leavers without one":      {dueUsers(leaverSets[1]), []string{"sync_state_due_new (app_id=?"}},
 		"who has an account":       {holders, []string{key, "sync_state_remote (app_id=? AND kind=? AND remote_id=?)"}},
 		"who is about to lose one": {leaving, []string{"sync_state_leaving (app_id=? AND want=?)", "sync_state_held (app_id=? AND last_op=?)"}},
 	} {
@@ -38,11 +46,11 @@ func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
 			require.NoError(t, err)
 			var by []string
 			for _, s := range steps {
-				require.NotContains(t, s, "SCAN sync_state")
-				if _, index, found := strings.Cut(s, "INDEX sync_state"); found {
+				require.NotContains(t, s, "SCAN scimwright_sync_state")
+				if _, index, found := strings.Cut(s, "INDEX scimwright_sync_state"); found {
 					by = append(by, "sync_state"+index)
-				} else if _, index, found := strings.Cut(s, "INDEX sqlite_autoindex_sync_state"); found {
-					by = append(by, "sqlite_autoindex_sync_state"+index)
+				} else if _, index, found := strings.Cut(s, "INDEX sqlite_autoindex_scimwright_sync_state"); found {
+					by = append(by, "sqlite_autoindex_scimwright_sync_state"+index)
 				}
 			}
 			require.Len(t, by, len(c.by), strings.Join(steps, "\n"))

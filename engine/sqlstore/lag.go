@@ -15,14 +15,14 @@ import (
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	count := func(status engine.Status) string {
-		return `(SELECT COUNT(*) FROM sync_state s WHERE s.app_id = l.app_id AND ` + tasks + ` AND status = '` + string(status) + `')`
+		return `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND ` + tasks + ` AND status = '` + string(status) + `')`
 	}
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, hold, hold_until, hold_reason, hold_streak, success_at,
-			(SELECT COUNT(*) FROM sync_state s WHERE s.app_id = l.app_id AND s.next_at IS NOT NULL),
-			COALESCE((SELECT s.dirty_since FROM sync_state s WHERE s.app_id = l.app_id AND s.dirty_since > 0 AND s.next_at IS NOT NULL
+			(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND s.next_at IS NOT NULL),
+			COALESCE((SELECT s.dirty_since FROM {sync_state} s WHERE s.app_id = l.app_id AND s.dirty_since > 0 AND s.next_at IS NOT NULL
 				ORDER BY s.dirty_since LIMIT 1), 0),
 			`+count(engine.StatusFailed)+`, `+count(engine.StatusHeld)+`, `+count(engine.StatusRetrying)+`, `+count(engine.StatusPending)+`
-		FROM app_lane l WHERE `+where+` ORDER BY app_id`, args...)
+		FROM {app_lane} l WHERE `+where+` ORDER BY app_id`, args...)
 	out, err := collect(rows, err, func(r *sql.Rows, l *engine.Lag) error {
 		var until, success, oldest int64
 		err := r.Scan(&l.App, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &success, &l.Due, &oldest,
@@ -41,8 +41,8 @@ const late = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_i
 
 // LateApps implements engine.Store.
 func (s *Store) LateApps(ctx context.Context, before time.Time) ([]string, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT app_id FROM app_lane l
-		WHERE EXISTS (SELECT 1 FROM sync_state s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id FROM {app_lane} l
+		WHERE EXISTS (SELECT 1 FROM {sync_state} s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
 	out, err := collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) })
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: late apps: %w", err)
@@ -57,7 +57,7 @@ func (s *Store) Late(ctx context.Context, app string, before time.Time, after *e
 		where += ` AND (dirty_since, principal_id) > (?, ?)`
 		args = append(args, ms(after.DirtySince), after.ID)
 	}
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+where+
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM {sync_state} WHERE `+where+
 		` ORDER BY dirty_since, principal_id LIMIT ?`, append(args, limitOr(limit))...)
 	out, err := collect(rows, err, scanState)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.
 		first = false
 		e := engine.Event{Type: engine.DeactivationOverdue, Kind: engine.User, Principal: user}
 		var since int64
-		err := tx.ExecReturning(ctx, []any{&since, &e.Data.RemoteID, &e.Data.Status}, `UPDATE sync_state SET overdue_at = ?
+		err := tx.ExecReturning(ctx, []any{&since, &e.Data.RemoteID, &e.Data.Status}, `UPDATE {sync_state} SET overdue_at = ?
 			WHERE app_id = ? AND principal_id = ? AND `+late+` RETURNING dirty_since, remote_id, status`, ms(now), app, user, ms(before))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil

@@ -37,7 +37,7 @@ func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 // Reset implements lane.Leases.
 func (s *Store) Reset(ctx context.Context, owner string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
+		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
 		return err
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 	var leases []lane.Lease
 	var locked bool
 	if limit > 0 {
-		rows, err := s.db.Reader().Query(ctx, `SELECT `+laneColumns+` FROM app_lane
+		rows, err := s.db.Reader().Query(ctx, `SELECT `+laneColumns+` FROM {app_lane}
 			WHERE next_at IS NOT NULL AND next_at <= ? AND lease_until <= ? ORDER BY next_at LIMIT ?`, ms(now), ms(now), limit)
 		found, err := collect(rows, err, func(r *sql.Rows, l *laneRow) error { return scanLane(r, l) })
 		if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 		}
 	}
 	var next sql.NullInt64
-	err := s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM app_lane
+	err := s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM {app_lane}
 		WHERE next_at IS NOT NULL AND (next_at > ? OR lease_until > ?)`, ms(now), ms(now)).Scan(&next)
 	if err != nil {
 		return leases, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
@@ -84,9 +84,9 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		leases, locked = nil, false
 		for _, l := range found {
-			if tx.Dialect() == Postgres {
+			if tx.Dialect() == sqldb.Postgres {
 				var free int64
-				err := tx.QueryRow(ctx, `SELECT 1 FROM app_lane WHERE app_id = ? FOR UPDATE SKIP LOCKED`, l.App).Scan(&free)
+				err := tx.QueryRow(ctx, `SELECT 1 FROM {app_lane} WHERE app_id = ? FOR UPDATE SKIP LOCKED`, l.App).Scan(&free)
 				if errors.Is(err, sql.ErrNoRows) {
 					locked = true
 					continue
@@ -95,7 +95,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 					return err
 				}
 			}
-			res, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch + 1, owner = ?, lease_until = ?
+			res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = ?, lease_until = ?
 				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
 			if err := held(res, err); errors.Is(err, lane.ErrLeaseLost) {
 				continue // somebody else was quicker
@@ -112,7 +112,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 // Extend implements lane.Leases.
 func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		return held(tx.Exec(ctx, `UPDATE app_lane SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
+		return held(tx.Exec(ctx, `UPDATE {app_lane} SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: extend the lease of %s: %w", l.App, err)
@@ -124,14 +124,14 @@ func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error
 // committed before is seen, and one that is not waits for the lane row and makes the lane due after this.
 func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBefore time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		err := held(tx.Exec(ctx, `UPDATE app_lane SET owner = '', lease_until = 0, epoch = epoch + 1,
+		err := held(tx.Exec(ctx, `UPDATE {app_lane} SET owner = '', lease_until = 0, epoch = epoch + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ?`,
 			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch))
 		if err != nil {
 			return err
 		}
 		var kicks, marks int64
-		if err := tx.QueryRow(ctx, `SELECT kicks, marks FROM app_lane WHERE app_id = ?`, l.App).Scan(&kicks, &marks); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT kicks, marks FROM {app_lane} WHERE app_id = ?`, l.App).Scan(&kicks, &marks); err != nil {
 			return err
 		}
 		until := hold.Until
@@ -140,14 +140,14 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 		}
 		if kicks != l.Kicks { // somebody wanted the hold to end while the owner was about to begin or prolong it
 			until, notBefore = time.Time{}, time.Time{}
-			if _, err := tx.Exec(ctx, `UPDATE app_lane SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {
+			if _, err := tx.Exec(ctx, `UPDATE {app_lane} SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {
 				return err
 			}
 		}
 		var first sql.NullInt64
 		for _, set := range dueSets {
 			var next sql.NullInt64
-			err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND `+set, l.App).Scan(&next)
+			err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND `+set, l.App).Scan(&next)
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 		if first.Valid {
 			first.Int64 = max(first.Int64, ms(notBefore), ms(until))
 		}
-		_, err = tx.Exec(ctx, `UPDATE app_lane SET next_at = ? WHERE app_id = ?`, first, l.App)
+		_, err = tx.Exec(ctx, `UPDATE {app_lane} SET next_at = ? WHERE app_id = ?`, first, l.App)
 		return err
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 // Lane implements engine.Store.
 func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 	var l laneRow
-	err := scanLane(s.db.Reader().QueryRow(ctx, `SELECT `+laneColumns+` FROM app_lane WHERE app_id = ?`, app), &l)
+	err := scanLane(s.db.Reader().QueryRow(ctx, `SELECT `+laneColumns+` FROM {app_lane} WHERE app_id = ?`, app), &l)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = engine.ErrNotFound
 	}
@@ -185,7 +185,7 @@ func (s *Store) Learn(ctx context.Context, l lane.Lease, change func(*engine.Lea
 	err = s.under(ctx, l, "learn about the target", func(tx *sqldb.Tx) error {
 		// The lane row is locked from here on, so that nobody unlearns in between.
 		var before string
-		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE app_lane SET epoch = epoch WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
+		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
 			return lane.ErrLeaseLost
 		}
@@ -208,14 +208,14 @@ func relearn(ctx context.Context, tx *sqldb.Tx, app, before string, change func(
 	if err != nil {
 		return learned, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE app_lane SET learned = ? WHERE app_id = ?`, after, app)
+	_, err = tx.Exec(ctx, `UPDATE {app_lane} SET learned = ? WHERE app_id = ?`, after, app)
 	return learned, err
 }
 
 // Unlearn implements engine.Store.
 func (s *Store) Unlearn(ctx context.Context, app string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE app_lane SET learned = '', profile = '' WHERE app_id = ?`, app)
+		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET learned = '', profile = '' WHERE app_id = ?`, app)
 		return err
 	})
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 // bind gives principals their accounts. A new row is clean, since nothing was asked for; the next push of a group is a full one. The
 // rows take the place of %s.
 const bind = `
-INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
+INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
 VALUES %s
 ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
-	full_gen = CASE WHEN excluded.full_gen > 0 THEN sync_state.desired_gen + 1 ELSE sync_state.full_gen END,
+	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
 	tried = 1, remote_id = excluded.remote_id, remote_name = excluded.remote_name, link_origin = excluded.link_origin,
 	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
-WHERE sync_state.next_at IS NULL` // not when it was marked since it was looked at
+WHERE {sync_state}.next_at IS NULL` // not when it was marked since it was looked at
 
 const bindRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
 // Link implements engine.LinkStore.
 func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error {
-	t := sqldb.WrapTx(tx, s.db.Dialect())
+	t := s.db.Wrap(tx)
 	conflicts, err := link(ctx, t, app, links, now)
 	if err == nil && len(conflicts) > 0 {
 		return &engine.LinkError{Conflicts: conflicts}
@@ -140,9 +140,9 @@ func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) 
 			for _, l := range part {
 				ids, accounts = append(ids, l.ID), append(accounts, l.RemoteID)
 			}
-			query := `SELECT principal_id, remote_id, status, CASE WHEN next_at IS NULL THEN 0 ELSE 1 END FROM sync_state
+			query := `SELECT principal_id, remote_id, status, CASE WHEN next_at IS NULL THEN 0 ELSE 1 END FROM {sync_state}
 				WHERE app_id = ? AND kind = ? AND principal_id IN ` + list(len(part)) + ` ORDER BY principal_id`
-			if tx.Dialect() == Postgres {
+			if tx.Dialect() == sqldb.Postgres {
 				query += ` FOR UPDATE`
 			}
 			rows, err := tx.Query(ctx, query, ids...)
@@ -157,7 +157,7 @@ func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) 
 			if err != nil {
 				return nil, nil, err
 			}
-			rows, err = tx.Query(ctx, `SELECT remote_id, principal_id FROM sync_state
+			rows, err = tx.Query(ctx, `SELECT remote_id, principal_id FROM {sync_state}
 				WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id IN `+list(len(part)), accounts...)
 			_, err = collect(rows, err, func(r *sql.Rows, account *principal) error {
 				var owner string
@@ -181,7 +181,7 @@ func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine
 		for _, l := range part {
 			args = append(args, l.ID)
 		}
-		rows, err := tx.Query(ctx, `SELECT DISTINCT group_id FROM member_state
+		rows, err := tx.Query(ctx, `SELECT DISTINCT group_id FROM {member_state}
 			WHERE app_id = ? AND want <> pushed AND principal_id IN `+list(len(part)), args...)
 		found, err := collect(rows, err, func(r *sql.Rows, p *principal) error {
 			p.kind, p.app = engine.Group, app
@@ -209,7 +209,7 @@ func (b before) stopped() bool {
 
 // Links implements engine.LinkStore.
 func (s *Store) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT kind, principal_id, remote_id, remote_name, link_origin FROM sync_state
+	rows, err := s.db.Reader().Query(ctx, `SELECT kind, principal_id, remote_id, remote_name, link_origin FROM {sync_state}
 		WHERE app_id = ? AND remote_id <> '' AND (kind, principal_id) > (?, ?) ORDER BY kind, principal_id LIMIT ?`,
 		app, string(after.Kind), after.ID, limitOr(limit))
 	out, err := collect(rows, err, func(r *sql.Rows, l *engine.Link) error {

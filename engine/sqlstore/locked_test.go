@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -16,7 +17,7 @@ import (
 // A process that is frozen in the middle of a transaction holds its locks until the server ends its connection.
 func TestALaneThatSomebodyHasLockedDoesNotHoldUpTheOthers(t *testing.T) {
 	db := sqldbtest.Postgres(t)
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	now := time.UnixMilli(1_800_000_000_000)
 	mark := func(tx *sqldb.Tx, app string) error {
@@ -48,7 +49,7 @@ func TestALaneThatSomebodyHasLockedDoesNotHoldUpTheOthers(t *testing.T) {
 
 func TestWhoIsFrozenInTheMiddleOfATransactionLosesIt(t *testing.T) {
 	db := sqldbtest.Postgres(t)
-	store, err := sqlstore.NewOn(t.Context(), db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	now := time.Now()
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {

@@ -19,17 +19,17 @@ const lockChunk = 500
 // lockReports returns whoever has the user, or another user with the account that it is about to get, as manager. On PostgreSQL all of
 // them are locked in the order in which rows are written.
 func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) ([]reporter, error) {
-	rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,
+	rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,
 		app, text(f.RemoteID))
 	ids, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
 	if err != nil {
 		return nil, err
 	}
 	ids = append(ids, f.ID)
-	rows, err = tx.Query(ctx, `SELECT principal_id, manager_id FROM sync_state WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active'
+	rows, err = tx.Query(ctx, `SELECT principal_id, manager_id FROM {sync_state} WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active'
 		AND manager_id IN `+list(len(ids))+` ORDER BY principal_id`, arguments(app, ids)...)
 	reports, err := collect(rows, err, func(r *sql.Rows, rep *reporter) error { return r.Scan(&rep.user, &rep.manager) })
-	if err != nil || len(reports) == 0 || tx.Dialect() != Postgres {
+	if err != nil || len(reports) == 0 || tx.Dialect() != sqldb.Postgres {
 		return reports, err
 	}
 	for _, r := range reports {
@@ -37,7 +37,7 @@ func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 	}
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(slices.Compact(ids), lockChunk) {
-		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user'
+		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user'
 			AND principal_id IN `+list(len(chunk))+` ORDER BY principal_id FOR UPDATE`, arguments(app, chunk)...)
 		if err != nil {
 			return nil, err

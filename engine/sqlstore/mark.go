@@ -17,16 +17,16 @@ import (
 // asked more often because more changes come. One whose change was accepted is read first, at its time or with retry at once. raising makes
 // its parameters.
 const raise = `
-INSERT INTO sync_state (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
+INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
 VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, 0, ?, 0, '', '', '', '', 0, '', ?, ?)
 ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
-	desired_gen = sync_state.desired_gen + 1,
-	full_gen = CASE WHEN excluded.full_gen > 0 THEN sync_state.desired_gen + 1 ELSE sync_state.full_gen END,
-	next_at  = CASE WHEN sync_state.status IN ('retrying', 'pending') AND ? = 0 THEN sync_state.next_at ELSE excluded.next_at END,
-	attempts = CASE WHEN sync_state.status = 'retrying' AND ? = 0 OR sync_state.status = 'pending' THEN sync_state.attempts ELSE 0 END,
-	status   = CASE WHEN sync_state.status = 'retrying' AND ? = 0 OR sync_state.status = 'pending' THEN sync_state.status ELSE 'dirty' END,
-	dirty_since = CASE WHEN sync_state.dirty_since > 0 THEN sync_state.dirty_since ELSE excluded.dirty_since END,
+	desired_gen = {sync_state}.desired_gen + 1,
+	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
+	next_at  = CASE WHEN {sync_state}.status IN ('retrying', 'pending') AND ? = 0 THEN {sync_state}.next_at ELSE excluded.next_at END,
+	attempts = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.attempts ELSE 0 END,
+	status   = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.status ELSE 'dirty' END,
+	dirty_since = CASE WHEN {sync_state}.dirty_since > 0 THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
 // raising are the parameters of raise.
@@ -37,23 +37,23 @@ func raising(app string, kind engine.Kind, id string, full bool, now time.Time, 
 
 // ask notes that the directory is to be asked about a member.
 const ask = `
-INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
-ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = member_state.asked + 1`
+INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
+ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state}.asked + 1`
 
 // touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so that they are
 // later than those of a forgotten lane of the same name. touching makes its parameters.
 const touch = `
-INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
+INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
 ON CONFLICT (app_id) DO UPDATE SET
-	kicks = app_lane.kicks + ?,
-	marks = app_lane.marks + 1,
-	hold_until = CASE WHEN ? = 1 AND app_lane.hold_until > excluded.next_at THEN excluded.next_at ELSE app_lane.hold_until END,
+	kicks = {app_lane}.kicks + ?,
+	marks = {app_lane}.marks + 1,
+	hold_until = CASE WHEN ? = 1 AND {app_lane}.hold_until > excluded.next_at THEN excluded.next_at ELSE {app_lane}.hold_until END,
 	next_at = CASE
-		WHEN ? = 1 OR app_lane.hold_until <= excluded.next_at OR app_lane.hold = 'quarantine' THEN
-			CASE WHEN app_lane.next_at < excluded.next_at THEN app_lane.next_at ELSE excluded.next_at END
-		WHEN app_lane.next_at < app_lane.hold_until THEN app_lane.next_at
-		ELSE app_lane.hold_until END`
+		WHEN ? = 1 OR {app_lane}.hold_until <= excluded.next_at OR {app_lane}.hold = 'quarantine' THEN
+			CASE WHEN {app_lane}.next_at < excluded.next_at THEN {app_lane}.next_at ELSE excluded.next_at END
+		WHEN {app_lane}.next_at < {app_lane}.hold_until THEN {app_lane}.next_at
+		ELSE {app_lane}.hold_until END`
 
 // touching are the parameters of touch.
 func touching(app string, now time.Time, retry bool) []any {
@@ -90,7 +90,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 		merged[key] = m
 	}
 	keys := slices.SortedFunc(maps.Keys(merged), lockOrder)
-	t := sqldb.WrapTx(tx, s.db.Dialect())
+	t := s.db.Wrap(tx)
 	lanes := map[string]bool{} // to whether a hold ends
 	for _, k := range keys {
 		m := merged[k]
@@ -119,7 +119,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {
-			_, err := tx.Exec(ctx, `UPDATE app_lane SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
+			_, err := tx.Exec(ctx, `UPDATE {app_lane} SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
 				WHERE app_id = ?`, ms(now), ms(now), ms(now), app)
 			if err != nil {
 				return fmt.Errorf("sqlstore: kick %s: %w", app, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // raiseAll is raise for rows that are there.
-const raiseAll = `UPDATE sync_state SET
+const raiseAll = `UPDATE {sync_state} SET
 	desired_gen = desired_gen + 1,
 	full_gen = CASE WHEN ? = 1 THEN desired_gen + 1 ELSE full_gen END,
 	next_at  = CASE WHEN status IN ('retrying', 'pending') AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
@@ -29,7 +29,7 @@ var raiseParts = []struct{ set, where string }{
 
 // MarkAll implements engine.Store.
 func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m engine.MarkAll) (int64, error) {
-	t := sqldb.WrapTx(tx, s.db.Dialect())
+	t := s.db.Wrap(tx)
 	var marked int64
 	for _, kind := range []engine.Kind{engine.User, engine.Group} { // in the order in which rows are written
 		if m.Kind != "" && m.Kind != kind {
@@ -58,8 +58,8 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 			args = append(args, string(status))
 		}
 	}
-	if t.Dialect() == Postgres { // where an UPDATE takes its rows in any order
-		lock := `SELECT COUNT(*) FROM (SELECT 1 FROM sync_state WHERE ` + where + ` ORDER BY principal_id FOR UPDATE) locked`
+	if t.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+		lock := `SELECT COUNT(*) FROM (SELECT 1 FROM {sync_state} WHERE ` + where + ` ORDER BY principal_id FOR UPDATE) locked`
 		if _, err := t.Exec(ctx, lock, args...); err != nil {
 			return 0, err
 		}

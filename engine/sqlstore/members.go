@@ -23,10 +23,10 @@ var memberSets = map[engine.MemberSet]string{
 // Members implements engine.Store.
 func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error) {
 	// Subqueries instead of a join: without statistics PostgreSQL joins a page with all users.
-	const user = ` FROM sync_state u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
+	const user = ` FROM {sync_state} u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
 	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
 			COALESCE((SELECT u.remote_id`+user+`, COALESCE((SELECT u.remote_name`+user+`
-		FROM member_state m WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
+		FROM {member_state} m WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
 		ORDER BY m.principal_id `+sqldb.Limit, app, q.Group, q.After, limitOr(q.Limit))
 	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error {
 		var want, pushed int64
@@ -43,7 +43,7 @@ func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) (
 // shareUsers makes PostgreSQL wait for sequences of the users that are about to end: they look for groups that wait for them, and
 // would not see a member row that is not committed yet, as this group would not see the id that they learned.
 func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.MemberAnswer) error {
-	if tx.Dialect() != Postgres {
+	if tx.Dialect() != sqldb.Postgres {
 		return nil // one writer at a time
 	}
 	for some := range slices.Chunk(answers, rowsAtOnce) { // ascending
@@ -51,7 +51,7 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.
 		for _, a := range some {
 			args = append(args, a.User)
 		}
-		_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'user' AND principal_id IN (?`+
+		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id IN (?`+
 			strings.Repeat(`, ?`, len(some)-1)+`) ORDER BY principal_id FOR SHARE`, args...)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *Store) EndWalk(ctx context.Context, l lane.Lease, group string, walk in
 		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE member_state SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
+		_, err := tx.Exec(ctx, `UPDATE {member_state} SET want = 0 WHERE app_id = ? AND group_id = ? AND walk <> ? AND want = 1`,
 			l.App, group, walk)
 		if err != nil {
 			return err
@@ -114,10 +114,10 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 // lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. Whoever was not seen by a walk is written after
 // those of its last page, which is not the order of the members.
 func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
-	if tx.Dialect() != Postgres {
+	if tx.Dialect() != sqldb.Postgres {
 		return nil // one writer at a time
 	}
-	_, err := tx.Exec(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = 'group' AND principal_id = ? FOR UPDATE`, app, group)
+	_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'group' AND principal_id = ? FOR UPDATE`, app, group)
 	return err
 }
 
@@ -129,11 +129,11 @@ func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk in
 	for _, a := range answers {
 		args = append(args, app, group, a.User, bit(a.Want), a.Asked, walk)
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO member_state (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
+	_, err := tx.Exec(ctx, `INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk)
 		VALUES `+row+strings.Repeat(`, `+row, len(answers)-1)+`
 		ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET
 			want = excluded.want,
-			walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE member_state.walk END,
-			asked = CASE WHEN member_state.asked = excluded.asked THEN 0 ELSE member_state.asked END`, args...)
+			walk = CASE WHEN excluded.walk > 0 THEN excluded.walk ELSE {member_state}.walk END,
+			asked = CASE WHEN {member_state}.asked = excluded.asked THEN 0 ELSE {member_state}.asked END`, args...)
 	return err
 }

@@ -19,7 +19,7 @@ func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh 
 		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
 			return err
 		}
-		return tx.ExecReturning(ctx, []any{&generation}, `UPDATE sync_state SET
+		return tx.ExecReturning(ctx, []any{&generation}, `UPDATE {sync_state} SET
 			fresh_gen = CASE WHEN ? = 1 THEN desired_gen ELSE fresh_gen END, unkept = CASE WHEN ? = 1 THEN '' ELSE unkept END
 			WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING desired_gen`, bit(afresh), bit(afresh), m.App, string(m.Kind), m.ID)
 	})
@@ -32,14 +32,14 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			old := ms(p.CreatedAt.Add(-engine.PlansKept))
-			_, err := tx.Exec(ctx, `DELETE FROM plan_item WHERE plan_id IN (SELECT id FROM plan WHERE app_id = ? AND expires_at < ?)`, p.App, old)
+			_, err := tx.Exec(ctx, `DELETE FROM {plan_item} WHERE plan_id IN (SELECT id FROM {plan} WHERE app_id = ? AND expires_at < ?)`, p.App, old)
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, `DELETE FROM plan WHERE app_id = ? AND expires_at < ?`, p.App, old); err != nil {
+			if _, err := tx.Exec(ctx, `DELETE FROM {plan} WHERE app_id = ? AND expires_at < ?`, p.App, old); err != nil {
 				return err
 			}
-			_, err = tx.Exec(ctx, `INSERT INTO plan (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
+			_, err = tx.Exec(ctx, `INSERT INTO {plan} (id, app_id, status, created_at, expires_at, doc) VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc`,
 				p.ID, p.App, string(p.Status), ms(p.CreatedAt), ms(p.ExpiresAt), doc)
 			return err
@@ -59,7 +59,7 @@ func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error
 			if err != nil {
 				return err
 			}
-			_, err = tx.Exec(ctx, `INSERT INTO plan_item (plan_id, seq, kind, principal_id, operation, outcome, generation, digest, marked, doc)
+			_, err = tx.Exec(ctx, `INSERT INTO {plan_item} (plan_id, seq, kind, principal_id, operation, outcome, generation, digest, marked, doc)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
 				i.Plan, i.Seq, string(i.Kind), i.ID, string(i.Operation), string(i.Outcome), i.Generation, i.Digest, doc)
 			if err != nil {
@@ -93,7 +93,7 @@ func scanPlan(rows interface{ Scan(...any) error }, p *engine.Plan) error {
 // Plans implements engine.PlanStore.
 func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, error) {
 	where, args := conditions(map[string]string{"id": q.ID, "app_id": q.App, "status": string(q.Status)})
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+planColumns+` FROM plan WHERE `+where+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limitOr(q.Limit))...)
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+planColumns+` FROM {plan} WHERE `+where+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, p *engine.Plan) error { return scanPlan(r, p) })
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: plans: %w", err)
@@ -104,7 +104,7 @@ func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, e
 // PlanItems implements engine.PlanStore.
 func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
 	where, args := conditions(map[string]string{"operation": string(q.Operation), "outcome": string(q.Outcome)})
-	rows, err := s.db.Reader().Query(ctx, `SELECT plan_id, marked, doc FROM plan_item WHERE plan_id = ? AND seq > ? AND `+where+` ORDER BY seq LIMIT ?`,
+	rows, err := s.db.Reader().Query(ctx, `SELECT plan_id, marked, doc FROM {plan_item} WHERE plan_id = ? AND seq > ? AND `+where+` ORDER BY seq LIMIT ?`,
 		append(append([]any{q.Plan, q.After}, args...), limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, i *engine.PlanItem) error {
 		var id, doc string
@@ -125,10 +125,10 @@ func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine
 // DiscardPlan implements engine.PlanStore.
 func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM plan_item WHERE plan_id = ?`, id); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM {plan_item} WHERE plan_id = ?`, id); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM plan WHERE id = ?`, id)
+		_, err := tx.Exec(ctx, `DELETE FROM {plan} WHERE id = ?`, id)
 		return err
 	})
 	if err != nil {
@@ -140,11 +140,11 @@ func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 // Planned implements engine.PlanStore. The items are read first: if somebody else applies the plan in between, it is the status that
 // tells.
 func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []engine.Planned, err error) {
-	t := sqldb.WrapTx(tx, s.db.Dialect())
+	t := s.db.Wrap(tx)
 	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
 			COALESCE(s.desired_gen, 0), COALESCE(s.status, '')
-		FROM plan_item AS i JOIN plan AS p ON p.id = i.plan_id
-		LEFT JOIN sync_state AS s ON s.app_id = p.app_id AND s.kind = i.kind AND s.principal_id = i.principal_id
+		FROM {plan_item} AS i JOIN {plan} AS p ON p.id = i.plan_id
+		LEFT JOIN {sync_state} AS s ON s.app_id = p.app_id AND s.kind = i.kind AND s.principal_id = i.principal_id
 		WHERE i.plan_id = ? ORDER BY i.seq`, id)
 	items, err = collect(rows, err, func(r *sql.Rows, i *engine.Planned) error {
 		var marked int64
@@ -153,7 +153,7 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 		return err
 	})
 	if err == nil {
-		err = scanPlan(t.QueryRow(ctx, `SELECT `+planColumns+` FROM plan WHERE id = ?`, id), &p)
+		err = scanPlan(t.QueryRow(ctx, `SELECT `+planColumns+` FROM {plan} WHERE id = ?`, id), &p)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -167,7 +167,7 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 // ApplyPlan implements engine.PlanStore. A mark that was committed since the caller looked is seen by the generation that the raise
 // returns, which waits for the row.
 func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error {
-	if err := s.applyPlan(ctx, sqldb.WrapTx(tx, s.db.Dialect()), now, p, to, items); err != nil {
+	if err := s.applyPlan(ctx, s.db.Wrap(tx), now, p, to, items); err != nil {
 		return fmt.Errorf("sqlstore: apply the plan %s: %w", p.ID, err)
 	}
 	return nil
@@ -187,7 +187,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 			return fmt.Errorf("%w: %s %s was marked meanwhile", engine.ErrMoved, i.Kind, i.ID)
 		}
 	}
-	res, err := tx.Exec(ctx, `UPDATE plan SET status = ? WHERE id = ? AND status = ?`, string(to), p.ID, string(p.Status))
+	res, err := tx.Exec(ctx, `UPDATE {plan} SET status = ? WHERE id = ? AND status = ?`, string(to), p.ID, string(p.Status))
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 		return errors.Join(engine.ErrApplied, err)
 	}
 	for _, i := range items {
-		if _, err := tx.Exec(ctx, `UPDATE plan_item SET marked = 1 WHERE plan_id = ? AND seq = ?`, p.ID, i.Seq); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE {plan_item} SET marked = 1 WHERE plan_id = ? AND seq = ?`, p.ID, i.Seq); err != nil {
 			return err
 		}
 		if i.Operation == engine.RemoveUser || i.Operation == engine.RemoveGroup {
@@ -210,7 +210,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 
 // approve lets a principal through the deletion guard.
 func approve(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, kind engine.Kind, id string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO removal (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 1)
+	_, err := tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 1)
 		ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET at = excluded.at, approved = 1`, app, string(kind), id, ms(now))
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // profile stores a profile, on a new lane that nothing is due of if there is none. Parameters: app, now, profile.
 const profile = `
-INSERT INTO app_lane (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, profile)
+INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, profile)
 VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)
 ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
 
@@ -40,7 +40,7 @@ func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c en
 // Profile implements engine.Store.
 func (s *Store) Profile(ctx context.Context, app string) (c engine.Capabilities, err error) {
 	var stored string
-	err = s.db.Reader().QueryRow(ctx, `SELECT profile FROM app_lane WHERE app_id = ? AND profile <> ''`, app).Scan(&stored)
+	err = s.db.Reader().QueryRow(ctx, `SELECT profile FROM {app_lane} WHERE app_id = ? AND profile <> ''`, app).Scan(&stored)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = engine.ErrNotFound
 	}

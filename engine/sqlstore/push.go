@@ -16,7 +16,7 @@ import (
 // Progress implements engine.Store.
 func (s *Store) Progress(ctx context.Context, l lane.Lease, p engine.Progress) error {
 	return s.under(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE sync_state SET remote_id = ?, remote_name = ?, link_origin = ?, updated_at = ?,
+		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_id = ?, remote_name = ?, link_origin = ?, updated_at = ?,
 			full_gen = CASE WHEN ? = 1 AND full_gen < ? THEN CAST(? AS BIGINT) WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END
 			WHERE app_id = ? AND kind = 'group' AND principal_id = ?`,
 			text(p.RemoteID), text(p.RemoteName), string(p.Origin), ms(p.At),
@@ -41,7 +41,7 @@ func (s *Store) Progress(ctx context.Context, l lane.Lease, p engine.Progress) e
 // pushed stores what is in the target's group by now.
 func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool, added, removed []engine.RemoteMember) error {
 	if replaced {
-		_, err := tx.Exec(ctx, `UPDATE member_state SET pushed = 0, pushed_id = '' WHERE app_id = ? AND group_id = ? AND pushed <> 0`, app, group)
+		_, err := tx.Exec(ctx, `UPDATE {member_state} SET pushed = 0, pushed_id = '' WHERE app_id = ? AND group_id = ? AND pushed <> 0`, app, group)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 		}
 	}
 	// Not when the user got another id meanwhile: what was pushed is then not its account any more.
-	const same = ` AND EXISTS (SELECT 1 FROM sync_state u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
+	const same = ` AND EXISTS (SELECT 1 FROM {sync_state} u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
 	if err := eachMember(ctx, tx, `pushed = 1, pushed_id = v.id`, same, app, group, added); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 }
 
 // dropMembers removes rows that say nothing.
-const dropMembers = `DELETE FROM member_state WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
+const dropMembers = `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
 
 // rowsAtOnce is how many rows one statement writes where there are many.
 const rowsAtOnce = 100
@@ -81,7 +81,7 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group st
 		}
 		// The whole key stands in each row: with constants instead, SQLite would go through all members of the group.
 		_, err := tx.Exec(ctx, `WITH v (app, grp, principal, id) AS (VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))`+
-			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1)+`) UPDATE member_state AS m SET `+set+
+			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1)+`) UPDATE {member_state} AS m SET `+set+
 			` FROM v WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`+condition, args...)
 		if err != nil {
 			return err

@@ -15,29 +15,29 @@ import (
 // leaving counts the principals that are about to lose their account and were not let through yet: those that are due, and
 // those that were held back. The operation that a held one has is what it was held before.
 const leaving = `SELECT COUNT(*) FROM (
-		SELECT kind, principal_id, remote_id, tried FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND want IN ('inactive', 'absent')
+		SELECT kind, principal_id, remote_id, tried FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND want IN ('inactive', 'absent')
 		UNION ALL
-		SELECT kind, principal_id, remote_id, tried FROM sync_state WHERE app_id = ? AND status = 'held' AND halted = 0 AND next_at IS NULL
+		SELECT kind, principal_id, remote_id, tried FROM {sync_state} WHERE app_id = ? AND status = 'held' AND halted = 0 AND next_at IS NULL
 			AND last_op IN ('` + string(engine.RemoveUser) + `', '` + string(engine.RemoveGroup) + `')
 	) AS s WHERE (remote_id <> '' OR tried = 1)
-	AND NOT EXISTS (SELECT 1 FROM removal AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
+	AND NOT EXISTS (SELECT 1 FROM {removal} AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
 // Remove implements engine.Store.
 func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
 	err = s.under(ctx, l, "let through "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
 		many = 0
-		if _, err := tx.Exec(ctx, `DELETE FROM removal WHERE app_id = ? AND at <= ?`, l.App, ms(now.Add(-g.Window))); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM {removal} WHERE app_id = ? AND at <= ?`, l.App, ms(now.Add(-g.Window))); err != nil {
 			return err
 		}
 		var known int64
-		err := tx.QueryRow(ctx, `SELECT 1 FROM removal WHERE app_id = ? AND kind = ? AND principal_id = ?`, l.App, string(kind), id).Scan(&known)
+		err := tx.QueryRow(ctx, `SELECT 1 FROM {removal} WHERE app_id = ? AND kind = ? AND principal_id = ?`, l.App, string(kind), id).Scan(&known)
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if many, err = leave(ctx, tx, l.App, now, g, 0); err != nil || many > 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO removal (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 0)`, l.App, string(kind), id, ms(now))
+		_, err = tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 0)`, l.App, string(kind), id, ms(now))
 		return err
 	})
 	return many, err
@@ -46,7 +46,7 @@ func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id s
 // leave returns 0 when so many more removals are allowed, and otherwise how many there would be.
 func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
 	var gone, coming, accounts int
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND approved = 0 AND at > ?`, app, ms(now.Add(-g.Window))).Scan(&gone)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal} WHERE app_id = ? AND approved = 0 AND at > ?`, app, ms(now.Add(-g.Window))).Scan(&gone)
 	if err != nil {
 		return 0, err
 	}
@@ -54,7 +54,7 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 		return 0, err
 	}
 	if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
-		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE app_id = ? AND remote_id <> ''`, app).Scan(&accounts); err != nil {
+		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND remote_id <> ''`, app).Scan(&accounts); err != nil {
 			return 0, err
 		}
 	}
@@ -68,7 +68,7 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 func (s *Store) WouldRemove(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
 	q := s.db.Reader()
 	var let, counted int
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM removal WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal} WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,
 		app, string(kind), id, ms(now.Add(-g.Window))).Scan(&let)
 	if err == nil && let == 0 {
 		err = q.QueryRow(ctx, leaving+` AND kind = ? AND principal_id = ?`, app, app, app, string(kind), id).Scan(&counted)
@@ -85,7 +85,7 @@ func (s *Store) WouldRemove(ctx context.Context, app string, kind engine.Kind, i
 // Approve implements engine.Store.
 func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected int) (n int, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM sync_state WHERE app_id = ? AND status = 'held' AND last_op IN (?, ?) AND halted = 0
+		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM {sync_state} WHERE app_id = ? AND status = 'held' AND last_op IN (?, ?) AND halted = 0
 			ORDER BY kind DESC, principal_id`, app, string(engine.RemoveUser), string(engine.RemoveGroup))
 		held, err := collect(rows, err, func(r *sql.Rows, p *principal) error { return r.Scan(&p.kind, &p.id) })
 		if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 			return fmt.Errorf("%w: %d are held back, not %d", engine.ErrMoved, n, expected)
 		}
 		for _, p := range held {
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET next_at = ?, attempts = 0, status = 'dirty' WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, attempts = 0, status = 'dirty' WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 				ms(now), app, string(p.kind), p.id)
 			if err != nil {
 				return err

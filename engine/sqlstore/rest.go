@@ -18,7 +18,7 @@ func (s *Store) Rest(ctx context.Context, l lane.Lease, r engine.Rest) error {
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, `UPDATE app_lane SET rest = ? WHERE app_id = ? AND epoch = ?`, stored, l.App, l.Epoch)
+		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET rest = ? WHERE app_id = ? AND epoch = ?`, stored, l.App, l.Epoch)
 		return err
 	})
 }

@@ -49,7 +49,7 @@ var dueSets = []string{
 const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
 
 func dueQuery(set string) string {
-	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
+	return `SELECT ` + stateColumns + ` FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
 }
 
 // Due implements engine.Store.
@@ -72,6 +72,37 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 	return out, nil
 }
 
+// leaverSets are the users that may have an account, each with an index of its own.
+var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
+
+// dueUsers selects a page of a set in the order of next_at, ids ascending.
+func dueUsers(set string) string {
+	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
+		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
+}
+
+// DueUsers implements engine.Store.
+func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error) {
+	var out []engine.State
+	for i, set := range leaverSets {
+		var since int64
+		var id string
+		switch {
+		case limit <= len(out), after != nil && after.RemoteID == "" && i == 0:
+			continue
+		case after != nil && (after.RemoteID == "") == (i == 1):
+			since, id = ms(after.NextAt), after.ID
+		}
+		rows, err := s.db.Reader().Query(ctx, dueUsers(set), app, ms(now), since, since, id, limit-len(out))
+		found, err := collect(rows, err, scanState)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: due users of %s: %w", app, err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
 // Begin implements engine.Store.
 func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
 	intents = slices.SortedFunc(slices.Values(intents), func(a, b engine.Intent) int {
@@ -85,7 +116,7 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 		}
 		for _, i := range intents {
 			active, creating := bit(i.Want == engine.Active), bit(i.Creating)
-			_, err := tx.Exec(ctx, `UPDATE sync_state SET
+			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET
 				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want IN ('inactive', 'absent') THEN desired_gen ELSE full_gen END,
 				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
@@ -192,7 +223,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 	u.set(`dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END`, synced, f.Gen)
 	u.set(`told = ?`, told)
 	u.set(`overdue_at = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END`, synced)
-	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE sync_state SET `+strings.Join(u.texts, ", ")+`
+	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE {sync_state} SET `+strings.Join(u.texts, ", ")+`
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`, append(u.args, app, string(f.Kind), f.ID)...)
 	return status, err
 }
@@ -200,7 +231,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 // finishMembers stores what was pushed of a group.
 func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) error {
 	if f.Forget {
-		_, err := tx.Exec(ctx, `DELETE FROM member_state WHERE app_id = ? AND group_id = ?`, app, f.ID)
+		_, err := tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?`, app, f.ID)
 		return err
 	}
 	return pushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
@@ -212,18 +243,18 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.FormerID,
 	})
 	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
-		where += ` AND principal_id IN (SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
+		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)
 	}
 	if q.FormerID != "" && q.App != "" && q.Kind != "" {
-		where += ` AND principal_id IN (SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND former_id <> '' AND former_id = ?)`
+		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = ? AND former_id <> '' AND former_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.FormerID)
 	}
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
 		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)
 	}
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+where+
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM {sync_state} WHERE `+where+
 		` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, scanState)
 	if err != nil {
@@ -237,7 +268,7 @@ func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	for _, set := range dueSets {
 		var some int
-		err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM sync_state WHERE next_at IS NOT NULL AND `+set+` AND `+where, args...).Scan(&some)
+		err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state} WHERE next_at IS NOT NULL AND `+set+` AND `+where, args...).Scan(&some)
 		if err != nil {
 			return 0, fmt.Errorf("sqlstore: pending: %w", err)
 		}
@@ -265,7 +296,7 @@ func (s *Store) statesBy(ctx context.Context, column, app string, kind engine.Ki
 		for _, v := range part {
 			args = append(args, text(v))
 		}
-		rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state
+		rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND `+column+` <> '' AND `+column+` IN `+list(len(part)), args...)
 		found, err := collect(rows, err, scanState)
 		if err != nil {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,35 +13,83 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Dialect names the database.
-type Dialect = sqldb.Dialect
+// Dialect names a database.
+type Dialect string
 
-// The supported databases.
+// The supported databases: SQLite 3.35 or later, PostgreSQL 15 or later.
 const (
-	SQLite   = sqldb.SQLite
-	Postgres = sqldb.Postgres
+	SQLite   Dialect = "sqlite"
+	Postgres Dialect = "postgres"
 )
 
+// Options configure a store. Only Dialect is required.
+type Options struct {
+	// Dialect is the database that Open is given.
+	Dialect Dialect
+	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the connection.
+	Schema string
+	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
+	// "scimwright_", and no prefix if there is a Schema.
+	Prefix string
+	// Updater runs the transactions of the store. Default: Open's database runs them.
+	Updater Updater
+}
+
+// Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that error,
+// or one that wraps it. It may run fn again in another transaction, as after a serialization failure of PostgreSQL.
+//
+// An embedder that serializes the writes of its SQLite database, or commits several together, passes its own. The transaction must begin with the lock
+// of the writer (BEGIN IMMEDIATE).
+type Updater func(ctx context.Context, fn func(tx engine.Execer) error) error
+
 // Store implements engine.Store. It may be used by several goroutines.
-type Store struct{ db *sqldb.DB }
+type Store struct {
+	db      *sqldb.DB // of the embedder: it is never closed
+	updater Updater   // nil: db
+}
 
 var _ engine.Store = (*Store)(nil)
 
-// New returns a store in the embedder's database and creates its tables. The database stays the embedder's to close.
-func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
-	wrapped, err := sqldb.New(sqldb.Options{Dialect: dialect, Writer: db})
+// Open returns a store in the embedder's database. It creates the tables, adds what an earlier version of this package lacks, and takes over tables of
+// versions that had no prefix, all in one transaction: after an error or a crash the database is as it was. Processes that open at the same time
+// wait for each other. Tables of other programs stay as they are, whatever their names.
+//
+// The database stays the embedder's to close. With an Updater it may be one that can only read.
+func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
+	s, err := open(ctx, db, o)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: open: %w", err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("a database is required")
+	}
+	dialect, ok := map[Dialect]sqldb.Dialect{SQLite: sqldb.SQLite, Postgres: sqldb.Postgres}[o.Dialect]
+	if !ok {
+		return nil, fmt.Errorf("unknown dialect %q: use sqlstore.SQLite or sqlstore.Postgres", o.Dialect)
+	}
+	names, err := sqldb.Embedded(dialect, o.Schema, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	return NewOn(ctx, wrapped)
-}
-
-// NewOn returns a store in a database of this module and creates its tables.
-func NewOn(ctx context.Context, db *sqldb.DB) (*Store, error) {
-	if err := db.Migrate(ctx, "engine", typed(db.Dialect().TextType(), db.Dialect().SerialKey())); err != nil {
+	if err := sqldb.Check(ctx, db, dialect); err != nil {
 		return nil, err
 	}
-	return &Store{db: db}, nil
+	if names, err = names.Located(ctx, db, dialect); err != nil {
+		return nil, err
+	}
+	wrapped, err := sqldb.New(sqldb.Options{Dialect: dialect, Writer: db, Names: names})
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db: wrapped, updater: o.Updater}
+	if err := s.transact(ctx, sqldb.Patient, func(tx *sqldb.Tx) error { return migrate(ctx, tx, names) }); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // ms is how instants are stored; the zero time is 0.
@@ -86,13 +135,27 @@ const patience = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
 
 // update is how the store writes, but for Mark and Forget, whose transactions are the embedder's.
 func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
-	return s.db.Update(ctx, func(tx *sqldb.Tx) error {
-		if tx.Dialect() == Postgres {
+	return s.transact(ctx, sqldb.Usual, fn)
+}
+
+func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb.Tx) error) error {
+	run := func(tx *sqldb.Tx) error {
+		if tx.Dialect() == sqldb.Postgres {
 			if _, err := tx.Exec(ctx, patience); err != nil {
 				return err
 			}
 		}
 		return fn(tx)
+	}
+	if s.updater == nil {
+		return s.db.UpdateWaiting(ctx, wait, run)
+	}
+	return s.updater(ctx, func(tx engine.Execer) error {
+		t := s.db.Wrap(tx)
+		if err := run(t); err != nil {
+			return err
+		}
+		return t.Err()
 	})
 }
 
@@ -102,7 +165,7 @@ func (s *Store) under(ctx context.Context, l lane.Lease, what string, fn func(tx
 		if err := fn(tx); err != nil {
 			return err
 		}
-		res, err := tx.Exec(ctx, `UPDATE app_lane SET epoch = epoch WHERE app_id = ? AND epoch = ?`, l.App, l.Epoch)
+		res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ?`, l.App, l.Epoch)
 		return held(res, err)
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/storetest"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
 func TestStore(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		store, err := sqlstore.NewOn(t.Context(), db)
+		store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 		require.NoError(t, err)
 		storetest.Run(t, store, func(ctx context.Context, fn func(engine.Execer) error) error {
 			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })

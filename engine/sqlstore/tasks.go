@@ -18,7 +18,7 @@ const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
 
 // waiting is the condition of those that wait at an instant for the end of a hold of their lane.
 const waiting = `status = 'dirty' AND next_at IS NOT NULL
-	AND EXISTS (SELECT 1 FROM app_lane l WHERE l.app_id = sync_state.app_id AND l.hold <> '' AND l.hold_until > ?)`
+	AND EXISTS (SELECT 1 FROM {app_lane} l WHERE l.app_id = {sync_state}.app_id AND l.hold <> '' AND l.hold_until > ?)`
 
 // retriedAtOnce is how many principals one transaction marks, so that others come between.
 const retriedAtOnce = 500
@@ -52,7 +52,7 @@ func (s *Store) tasks(ctx context.Context, q engine.TaskQuery, condition string,
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`
 		args = append(args, q.After.App, string(q.After.Kind), q.After.ID)
 	}
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM sync_state WHERE `+condition+` AND `+where+
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+stateColumns+` FROM {sync_state} WHERE `+condition+` AND `+where+
 		` ORDER BY app_id, kind, principal_id LIMIT ?`, append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, scanState)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Store) tasks(ctx context.Context, q engine.TaskQuery, condition string,
 func (s *Store) onHold(ctx context.Context, app string, now time.Time) (held bool, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	var n int
-	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM app_lane WHERE hold <> '' AND `+where+` AND hold_until > ?`,
+	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM {app_lane} WHERE hold <> '' AND `+where+` AND hold_until > ?`,
 		append(args, ms(now))...).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: holds: %w", err)
@@ -76,7 +76,7 @@ func (s *Store) onHold(ctx context.Context, app string, now time.Time) (held boo
 // known returns ErrNotFound for a principal that was never marked.
 func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
 	var one int64
-	err := tx.QueryRow(ctx, `SELECT 1 FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id = ?`, p.app, string(p.kind), p.id).Scan(&one)
+	err := tx.QueryRow(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id = ?`, p.app, string(p.kind), p.id).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return engine.ErrNotFound
 	}
@@ -112,7 +112,7 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 		for more := true; more; {
 			var marks []engine.Mark
 			err := s.update(ctx, func(tx *sqldb.Tx) error {
-				rows, err := tx.Query(ctx, `SELECT principal_id FROM sync_state WHERE app_id = ? AND kind = ? AND principal_id > ? AND `+condition+`
+				rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id > ? AND `+condition+`
 					ORDER BY principal_id LIMIT ?`, app, string(kind), after, retriedAtOnce)
 				marks, err = collect(rows, err, func(r *sql.Rows, m *engine.Mark) error {
 					m.App, m.Kind, m.Retry = app, kind, true
@@ -140,13 +140,13 @@ const droppable = `app_id = ? AND (next_at IS NOT NULL OR ` + tasks + `)`
 
 // Drop implements engine.Store.
 func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error {
-	t := sqldb.WrapTx(tx, s.db.Dialect())
-	if s.db.Dialect() == Postgres { // where an UPDATE takes its rows in any order
-		if _, err := t.Exec(ctx, `SELECT 1 FROM sync_state WHERE `+droppable+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
+	t := s.db.Wrap(tx)
+	if s.db.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+		if _, err := t.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE `+droppable+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
 			return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
 		}
 	}
-	_, err := t.Exec(ctx, `UPDATE sync_state SET status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
+	_, err := t.Exec(ctx, `UPDATE {sync_state} SET status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
 		WHERE `+droppable, ms(now), app)
 	if err == nil {
 		err = dropImports(ctx, t, now, app, reason)
@@ -164,7 +164,7 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		if kind == engine.Group {
 			e.Type = engine.GroupDismissed
 		}
-		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE sync_state SET
+		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE {sync_state} SET
 			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
 			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+tasks+` OR `+waiting+`)
 			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id, ms(now))

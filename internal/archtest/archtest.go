@@ -148,7 +148,7 @@ func ruleFor(pkg string) (Rule, bool) {
 func allowed(r Rule, f File, imp string) bool {
 	may := r.May
 	if f.Test || strings.HasSuffix(f.Package, "test") {
-		may = slices.Concat(may, r.Tests)
+		may = slices.Concat(may, r.Tests, everyTest)
 	}
 	return slices.ContainsFunc(may, func(pattern string) bool { return match(imp, pattern) })
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,16 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/cli"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const targetToken = "target-token"
 
@@ -306,13 +303,7 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 
 	golden := filepath.Join("testdata", "engine.txt")
 	got := x.text.String()
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(want), got))
+	goldentest.Check(t, golden, got)
 }
 
 // linked exports the links of an app.

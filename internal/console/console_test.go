@@ -2,18 +2,16 @@ package console
 
 import (
 	"context"
-	"flag"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/scimwright/scimwright/internal/goldentest"
+)
 
 type fixed struct{}
 
@@ -59,12 +57,7 @@ func TestPages(t *testing.T) {
 			require.Equal(t, tt.status, w.Code)
 			require.NotContains(t, w.Body.String(), "<script>", "what a target sends is escaped")
 			golden := filepath.Join("testdata", tt.name+".html")
-			if *update {
-				require.NoError(t, os.WriteFile(golden, w.Body.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), w.Body.String())
+			goldentest.Check(t, golden, w.Body.String())
 		})
 	}
 }

@@ -41,14 +41,15 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	if t.err != nil {
 		return t.err
 	}
-	d := tx.Dialect()
-	err := execAll(ctx, tx,
-		catalogSQL,
-		"CREATE TABLE IF NOT EXISTS "+t.quoted+" (seq "+d.SerialKey()+", id "+d.TextType()+" NOT NULL, rev BIGINT NOT NULL, "+
-			"created BIGINT NOT NULL, updated BIGINT NOT NULL, doc "+d.BytesType()+" NOT NULL)",
-		"CREATE UNIQUE INDEX IF NOT EXISTS "+quote(t.idIndexName())+" ON "+t.quoted+" (id)")
+	if err := execAll(ctx, tx, catalogSQL); err != nil {
+		return err
+	}
+	existed, err := tx.HasTable(ctx, t.name)
 	if err != nil {
 		return err
+	}
+	if !existed {
+		return t.create(ctx, tx)
 	}
 	known, err := t.known(ctx, tx)
 	if err != nil {
@@ -82,6 +83,36 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	for _, ix := range fresh { // a database index is made faster when the values are there
 		if err := t.addIndex(ctx, tx, ix); err != nil {
 			return t.explain(err)
+		}
+	}
+	return nil
+}
+
+// create makes the table with the columns of all indexes. SQLite reads its whole schema again for each column that is added later.
+func (t *table) create(ctx context.Context, tx *sqldb.Tx) error {
+	d := tx.Dialect()
+	columns := "seq " + d.SerialKey() + ", id " + d.TextType() + " NOT NULL, rev BIGINT NOT NULL, " +
+		"created BIGINT NOT NULL, updated BIGINT NOT NULL, doc " + d.BytesType() + " NOT NULL"
+	for i := range t.indexes {
+		if ix := &t.indexes[i]; !ix.multi {
+			columns += ", " + ix.quoted + " " + ix.valueType(d)
+		}
+	}
+	err := execAll(ctx, tx,
+		"CREATE TABLE "+t.quoted+" ("+columns+")",
+		"CREATE UNIQUE INDEX "+quote(t.idIndexName())+" ON "+t.quoted+" (id)")
+	if err != nil {
+		return err
+	}
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		if ix.multi {
+			if err := t.addSide(ctx, tx, ix); err != nil {
+				return err
+			}
+		}
+		if err := t.addIndex(ctx, tx, ix); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -148,22 +179,31 @@ func (t *table) dropIndex(ctx context.Context, tx *sqldb.Tx, name string, d decl
 	return err
 }
 
-// addColumn makes the column or side table of a new index.
-func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
-	d := tx.Dialect()
-	valueType := d.TextType()
+// valueType is the type of a column that holds the values.
+func (ix *index) valueType(d sqldb.Dialect) string {
 	if ix.kind == Int {
-		valueType = "BIGINT"
+		return "BIGINT"
 	}
-	if !ix.multi {
-		return execAll(ctx, tx, "ALTER TABLE "+t.quoted+" ADD COLUMN "+ix.quoted+" "+valueType)
+	return d.TextType()
+}
+
+// addColumn makes the column or side table of a new index of a table that exists.
+func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
+	if ix.multi {
+		return t.addSide(ctx, tx, ix)
 	}
+	return execAll(ctx, tx, "ALTER TABLE "+t.quoted+" ADD COLUMN "+ix.quoted+" "+ix.valueType(tx.Dialect()))
+}
+
+// addSide makes the side table of an index with several values.
+func (t *table) addSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
+	d := tx.Dialect()
 	options := ""
 	if d == sqldb.SQLite {
 		options = " WITHOUT ROWID"
 	}
 	return execAll(ctx, tx,
-		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+valueType+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
+		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+ix.valueType(d)+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
 			"PRIMARY KEY ("+ix.quoted+", seq))"+options,
 		"CREATE INDEX "+quote(t.sideSeqName(ix.name))+" ON "+ix.side+" (seq)")
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // ErrNoBaseURL says that a sandbox listens on all addresses and has no base URL. It could take one from the Host header of each request

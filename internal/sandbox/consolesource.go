@@ -11,6 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -26,7 +27,7 @@ const (
 
 // consoleSource gives the console what the management API's documents and the engine's state say.
 type consoleSource struct {
-	engine *engine.Engine
+	engine *provision.Engine
 	bridge *bridge
 	base   string
 }

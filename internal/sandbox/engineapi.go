@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/errtext"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // engineAPI gives the management API's sandbox surface the engine. Its methods are in the files engine*.go, one for each subject.
 type engineAPI struct {
 	db     *sqldb.DB
-	engine *engine.Engine
+	engine *provision.Engine
 	bridge *bridge
 	now    func() time.Time
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 

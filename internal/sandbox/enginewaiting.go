@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // maxWaiting is how many of those that wait are named.
@@ -38,7 +39,7 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 
 // waitingFor says of the principals of an app, or (empty) of all, or of one of them, that are not settled why they wait, and until when.
 func waitingFor(
-	ctx context.Context, wanted *mgmtapi.Wanted, eng *engine.Engine, app string, only *engine.Principal,
+	ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.Engine, app string, only *engine.Principal,
 ) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
@@ -75,7 +76,7 @@ func waitingFor(
 	return texts, err
 }
 
-func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *engine.Engine, waiting []engine.Waiting) ([]string, error) {
+func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.Engine, waiting []engine.Waiting) ([]string, error) {
 	about := map[string][]engine.Principal{} // by app
 	for _, w := range waiting {
 		about[w.App] = append(about[w.App], engine.Principal{Kind: w.Kind, ID: w.ID})

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/mutants"
+	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
 // A killMatrix collects which checks notice which mutants, and what the suite says about servers that are right.
@@ -140,12 +140,8 @@ func (m *killMatrix) markdown() string {
 func (m *killMatrix) compare(t *testing.T, file string) {
 	t.Helper()
 	got := m.markdown()
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	page, err := os.ReadFile(file)
-	require.NoError(t, err, "make golden writes it")
-	wantRows, wantCells := rows(string(page))
+	goldentest.Update(t, file, got)
+	wantRows, wantCells := rows(goldentest.Read(t, file))
 	gotRows, gotCells := rows(got)
 	require.Empty(t, cmp.Diff(wantRows, gotRows), "make golden rewrites it")
 	for i, row := range gotRows {

@@ -3,19 +3,18 @@ package sandbox_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/conformance/profiles"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
@@ -129,12 +128,7 @@ func TestQuirksOfServersBreakClientsWhereTheListSays(t *testing.T) {
 		list += rows[name]
 	}
 	file := filepath.Join(repository, "docs", "clients.md")
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(list), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "make golden writes it")
-	require.Empty(t, cmp.Diff(string(want), list), "make golden rewrites it")
+	goldentest.Check(t, file, list)
 }
 
 const clientsIntroduction = `# Clients

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
@@ -21,7 +22,7 @@ const (
 // transaction that takes the events out of the outbox, so each event is marked exactly once.
 type relay struct {
 	wanted *mgmtapi.Wanted
-	engine *engine.Engine
+	engine *provision.Engine
 	log    *slog.Logger
 	// forgotten is told which apps are no more. Optional.
 	forgotten func(app string)
@@ -29,7 +30,7 @@ type relay struct {
 	done      chan struct{}
 }
 
-func newRelay(wanted *mgmtapi.Wanted, eng *engine.Engine, log *slog.Logger) *relay {
+func newRelay(wanted *mgmtapi.Wanted, eng *provision.Engine, log *slog.Logger) *relay {
 	r := &relay{wanted: wanted, engine: eng, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	wanted.Notify(func() {
 		select {

@@ -14,8 +14,10 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
-	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -27,8 +29,8 @@ type bench struct {
 	*testing.T
 	model  *model.Model
 	store  *docstore.Store
-	states *enginestore.Store
-	engine *engine.Engine
+	states *sqlstore.Store
+	engine *provision.Engine
 	bridge *bridge
 	relay  *relay
 }
@@ -38,17 +40,15 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	var err error
 	b.store, err = docstore.Open(t.Context(), db, time.Now, b.model.Tables()...)
 	require.NoError(t, err)
-	b.states, err = enginestore.NewOn(t.Context(), db)
+	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
-	o := mgmtapi.Options{Logger: slog.New(slog.DiscardHandler)}
-	if o.DB, o.Readers, o.Dialect = databases(db); o.Dialect == mgmtapi.SQLite {
-		o.Updater = updates{db.Updates()}
-	}
+	o := on(db)
+	o.Logger = slog.New(slog.DiscardHandler)
 	api, err := mgmtapi.Open(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, api.Close()) })
 	b.bridge = &bridge{wanted: api.Wanted(), log: slog.New(slog.DiscardHandler)}
-	b.engine, err = engine.New(engine.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
+	b.engine, err = provision.New(provision.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
 	require.NoError(t, err)
 	b.relay = newRelay(api.Wanted(), b.engine, slog.New(slog.DiscardHandler))
 	return b

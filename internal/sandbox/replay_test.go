@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/fixtures"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim/lenient"
@@ -86,12 +85,7 @@ func strictness(t *testing.T, db *sqldb.DB) {
 		}
 	}
 	golden := filepath.Join("testdata", "strict-refusals.txt")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(list.String()), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(want), list.String()), "run the test with -update when this is meant")
+	goldentest.Check(t, golden, list.String())
 }
 
 func replay(t *testing.T, base, token string, c fixtures.Conversation) {

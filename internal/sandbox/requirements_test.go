@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -13,15 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // repository is the module's root, seen from this package.
 var repository = filepath.Join("..", "..")
@@ -87,12 +84,7 @@ func TestEveryRequirementOfAServerIsProvedOrDeclined(t *testing.T) {
 
 	got := fmt.Sprintf(requirementsIntroduction, count["all"], count["tested"], count["others"], count["reason"], count["permissions"]) + table.String()
 	file := filepath.Join(repository, "docs", "requirements.md")
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "make golden writes it")
-	require.Empty(t, cmp.Diff(string(want), got), "make golden rewrites it")
+	goldentest.Check(t, file, got)
 }
 
 const requirementsIntroduction = `# Requirements

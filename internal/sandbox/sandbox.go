@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,10 +14,12 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
-	enginestore "github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -172,7 +173,7 @@ type parts struct {
 	tokens    tokens
 	store     *docstore.Store
 	kept      docstore.Collection[settings]
-	engine    *engine.Engine
+	engine    *provision.Engine
 	bridge    *bridge
 	work      *work
 	relay     *relay
@@ -207,13 +208,13 @@ func (s *Sandbox) assemble(
 	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
 		return nil, err
 	}
-	engineStore, err := enginestore.NewOn(ctx, db)
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	if err != nil {
 		return nil, err
 	}
 	p.bridge = &bridge{timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
-	p.engine, err = engine.New(engine.Options{
+	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
 		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
 	})
@@ -244,17 +245,14 @@ func (s *Sandbox) assemble(
 		Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers, Clock: clk,
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
-	options := mgmtapi.Options{
-		Secrets: key, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Syncing: p.work.syncing, Imports: engineSide,
-		Now: clk.Now, Limits: mgmtapi.Limits{Off: o.NoRateLimits}, BaseURL: at.public, Aliases: at.aliases,
-		CustomDomain: at.custom, DynamicIssuer: o.DynamicIssuer, AnswerReplays: o.AnswerReplays,
-		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Logger: o.Logger,
-		Hooks: mgmtapi.HookNetwork{
-			CA: hookCA, CAOption: "--hook-ca", Reach: mgmtapi.Reach(s.egress.Range), Allow: s.egress.Allow, Own: s.egress.Own,
-		},
-	}
-	if options.DB, options.Readers, options.Dialect = databases(db); options.Dialect == mgmtapi.SQLite {
-		options.Updater = updates{db.Updates()}
+	options := on(db)
+	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
+	options.Connections, options.Imports, options.Syncing = &connections{engine: p.engine, timeout: o.TargetTimeout}, engineSide, p.work.syncing
+	options.Limits = mgmtapi.Limits{Off: o.NoRateLimits}
+	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
+	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword
+	options.Hooks = mgmtapi.HookNetwork{
+		CA: hookCA, CAOption: "--hook-ca", Reach: mgmtapi.Reach(s.egress.Range), Allow: s.egress.Allow, Own: s.egress.Own,
 	}
 	api, err := mgmtapi.Open(assembly.WithSandbox(ctx, shown), options)
 	if err != nil {
@@ -283,21 +281,16 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// databases returns the connections of a database as the management API takes them.
-func databases(db *sqldb.DB) (writer, readers *sql.DB, dialect mgmtapi.Dialect) {
-	writer, readers = db.Pools()
-	if db.Dialect() == sqldb.Postgres {
-		return writer, readers, mgmtapi.Postgres
+// on returns options for the management API on a database. On SQLite it commits together with the engine and the SCIM servers.
+func on(db *sqldb.DB) mgmtapi.Options {
+	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres}
+	if db.Dialect() == sqldb.SQLite {
+		o.Dialect = mgmtapi.SQLite
+		o.Updater = func(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {
+			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+		}
 	}
-	return writer, readers, mgmtapi.SQLite
-}
-
-// updates has the management API commit together with the engine and the SCIM servers.
-type updates struct{ sqldb.Updater }
-
-// Update implements mgmtapi.Updater.
-func (u updates) Update(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {
-	return u.Updater.Update(ctx, func(tx sqldb.Execer) error { return fn(tx) })
+	return o
 }
 
 // seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at

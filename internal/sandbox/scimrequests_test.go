@@ -204,8 +204,7 @@ func TestRequests_Create(t *testing.T) {
 		require.Equal(t, []string{lookupAnn, "POST /Users"}, lines(sent))
 		for _, s := range sent {
 			require.Equal(t, "Bearer "+scimToken, s.header.Get("Authorization"))
-			require.NotEmpty(t, s.header.Get("User-Agent"))
-			require.NotContains(t, s.header.Get("User-Agent"), "Go-http-client")
+			require.Equal(t, "Svc SCIM Client 1.0.0", s.header.Get("User-Agent"))
 		}
 		require.Contains(t, sent[1].header.Get("Content-Type"), "application/scim+json")
 		body := sent[1].body
@@ -251,6 +250,32 @@ func TestRequests_LookupFindsActiveAccount(t *testing.T) {
 		require.Equal(t, http.MethodGet, s.method, s.String())
 	}
 	require.Equal(t, appUser{Status: "PROVISIONED", SyncState: "SYNCHRONIZED", ExternalID: account}, w.assigned(ann))
+}
+
+// The account is activated and nothing else of it changes: neither Update User Attributes nor Deactivate Users is enabled.
+//
+// Proves C-flow-03.
+func TestRequests_LookupFindsInactiveAccount(t *testing.T) {
+	bothStyles(t, func(t *testing.T, wizard bool) {
+		w := newTraced(t, wizard, `{`+createOn+`}`)
+		ann, account := w.user("ann"), w.account("ann@wire.example", false)
+		method := http.MethodPatch
+		if wizard {
+			method = http.MethodPut
+		}
+		sent := w.assign(ann)
+		require.Equal(t, []string{lookupAnn, "GET /Users/" + account, method + " /Users/" + account}, lines(sent))
+		if wizard {
+			require.Equal(t, true, sent[2].body["active"])
+			require.Equal(t, map[string]any{"givenName": "Old", "familyName": "Name"}, sent[2].body["name"])
+		} else {
+			require.Equal(t, []any{map[string]any{"op": "replace", "value": map[string]any{"active": true}}}, sent[2].body["Operations"])
+		}
+		found, err := find(t.Context(), w.base, scimToken, "ann@wire.example")
+		require.NoError(t, err)
+		require.True(t, found.Resources[0].Active)
+		require.Equal(t, appUser{Status: "PROVISIONED", SyncState: "SYNCHRONIZED", ExternalID: account}, w.assigned(ann))
+	})
 }
 
 // Proves C-flow-05, C-flow-06, C-flow-08, C-scim-21, C-scim-20.
@@ -343,7 +368,7 @@ func TestRequests_UpdateAndDeactivate(t *testing.T) {
 	}
 }
 
-// Proves C-flow-03, C-scim-38, C-scim-40, C-scim-41.
+// Proves C-scim-38, C-scim-40, C-scim-41.
 func TestRequests_ReactivationAndPassword(t *testing.T) {
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{`+createOn+`,"update":{`+updateOn+`,`+deactivateOn+`,"password":{"status":"ENABLED","seed":"SVC",`+
@@ -468,7 +493,7 @@ func TestRequests_GroupPush(t *testing.T) {
 		body := sent[1].body
 		require.Contains(t, body["schemas"], groupURN)
 		require.Equal(t, "Staff", body["displayName"])
-		require.Equal(t, account, body["members"].([]any)[0].(map[string]any)["value"])
+		require.Equal(t, []any{map[string]any{"value": account, "display": "ann@wire.example"}}, body["members"])
 		var mappings []struct{ Status string }
 		do(t, w.api, http.MethodGet, w.path("/group-push/mappings"), "", &mappings)
 		require.Equal(t, "ACTIVE", mappings[0].Status)

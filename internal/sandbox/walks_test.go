@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
@@ -201,13 +201,7 @@ func (w *walk) end() {
 	text = random.ReplaceAllString(text, `"password": "{random}"`)
 	text = host.ReplaceAllString(instant.ReplaceAllString(text, `"{time}"`), "{target}")
 	file := filepath.Join("testdata", "walks", strings.TrimPrefix(strings.ReplaceAll(w.t.Name(), "/", "-"), "TestWalk")+".txt")
-	if *update {
-		require.NoError(w.t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(w.t, os.WriteFile(file, []byte(text), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(w.t, err)
-	require.Equal(w.t, string(want), text, "rewrite the file with -update")
+	goldentest.Check(w.t, file, text)
 }
 
 // do sends a request of the walk.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
@@ -18,7 +19,7 @@ const drainPoll = 10 * time.Millisecond
 
 // work gives the management API's sandbox surface its view of the engine.
 type work struct {
-	engine *engine.Engine
+	engine *provision.Engine
 	bridge *bridge
 }
 

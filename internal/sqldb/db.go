@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,8 @@ type Options struct {
 	Updater Updater
 	// Borrowed leaves the connections open at Close.
 	Borrowed bool
+	// Names places the tables that statements name in braces. Default: as they are written.
+	Names Names
 	// Logger receives panics of update functions and of functions given to AfterCommit, and what DB.Logger is used for. Defaults
 	// to discarding.
 	Logger *slog.Logger
@@ -68,7 +71,7 @@ func New(o Options) (*DB, error) {
 		dialect: o.Dialect,
 		writer:  o.Writer,
 		readers: o.Readers,
-		texts:   &rewriter{dialect: o.Dialect},
+		texts:   &rewriter{dialect: o.Dialect, names: o.Names},
 		updater: o.Updater,
 		log:     o.Logger,
 
@@ -89,14 +92,20 @@ func New(o Options) (*DB, error) {
 // Dialect tells which database this is.
 func (db *DB) Dialect() Dialect { return db.dialect }
 
+// Names returns where the tables are.
+func (db *DB) Names() Names { return db.texts.names }
+
+// Writer returns the connections that run updates. The DB closes them.
+func (db *DB) Writer() *sql.DB { return db.writer }
+
+// Readers returns the connections that read. The DB closes them.
+func (db *DB) Readers() *sql.DB { return db.readers }
+
 // Logger is where those who work with the database tell what they do to it.
 func (db *DB) Logger() *slog.Logger { return db.log }
 
-// Pools returns the connections that run updates and those that run everything else, which may be the same.
-func (db *DB) Pools() (writer, readers *sql.DB) { return db.writer, db.readers }
-
-// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections unless they are borrowed. It
-// may be called more than once.
+// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections unless they are
+// borrowed. It may be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
@@ -166,6 +175,23 @@ func (db *DB) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.update(ctx, sql.LevelDefault, fn)
 }
 
+// Wait is the patience of an update on SQLite with the lock of the writer.
+type Wait time.Duration
+
+// The patience of updates.
+const (
+	Usual   Wait = 0                     // the busy timeout of the connection
+	Patient      = Wait(2 * time.Minute) // while another process migrates a large database
+)
+
+// UpdateWaiting is Update with another patience than that of the connections. With group commit or an updater, and on PostgreSQL, it is Update.
+func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
+	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != Usual {
+		return db.updateImmediate(ctx, wait, fn)
+	}
+	return db.Update(ctx, fn)
+}
+
 // UpdateSerializable is Update with the same promise on both databases: what fn read is still true when it commits, as if
 // no other such update had run at the same time. On PostgreSQL it runs at SERIALIZABLE, and more often again.
 func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) error {
@@ -214,6 +240,9 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 	if db.closed.Load() {
 		return ErrClosed
 	}
+	if db.dialect == SQLite {
+		return db.updateImmediate(ctx, Usual, fn)
+	}
 	sqlTx, err := db.writer.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return fmt.Errorf("sqldb: begin: %w", err)
@@ -228,6 +257,64 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 	}
 	db.afterCommit(tx)
 	return nil
+}
+
+// updateImmediate runs an update on SQLite without group commit. It takes the lock of the writer before it reads, whatever the settings of the
+// connections are: a transaction that takes it later fails if another one has written in between.
+func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
+	if db.closed.Load() {
+		return ErrClosed
+	}
+	conn, err := db.writer.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("sqldb: begin: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	if wait != Usual {
+		restore, err := waitLonger(ctx, conn, wait)
+		if err != nil {
+			return fmt.Errorf("sqldb: begin: %w", err)
+		}
+		defer restore()
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("sqldb: begin: %w", err)
+	}
+	tx := &Tx{conn: conn, texts: db.texts}
+	err = db.run(tx, fn)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil && ended(conn) {
+		err = errLost
+	}
+	if err == nil {
+		if _, err = conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+			err = fmt.Errorf("sqldb: commit: %w", classify(err))
+		}
+	}
+	if err != nil {
+		rollback(conn)
+		return err
+	}
+	db.afterCommit(tx)
+	return nil
+}
+
+// waitLonger sets the busy timeout of a connection, and returns what sets it back.
+func waitLonger(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(), err error) {
+	var before int64
+	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
+		return nil, err
+	}
+	set := func(ms int64) error {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA busy_timeout = "+strconv.FormatInt(ms, 10))
+		return err
+	}
+	if err := set(time.Duration(wait).Milliseconds()); err != nil {
+		return nil, err
+	}
+	return func() { _ = set(before) }, nil // a connection that cannot do this does nothing else either
 }
 
 // run calls fn once; the Tx is of no use afterwards.

@@ -52,24 +52,34 @@ func (d Dialect) BytesType() string {
 	return "BLOB"
 }
 
+// hasTableSQL counts the tables with a name where CREATE TABLE would make one.
+func (d Dialect) hasTableSQL() string {
+	if d == Postgres {
+		return "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = ?"
+	}
+	return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+}
+
 // maxCachedTexts bounds the memory of rewriter. Programs have a fixed set of texts; only generated conditions vary.
 const maxCachedTexts = 4096
 
-// rewriter turns ? placeholders into $1, $2... for PostgreSQL and remembers the results. SQLite texts pass unchanged.
+// rewriter puts names into statements and, for PostgreSQL, turns ? placeholders into $1, $2... It caches the results. Statements for SQLite
+// without names in braces pass unchanged.
 type rewriter struct {
 	dialect Dialect
+	names   Names
 	texts   sync.Map // SQL text -> rewritten SQL text
 	size    atomic.Int64
 }
 
 func (r *rewriter) rewrite(sql string) string {
-	if r.dialect != Postgres {
+	if r.dialect != Postgres && strings.IndexByte(sql, '{') < 0 {
 		return sql
 	}
 	if out, ok := r.texts.Load(sql); ok {
 		return out.(string)
 	}
-	out := numberPlaceholders(sql)
+	out := r.translate(sql)
 	if r.size.Load() < maxCachedTexts {
 		if _, loaded := r.texts.LoadOrStore(sql, out); !loaded {
 			r.size.Add(1)
@@ -78,23 +88,27 @@ func (r *rewriter) rewrite(sql string) string {
 	return out
 }
 
-// numberPlaceholders replaces each ? that stands outside of literals, quoted identifiers and comments by $1, $2...
-func numberPlaceholders(sql string) string {
+// translate replaces the names in braces, and for PostgreSQL each ?, that stand outside of literals, quoted identifiers and comments.
+func (r *rewriter) translate(sql string) string {
 	var b strings.Builder
 	n := 0
 	for part, code := range segments(sql) {
-		for code {
+		if !code {
+			b.WriteString(part)
+			continue
+		}
+		for r.dialect == Postgres {
 			i := strings.IndexByte(part, '?')
 			if i < 0 {
 				break
 			}
 			n++
-			b.WriteString(part[:i])
+			b.WriteString(r.names.expand(part[:i]))
 			b.WriteByte('$')
 			b.WriteString(strconv.Itoa(n))
 			part = part[i+1:]
 		}
-		b.WriteString(part)
+		b.WriteString(r.names.expand(part))
 	}
 	return b.String()
 }

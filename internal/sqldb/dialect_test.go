@@ -22,10 +22,28 @@ func TestNumberPlaceholders(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, numberPlaceholders(c.in)); diff != "" {
+			if diff := cmp.Diff(c.want, (&rewriter{dialect: Postgres}).translate(c.in)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestRewriter_Names(t *testing.T) {
+	for _, c := range []struct {
+		dialect  Dialect
+		names    Names
+		in, want string
+	}{
+		{SQLite, Names{Prefix: "p_"}, `SELECT {a}.x, ? FROM {a}`, `SELECT "p_a".x, ? FROM "p_a"`},
+		{SQLite, Names{}, `SELECT {a_B9}`, `SELECT "a_B9"`},
+		{Postgres, Names{Schema: `s"?{a}`, Prefix: "p_"}, `{a} ? {.a} ?`, `"s""?{a}"."p_a" $1 "p_a" $2`},
+		{Postgres, Names{Schema: "s"}, `'{a}' "{a}" -- {a}` + "\n" + `/* {a} */ {a}`, `'{a}' "{a}" -- {a}` + "\n" + `/* {a} */ "s"."a"`},
+		{SQLite, Names{Prefix: "p_"}, `{ {} {.} {a b} {{a} {a`, `{ {} {.} {a b} {"p_a" {a`},
+	} {
+		if diff := cmp.Diff(c.want, (&rewriter{dialect: c.dialect, names: c.names}).rewrite(c.in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.in, diff)
+		}
 	}
 }
 

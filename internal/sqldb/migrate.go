@@ -5,80 +5,224 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 )
 
-// schemaLock makes transactions that change the schema wait for each other.
+// schemaLock makes transactions that change the tables of a schema wait for each other. Earlier versions use the same lock.
 const schemaLock = "sqldb.schema"
 
-const stepsTable = `CREATE TABLE IF NOT EXISTS sqldb_steps (
-	name TEXT NOT NULL, step BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, step))`
-
-// Migrate brings the schema called name to the state after the last of steps. Each step runs once in the life of a database,
-// in a transaction of its own, in order; processes that migrate at the same time wait for each other. A step is one or more
-// statements separated by semicolons, without placeholders and without trigger bodies.
-//
-// Steps are only ever appended: Migrate fails when a step that was applied before reads differently now, or when the database
-// has more steps than the program knows.
-func (db *DB) Migrate(ctx context.Context, name string, steps []string) error {
-	err := db.Update(ctx, func(tx *Tx) error {
-		if err := tx.Lock(ctx, schemaLock); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, stepsTable); err != nil {
-			return err
-		}
-		var last int
-		err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(step), 0) FROM sqldb_steps WHERE name = ?`, name).Scan(&last)
-		if err == nil && last > len(steps) {
-			err = fmt.Errorf("the database is at step %d and this program knows %d: it was migrated by a newer one", last, len(steps))
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("sqldb: migrate %s: %w", name, err)
+// LockTables makes transactions that change tables wait for each other: those of the names' schema, and those of the current schema of the
+// connection, where earlier versions have created theirs. SQLite runs one update at a time anyway.
+func (tx *Tx) LockTables(ctx context.Context) error {
+	if tx.Dialect() != Postgres {
+		return nil
 	}
-	for i, step := range steps {
-		err := db.Update(ctx, func(tx *Tx) error { return applyStep(ctx, tx, name, i+1, step) })
-		if err != nil {
-			return fmt.Errorf("sqldb: migrate %s, step %d: %w", name, i+1, err)
+	schemas, err := tx.Schemas(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Sort(schemas) // so that no two transactions wait for each other
+	for _, schema := range schemas {
+		if err := tx.lock(ctx, schema, schemaLock); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func applyStep(ctx context.Context, tx *Tx, name string, number int, step string) error {
-	if err := tx.Lock(ctx, schemaLock); err != nil {
-		return err
+// Schemas returns the schema of the names and the current one of the connection, if it is another one. SQLite has one, without a name.
+func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
+	if tx.Dialect() != Postgres {
+		return []string{""}, nil
 	}
-	sum := sha256.Sum256([]byte(step))
-	hash := hex.EncodeToString(sum[:])
-	var applied string
-	err := tx.QueryRow(ctx, `SELECT hash FROM sqldb_steps WHERE name = ? AND step = ?`, name, number).Scan(&applied)
+	var current sql.NullString
+	if err := tx.QueryRow(ctx, `SELECT current_schema()`).Scan(&current); err != nil {
+		return nil, err
+	}
+	own := tx.texts.names.Schema
 	switch {
-	case err == nil && applied != hash:
-		return errors.New("it was changed after it had been applied")
-	case err == nil:
-		return nil
-	case !errors.Is(err, sql.ErrNoRows):
-		return err
+	case own == "":
+		return []string{current.String}, nil
+	case !current.Valid || current.String == own:
+		return []string{own}, nil
 	}
-	for _, statement := range splitStatements(step) {
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO sqldb_steps (name, step, hash) VALUES (?, ?, ?)`, name, number, hash)
-	return err
+	return []string{own, current.String}, nil
 }
 
-// Lock waits until no other transaction holds the lock called name, and holds it until this one ends. Names belong to the
-// current schema of the database. SQLite runs one update at a time anyway.
+// Lock waits until no other transaction holds the lock called name, and holds it until this one ends. Locks belong to the schema and the prefix
+// of the names. SQLite runs one update at a time anyway.
 func (tx *Tx) Lock(ctx context.Context, name string) error {
 	if tx.Dialect() != Postgres {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || ?, 0))`, name)
+	names := tx.texts.names
+	if names.Schema != "" {
+		return tx.lock(ctx, names.Schema, names.Prefix+name)
+	}
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || ?, 0))`, names.Prefix+name)
 	return err
+}
+
+func (tx *Tx) lock(ctx context.Context, schema, name string) error {
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(CAST(? AS TEXT), 0))`, schema+"/"+name)
+	return err
+}
+
+// Apply runs statements that are separated by semicolons, without placeholders and without trigger bodies.
+func (tx *Tx) Apply(ctx context.Context, statements string) error {
+	for _, statement := range splitStatements(statements) {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Hash identifies the text of a step.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// CreateSchema creates the schema of the names if it does not exist.
+func (tx *Tx) CreateSchema(ctx context.Context) error {
+	schema := tx.texts.names.Schema
+	if tx.Dialect() != Postgres || schema == "" {
+		return nil
+	}
+	var n int
+	if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspname = ?`, schema).Scan(&n); err != nil || n > 0 {
+		return err
+	}
+	_, err := tx.Exec(ctx, `CREATE SCHEMA `+Quote(schema))
+	return err
+}
+
+// Columns returns the names of the columns of a table or view, in their order, and none if it does not exist. The name is the plain one; the
+// schema is one of Schemas.
+func (tx *Tx) Columns(ctx context.Context, schema, table string) ([]string, error) {
+	if tx.Dialect() == Postgres {
+		return tx.strings(ctx, `SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+			JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = ? AND c.relname = ? AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, schema, table)
+	}
+	return tx.strings(ctx, `SELECT name FROM pragma_table_info(?)`, table)
+}
+
+// strings reads rows of one string.
+func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []string, err error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+// TakeOver moves tables of an earlier version, which had no prefix, to the place that the names say, with their indexes, constraints and
+// sequences. These are renamed if their names begin with that of the table, as all that this module has created do. On SQLite, indexes are
+// built again.
+func (tx *Tx) TakeOver(ctx context.Context, schema string, tables ...string) error {
+	for _, table := range tables {
+		var err error
+		if tx.Dialect() == Postgres {
+			err = tx.takeOverPostgres(ctx, schema, table)
+		} else {
+			err = tx.takeOverSQLite(ctx, table)
+		}
+		if err != nil {
+			return fmt.Errorf("rename the table %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) takeOverPostgres(ctx context.Context, schema, table string) error {
+	names := tx.texts.names
+	if schema != names.Schema {
+		_, err := tx.Exec(ctx, `ALTER TABLE `+Quote(schema)+`.`+Quote(table)+` SET SCHEMA `+Quote(names.Schema))
+		if err != nil {
+			return err
+		}
+	}
+	if names.Prefix == "" {
+		return nil
+	}
+	at := Names{Schema: names.Schema}
+	whole := at.Quoted(table)
+	for _, part := range []struct {
+		query  string
+		rename func(name string) string
+	}{
+		{`SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+			WHERE i.indrelid = CAST(? AS regclass) ORDER BY c.relname`,
+			func(name string) string { return `ALTER INDEX ` + at.Quoted(name) + ` RENAME` }},
+		{`SELECT c.conname FROM pg_catalog.pg_constraint c
+			WHERE c.conrelid = CAST(? AS regclass) AND (c.conindid = 0 OR c.contype = 'f') ORDER BY c.conname`,
+			func(name string) string { return `ALTER TABLE ` + whole + ` RENAME CONSTRAINT ` + Quote(name) }},
+		{`SELECT s.relname FROM pg_catalog.pg_class s JOIN pg_catalog.pg_depend d ON d.objid = s.oid
+			WHERE s.relkind = 'S' AND d.deptype IN ('a', 'i') AND d.refobjid = CAST(? AS regclass) ORDER BY s.relname`,
+			func(name string) string { return `ALTER SEQUENCE ` + at.Quoted(name) + ` RENAME` }},
+	} {
+		found, err := tx.strings(ctx, part.query, whole)
+		if err != nil {
+			return err
+		}
+		for _, name := range found {
+			if !strings.HasPrefix(name, table+"_") {
+				continue
+			}
+			if _, err := tx.Exec(ctx, part.rename(name)+` TO `+Quote(names.Plain(name))); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := tx.Exec(ctx, `ALTER TABLE `+whole+` RENAME TO {.`+table+`}`)
+	return err
+}
+
+// indexText is how SQLite stores the text of an index.
+var indexText = regexp.MustCompile(`(?s)^(CREATE (?:UNIQUE )?INDEX )("[^"]+"|\w+)(\s+ON\s.*)$`)
+
+func (tx *Tx) takeOverSQLite(ctx context.Context, table string) error {
+	names := tx.texts.names
+	if names.Prefix == "" {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `ALTER TABLE `+Quote(table)+` RENAME TO {`+table+`}`); err != nil {
+		return err
+	}
+	texts, err := tx.strings(ctx, `SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ? ORDER BY rowid`,
+		names.Plain(table))
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		parts := indexText.FindStringSubmatch(text)
+		if parts == nil {
+			continue // another program's, in a form of its own
+		}
+		name := strings.Trim(parts[2], `"`)
+		if !strings.HasPrefix(name, table+"_") {
+			continue
+		}
+		if _, err := tx.Exec(ctx, `DROP INDEX `+Quote(name)); err != nil {
+			return err
+		}
+		// The text is the database's own: nothing in it is a placeholder or a name in braces.
+		if _, err := tx.Exec(ctx, parts[1]+Quote(names.Plain(name))+parts[3]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Queryer reads. Texts are written once, with ? placeholders; PostgreSQL gets $1, $2... instead. A ? inside of a literal, a
-// quoted identifier or a comment stays.
+// quoted identifier or a comment stays. Names in braces are replaced, see Names.
 type Queryer interface {
 	// Query is sql.DB.QueryContext. The caller closes the rows.
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -55,14 +55,22 @@ type Tx struct {
 	expired bool
 }
 
-// WrapTx makes a Tx of an embedder's own transaction. The embedder commits, and calls Committed afterwards so that the
+// Wrap returns a Tx of an embedder's own transaction. The embedder commits, and calls Committed afterwards so that the
 // functions given to AfterCommit run.
-func WrapTx(tx Execer, d Dialect) *Tx {
-	return &Tx{conn: tx, texts: &rewriter{dialect: d}}
-}
+func (db *DB) Wrap(tx Execer) *Tx { return &Tx{conn: tx, texts: db.texts} }
+
+// Err returns the error of the first statement that failed: the transaction can only be rolled back then.
+func (tx *Tx) Err() error { return tx.failed }
 
 // Dialect tells which database the transaction runs on.
 func (tx *Tx) Dialect() Dialect { return tx.texts.dialect }
+
+// HasTable reports whether there is a table with a name where CREATE TABLE would make one.
+func (tx *Tx) HasTable(ctx context.Context, name string) (bool, error) {
+	var n int
+	err := tx.QueryRow(ctx, tx.Dialect().hasTableSQL(), name).Scan(&n)
+	return n > 0, err
+}
 
 // Query reads rows, which the caller closes: on SQLite rows that stay open hold up every update that follows. Errors are those of Exec.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -179,8 +187,11 @@ func (tx *Tx) begin(ctx context.Context) (context.Context, error) {
 }
 
 func (tx *Tx) note(err error) error {
-	err = classify(err)
-	if err != nil && tx.failed == nil {
+	if err == nil {
+		return nil
+	}
+	err = tx.texts.names.own(classify(err))
+	if tx.failed == nil {
 		tx.failed = err
 	}
 	return err

@@ -25,8 +25,8 @@ import (
 // withTable gives a test a table t(id, v) whose id is unique.
 func withTable(fn func(t *testing.T, db *sqldb.DB)) func(t *testing.T, db *sqldb.DB) {
 	return func(t *testing.T, db *sqldb.DB) {
-		require.NoError(t, db.Migrate(t.Context(), "test", []string{
-			`CREATE TABLE t (id TEXT NOT NULL, v BIGINT NOT NULL); CREATE UNIQUE INDEX t_id ON t (id)`,
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+			return tx.Apply(t.Context(), `CREATE TABLE t (id TEXT NOT NULL, v BIGINT NOT NULL); CREATE UNIQUE INDEX t_id ON t (id)`)
 		}))
 		fn(t, db)
 	}

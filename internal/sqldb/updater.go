@@ -5,12 +5,9 @@ import (
 	"errors"
 )
 
-// Updater runs writing transactions one at a time, for several that write to one SQLite database in a process.
-type Updater interface {
-	// Update runs fn in a transaction, and returns nil once the transaction is committed. An error of fn, or the end of ctx before fn
-	// returns, rolls everything back that fn wrote.
-	Update(ctx context.Context, fn func(tx Execer) error) error
-}
+// Updater runs writing transactions one at a time, for several that write to one SQLite database in a process. It runs fn in a transaction and
+// returns nil once the transaction is committed. An error of fn, or the end of ctx before fn returns, rolls everything back that fn wrote.
+type Updater func(ctx context.Context, fn func(tx Execer) error) error
 
 // updateElsewhere runs an update by the updater.
 func (db *DB) updateElsewhere(ctx context.Context, fn func(tx *Tx) error) error {
@@ -18,7 +15,7 @@ func (db *DB) updateElsewhere(ctx context.Context, fn func(tx *Tx) error) error 
 		return ErrClosed
 	}
 	var tx *Tx
-	err := db.updater.Update(ctx, func(e Execer) error {
+	err := db.updater(ctx, func(e Execer) error {
 		tx = &Tx{conn: e, texts: db.texts, detach: true}
 		return db.run(tx, fn)
 	})
@@ -30,13 +27,4 @@ func (db *DB) updateElsewhere(ctx context.Context, fn func(tx *Tx) error) error 
 	}
 	db.afterCommit(tx)
 	return nil
-}
-
-// Updates returns the updates of db as an Updater.
-func (db *DB) Updates() Updater { return updates{db} }
-
-type updates struct{ db *DB }
-
-func (u updates) Update(ctx context.Context, fn func(tx Execer) error) error {
-	return u.db.Update(ctx, func(tx *Tx) error { return fn(tx.Execer()) })
 }

@@ -14,11 +14,16 @@ import (
 // over returns a DB whose updates db runs.
 func over(t *testing.T, db *sqldb.DB) *sqldb.DB {
 	t.Helper()
-	writer, readers := db.Pools()
-	o := sqldb.Options{Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Updater: db.Updates(), Borrowed: true}
+	o := sqldb.Options{Dialect: sqldb.SQLite, Writer: db.Writer(), Readers: db.Readers(), Updater: updatesOf(db), Borrowed: true}
 	upper, err := sqldb.New(o)
 	require.NoError(t, err)
 	return upper
+}
+
+func updatesOf(db *sqldb.DB) sqldb.Updater {
+	return func(ctx context.Context, fn func(tx sqldb.Execer) error) error {
+		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+	}
 }
 
 func TestUpdater(t *testing.T) {
@@ -52,9 +57,9 @@ func TestUpdater(t *testing.T) {
 }
 
 func TestUpdater_OnlySQLite(t *testing.T) {
-	writer, _ := sqldbtest.SQLite(t).Pools()
+	db := sqldbtest.SQLite(t)
 	for _, o := range []sqldb.Options{{Dialect: sqldb.Postgres}, {Dialect: sqldb.SQLite, GroupCommit: true}} {
-		o.Writer, o.Updater = writer, sqldbtest.SQLite(t).Updates()
+		o.Writer, o.Updater = db.Writer(), updatesOf(db)
 		_, err := sqldb.New(o)
 		require.ErrorContains(t, err, "an updater is for SQLite")
 	}

@@ -1,17 +1,15 @@
 package statements
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/scimwright/scimwright/internal/goldentest"
+)
 
 // root is the module's folder, seen from this package.
 var root = filepath.Join("..", "..")
@@ -32,12 +30,7 @@ func TestStatements_Proved(t *testing.T) {
 
 	file := filepath.Join(root, "docs", "management-requirements.md")
 	got := Page(Documents(), tests)
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "make golden writes it")
-	require.Empty(t, cmp.Diff(string(want), got), "make golden rewrites it")
+	goldentest.Check(t, file, got)
 }
 
 func TestDeviations_NameTests(t *testing.T) {

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -60,14 +61,52 @@ func New(t testing.TB, db *sqldb.DB, adjust ...func(*assembly.Options)) *Env {
 	e.API, err = assembly.New(o)
 	require.NoError(t, err)
 	require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: Token}))
-	e.document, err = e.API.Document()
+	d, err := described.of(e.API)
 	require.NoError(t, err)
-	e.router, err = gorillamux.NewRouter(e.document)
-	require.NoError(t, err)
+	e.document, e.router = d.document, d.router
 	e.Server = httptest.NewServer(e.API)
 	t.Cleanup(e.Server.Close)
 	t.Cleanup(func() { e.recordJobs(t) })
 	return e
+}
+
+// documents keeps the documents of the APIs of this process by their tables of operations: the tests only read them, and generating one
+// takes longer than most tests.
+type documents struct {
+	mu  sync.Mutex
+	all map[string]description
+}
+
+// description is an OpenAPI document and a router over it.
+type description struct {
+	document *openapi3.T
+	router   routers.Router
+}
+
+var described = documents{all: map[string]description{}}
+
+// of returns the description of an API.
+func (d *documents) of(api *assembly.API) (description, error) {
+	var table strings.Builder
+	for _, route := range api.Operations() {
+		fmt.Fprintln(&table, route.Info())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known, ok := d.all[table.String()]; ok {
+		return known, nil
+	}
+	document, err := api.Document()
+	if err != nil {
+		return description{}, err
+	}
+	router, err := gorillamux.NewRouter(document)
+	if err != nil {
+		return description{}, err
+	}
+	made := description{document, router}
+	d.all[table.String()] = made
+	return made, nil
 }
 
 // recordJobs notes the types of the events that no request has written, and of those about refused ones.

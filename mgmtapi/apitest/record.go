@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
@@ -78,16 +79,16 @@ func (r *recorder) String() string {
 }
 
 // Main is sqldbtest.Main that also compares what the tests have seen of the operations with RecordFile, or rewrites that
-// with update. Only a complete run that succeeded knows everything: one of selected tests leaves the file alone.
-func Main(m *testing.M, update *bool) int {
+// with -update. Only a complete run that succeeded knows everything: one of selected tests leaves the file alone.
+func Main(m *testing.M) int {
 	flag.Parse()
 	code := sqldbtest.Main(m)
 	if code != 0 || !complete() {
 		return code
 	}
 	have := seen.String()
-	if *update {
-		if err := writeRecord(have); err != nil {
+	if goldentest.Updating() {
+		if err := goldentest.Write(RecordFile, have); err != nil {
 			fmt.Fprintln(os.Stderr, "apitest:", err)
 			return 1
 		}
@@ -113,13 +114,6 @@ func complete() bool {
 		}
 	}
 	return !testing.Short()
-}
-
-func writeRecord(text string) error {
-	if err := os.MkdirAll(filepath.Dir(RecordFile), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(RecordFile, []byte(text), 0o644)
 }
 
 // ReadFacts reads the record file of the package in a directory and adds what it says to the facts. Tests are named with

@@ -1,7 +1,6 @@
 package apitokens_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 	"time"
@@ -9,18 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 func slice(e *apitest.Env) *apitokens.Slice {
 	return apitokens.New(model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now})

@@ -3,8 +3,8 @@ package apps
 import (
 	"cmp"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // OAuthClient is how an application authenticates as an OAuth client.

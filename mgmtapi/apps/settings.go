@@ -5,8 +5,8 @@ import (
 	"maps"
 	"net/url"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // maxText is the longest text of a setting, in bytes.

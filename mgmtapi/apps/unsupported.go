@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // unsupported are the operations on applications that the public API has and this one has not, below /api/v1/apps/{appId}. All

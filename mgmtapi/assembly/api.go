@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
@@ -25,7 +26,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
@@ -88,7 +88,7 @@ type Options struct {
 	OptionalPassword bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets internal errors. Defaults to none.
+	// Logger gets internal errors. Default: slog.Default.
 	Logger *slog.Logger
 }
 
@@ -126,7 +126,7 @@ func New(o Options) (*API, error) {
 		o.Now = time.Now
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.Default()
 	}
 	if o.Secrets == nil {
 		o.Secrets = seal.Random()

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // AcceptAccessTokens makes the guard take access tokens of the org authorization server, which signs with the keys. It is called before

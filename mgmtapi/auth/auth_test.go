@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"flag"
 	"net/http"
 	"os"
 	"strings"
@@ -19,9 +18,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 const user = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // maxPeople is the maximum number of users, and of groups, that a rule names.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Window is the length of a rate-limit window. It starts with the first request of a bucket.

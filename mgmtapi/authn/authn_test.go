@@ -1,7 +1,6 @@
 package authn_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -17,9 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 // The passwords of the test users.
 const (

@@ -1,7 +1,6 @@
 package authservers_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -16,9 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 const (
 	servers = "/api/v1/authorizationServers"

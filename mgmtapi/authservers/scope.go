@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
-	"github.com/scimwright/scimwright/mgmtapi/rest/search"
+	"github.com/scimwright/scimwright/mgmtapi/search"
 )
 
 // Whether the metadata of a server names a scope.

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Authorizer decides for every operation whether the caller may run it. It is an auth.Authorizer.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Decide is Authorize without a request: what a user may do is read, and decided on.

@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/otp"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // customName is the name of the one custom profile for one-time passcodes, which is shipped.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // list shows the factors of a user that can be used or completed. What it does not show is not read.

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // phoneSyntax is what a number may be written with. Without spaces and dashes it has to match e164: a country code, which never starts with

@@ -8,8 +8,8 @@ import (
 	"github.com/skip2/go-qrcode"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // qrToken is how many random characters guard a QR code, qrSize how wide its picture is, in pixels.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/fido"
 	u2fdevice "github.com/scimwright/scimwright/mgmtapi/fido/u2f"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // signLife is how long something that is to be signed is good.

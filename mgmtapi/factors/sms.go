@@ -3,10 +3,10 @@ package factors
 import (
 	"context"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // sms is a code by text message. A user has one number for them.

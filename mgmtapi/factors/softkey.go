@@ -6,9 +6,9 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/fido/softkey"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // KeyProof is what the software security key of a factor answers, by its type: the body of an activation or of a verification.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // The devices of two vendors whose servers are simulated: a code of the right form that is not all zeros is right.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/otp"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // issuer is whose account it is, as devices and browsers show it.

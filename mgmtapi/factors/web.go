@@ -6,9 +6,9 @@ import (
 	"net/http"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // webHost is where the page of the vendor would be. Nobody is there: the sandbox answers instead, see completeWeb.

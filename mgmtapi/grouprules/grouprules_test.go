@@ -1,7 +1,6 @@
 package grouprules_test
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,9 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 // rule is the body of a rule. Excluded users come behind the groups.
 func rule(name, expression string, groups []string, excluded ...string) string {

@@ -1,7 +1,6 @@
 package groups_test
 
 import (
-	"flag"
 	"net/url"
 	"os"
 	"strings"
@@ -16,9 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 const user = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}}`
 

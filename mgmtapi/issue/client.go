@@ -18,8 +18,8 @@ import (
 	exact "github.com/go-jose/go-jose/v4/json" // names of claims are case-sensitive, and none comes twice
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 

@@ -51,7 +51,7 @@ func (a *App) RenamesUsers() bool {
 }
 
 // The members of an application below are stored in the shape they have on
-// the wire; their tags are those of mgmtapi/rest.
+// the wire; their tags are those of internal/rest.
 
 // AppAccessibility says how users reach an application.
 type AppAccessibility struct {

@@ -43,7 +43,7 @@ const (
 )
 
 // Property describes an attribute of a profile. It is stored in the shape that it has on the wire; the tags are those of
-// mgmtapi/rest.
+// internal/rest.
 type Property struct {
 	Title       string       `json:"title,omitempty" max:"255" doc:"Name of the attribute for people."`
 	Description string       `json:"description,omitempty" max:"1024" doc:"What the attribute is for."`

@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -32,9 +31,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 type (
 	step   = apitest.Step

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Settings are those of the password policy, and of the enrollment policy. A part that is not given has the values that it has at the

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Clock is the clock of the sandbox, as the composition root gives it.

@@ -3,7 +3,7 @@ package sandboxapi
 import (
 	"context"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Comparisons hold a whole target against what is wanted there.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // Imports find out whose the accounts of a target are. Each is about an import of the app; for others it is not found.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Lanes are the apps as the engine sees them: how far each is behind, what keeps it, what was found out about its target.

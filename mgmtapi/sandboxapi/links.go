@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Links say which account or group of a target belongs to which user or group.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Plans are what would be done about many, looked at before it is done.

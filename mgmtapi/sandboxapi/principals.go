@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Principals are the users and groups of an app, one by one.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // ErrNoProvider is what Providers returns for a service provider that the sandbox does not have.

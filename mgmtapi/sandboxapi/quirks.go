@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // Quirk is a deviation that can be switched on.

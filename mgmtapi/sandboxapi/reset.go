@@ -3,7 +3,7 @@ package sandboxapi
 import (
 	"context"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 func (s *Slice) resetRoute() rest.Route {

@@ -2,7 +2,6 @@ package sandboxapi_test
 
 import (
 	"context"
-	"flag"
 	"os"
 	"slices"
 	"testing"
@@ -17,9 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 // work is provisioning work with one failed task. The real one is tested where the parts are put together.
 type work struct{ pending, retried int }

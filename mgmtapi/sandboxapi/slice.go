@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // manage is the scope of the whole surface. No role but SUPER_ADMIN has it.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // LogEvent is an event of the log as callers see it. Members of which nothing is known are null.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/rest"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
 )

@@ -2,7 +2,6 @@ package syslog_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,9 +23,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m, update)) }
+func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
 
 const password = "Tlpwd-2026"
 

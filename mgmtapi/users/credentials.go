@@ -4,9 +4,9 @@ import (
 	"context"
 	"unicode/utf8"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // CredentialsInput are credentials as callers send them.

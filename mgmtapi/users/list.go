@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
-	"github.com/scimwright/scimwright/mgmtapi/rest/search"
+	"github.com/scimwright/scimwright/mgmtapi/search"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // later says whether a caller wants an answer before the work is done, by the header Prefer (RFC 7240).

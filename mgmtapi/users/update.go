@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
-	"github.com/scimwright/scimwright/mgmtapi/rest"
 )
 
 // UpdateUser is the body of a changed user. What is read-only is ignored, so that a user can be sent back as it was read.

@@ -1,20 +1,16 @@
 package lenient_test
 
 import (
-	"flag"
 	"math/bits"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim/lenient"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestEveryLeniencyHasOneRuleAndAName(t *testing.T) {
 	var all lenient.Set
@@ -54,10 +50,5 @@ This table is generated from scim/lenient (` + "`go test ./scim/lenient -update`
 		doc.WriteString("| `" + r.Name + "` | " + r.Accepts + " | " + r.SentBy + " | " + r.RFC + " |\n")
 	}
 	path := filepath.Join("..", "..", "docs", "leniencies.md")
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(doc.String()), 0o644))
-	}
-	golden, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(golden), doc.String()), "run the test with -update when this is meant")
+	goldentest.Check(t, path, doc.String())
 }

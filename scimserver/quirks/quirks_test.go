@@ -1,7 +1,6 @@
 package quirks_test
 
 import (
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,19 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const token = "the-token"
 
@@ -362,12 +359,7 @@ func TestABodyThatCannotBeReadIsTheServersToRefuse(t *testing.T) {
 func TestTheDocumentationIsTheTable(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "quirks.md")
 	got := introduction + quirks.Markdown()
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "make golden writes it")
-	require.Empty(t, cmp.Diff(string(want), got), "make golden rewrites it")
+	goldentest.Check(t, file, got)
 }
 
 const introduction = `# Quirks

@@ -63,6 +63,7 @@ func walked(t *testing.T, dir, name string, arguments ...string) {
 	}
 	require.NoError(t, err, "%s", other)
 	require.Greater(t, steps, 50, "%s", other)
+	t.Logf("%d steps", steps)
 }
 
 func TestGoLibraries(t *testing.T) {

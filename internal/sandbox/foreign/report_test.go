@@ -2,7 +2,6 @@ package foreign_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"net/url"
@@ -17,9 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated parts of the report")
 
 // reportFile has a part for each server and style between two comments. What stands outside is written by hand.
 var reportFile = filepath.Join("..", "..", "..", "docs", "interop", "engine.md")
@@ -43,8 +41,8 @@ func (s server) check(t *testing.T, style engine.Style, told string) {
 		told = "\nThe same as with the style auto.\n\n"
 	}
 	before, want, after := s.part(t, style)
-	if *update {
-		require.NoError(t, os.WriteFile(reportFile, []byte(before+told+after), 0o644))
+	if goldentest.Updating() {
+		goldentest.Update(t, reportFile, before+told+after)
 		return
 	}
 	if diff := gocmp.Diff(want, told); diff != "" {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -31,7 +33,7 @@ type run struct {
 	target reader
 	dir    *enginetest.Directory
 	db     *sqldb.DB
-	engine *engine.Engine
+	engine *provision.Engine
 	wire   *wire
 	marks  []engine.Mark // since the last settle
 	marked int           // of the phase
@@ -53,13 +55,13 @@ func newRun(t *testing.T, target reader, style engine.Style) *run {
 		organisation: newOrganisation(), t: t, target: target, dir: &enginetest.Directory{}, db: sqldbtest.SQLite(t),
 		wire: &wire{base: target.base, transport: http.DefaultTransport.(*http.Transport).Clone()},
 	}
-	store, err := sqlstore.NewOn(t.Context(), r.db)
+	store, err := enginestore.Open(t.Context(), r.db, sqlstore.Options{})
 	require.NoError(t, err)
 	r.dir.SetTarget(app, engine.Target{
 		BaseURL: target.base, Auth: engine.Auth{Secret: target.token}, Style: style,
 		CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true,
 	})
-	r.engine, err = engine.New(engine.Options{
+	r.engine, err = provision.New(provision.Options{
 		Store: store, Directory: r.dir, Transport: r.wire, RetryInitial: 20 * time.Millisecond, RetryMax: 200 * time.Millisecond,
 	})
 	require.NoError(t, err)

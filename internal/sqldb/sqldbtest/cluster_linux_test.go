@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -60,7 +62,7 @@ func TestClusterChild(t *testing.T) {
 func TestDatabasesOfTestsAreSeparate(t *testing.T) {
 	for range 2 {
 		db := Postgres(t)
-		require.NoError(t, db.Migrate(t.Context(), "test", []string{"CREATE TABLE t (v TEXT)"}))
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return tx.Apply(t.Context(), "CREATE TABLE t (v TEXT)") }))
 		var n int
 		require.NoError(t, db.Reader().QueryRow(t.Context(), "SELECT COUNT(*) FROM t").Scan(&n))
 		require.Zero(t, n)

@@ -56,6 +56,39 @@ func Postgres(t testing.TB, options ...Option) *sqldb.DB {
 	return open(t, PostgresURL(t, options...), sqlopen.Options{})
 }
 
+// Place is a database for those who open databases themselves, as embedders do.
+type Place struct {
+	Dialect     sqldb.Dialect
+	Driver, DSN string // for sql.Open
+}
+
+// EachPlace runs fn as the subtests "sqlite" and "postgres", with a new database each.
+func EachPlace(t *testing.T, fn func(t *testing.T, p Place)) {
+	t.Run("sqlite", func(t *testing.T) { fn(t, SQLitePlace(t)) })
+	t.Run("postgres", func(t *testing.T) { fn(t, PostgresPlace(t)) })
+}
+
+// SQLitePlace returns a new database, which is removed at the end of the test.
+func SQLitePlace(t testing.TB) Place {
+	return Place{Dialect: sqldb.SQLite, Driver: "sqlite3",
+		DSN: "file:" + filepath.Join(t.TempDir(), "test.db") + "?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate&_foreign_keys=on&_synchronous=OFF"}
+}
+
+// PostgresPlace returns a new schema, which is dropped at the end of the test.
+func PostgresPlace(t testing.TB) Place {
+	t.Helper()
+	return Place{Dialect: sqldb.Postgres, Driver: "pgx", DSN: PostgresURL(t)}
+}
+
+// Open opens the database, until the end of the test.
+func (p Place) Open(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(p.Driver, p.DSN)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
 // PostgresURL returns a URL for sqlopen.Open whose connections work in a new schema, which is dropped at the end of the test.
 func PostgresURL(t testing.TB, options ...Option) string {
 	t.Helper()

@@ -21,7 +21,7 @@ func TestSQLiteFilesMayHaveAnyName(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		db, err := sqlopen.Open(t.Context(), "sqlite:"+path, sqlopen.Options{})
 		require.NoError(t, err, name)
-		require.NoError(t, db.Migrate(t.Context(), "test", []string{"CREATE TABLE t (v TEXT)"}))
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return tx.Apply(t.Context(), "CREATE TABLE t (v TEXT)") }))
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o600), info.Mode(), name)

@@ -430,5 +430,16 @@ await step('an OpenID Connect client discovers the default server, and verifies,
 });
 await step('the same of the org server', () => discover('', machine, 'svc.users.manage', orgUrl));
 
+await step('refuse an access token', async () => {
+  const { clientId, pem } = machine;
+  const other = new okta.Client({ orgUrl, clientId, scopes: ['svc.users.read'], authorizationMode: 'PrivateKey', cacheMiddleware: null, privateKey: pem });
+  other.oauth.accessToken = { access_token: 'nonsense' };
+  await assert.rejects(other.userApi.getUser({ userId: 'me' }), e => {
+    assert.deepEqual([e.status, e.errorCode, e.errorLink], [401, 'E0000011', 'E0000011']);
+    assert.ok(e.errorId && e.errorSummary);
+    return true;
+  });
+});
+
 console.log(`${count.steps} steps, ${count.stumbled} stumbled, ${count.unserved} not served`);
 process.exitCode = count.stumbled > 0 ? 1 : 0;

@@ -54,7 +54,7 @@ func (w *work) administration(with string) {
 			return err
 		}
 		p, _, err := as.CreateAuthorizationServerPolicy(w.ctx, server, okta.AuthorizationServerPolicy{
-			Type: "OAUTH_AUTHORIZATION_POLICY", Name: "P", Description: "d", Conditions: &okta.PolicyRuleConditions{Clients: &okta.ClientPolicyCondition{Include: []string{"ALL_CLIENTS"}}},
+			Type: "OAUTH_AUTHORIZATION_POLICY", Name: "P", Description: "d", PriorityPtr: okta.Int64Ptr(1), Conditions: &okta.PolicyRuleConditions{Clients: &okta.ClientPolicyCondition{Include: []string{"ALL_CLIENTS"}}},
 		})
 		if err != nil {
 			return err

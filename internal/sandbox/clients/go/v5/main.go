@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -77,6 +78,26 @@ func main() {
 		return told(err)
 	})
 	w.administration("private_key_jwt")
+	w.Step("refuse an access token", func() error {
+		configuration, err := okta.NewConfiguration(okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("Bearer"), okta.WithToken("nonsense"),
+			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
+		if err != nil {
+			return err
+		}
+		configuration.Host, configuration.Context = base.Host, ctx
+		_, _, err = okta.NewAPIClient(configuration).UserAPI.ListUsers(ctx).Execute()
+		var api *okta.GenericOpenAPIError
+		if !errors.As(err, &api) {
+			return fmt.Errorf("it is accepted, or refused with %w", err)
+		}
+		var e okta.Error // the library decodes the body of 403 and 429 only
+		if err := json.Unmarshal(api.Body(), &e); err != nil {
+			return fmt.Errorf("%w: %s", err, api.Body())
+		}
+		return walk.All(walk.Same("code", "E0000011", e.GetErrorCode()),
+			walk.Same("link", "E0000011", e.GetErrorLink()), walk.Same("id", true, e.GetErrorId() != ""),
+			walk.Same("summary", true, e.GetErrorSummary() != ""))
+	})
 	os.Exit(w.End())
 }
 

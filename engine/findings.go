@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/reconcile"
+)
+
+// Finding is one difference between a target and what the directory wants there.
+type Finding = reconcile.Finding
+
+// DriftKind says in which way a target differs.
+type DriftKind = reconcile.What
+
+// The kinds of drift.
+const (
+	DriftMissing   = reconcile.Missing
+	DriftDiffers   = reconcile.Differs
+	DriftActivity  = reconcile.Activity
+	DriftMembers   = reconcile.Members
+	DriftStranger  = reconcile.Stranger
+	DriftDuplicate = reconcile.Duplicate
+	DriftIgnored   = reconcile.Ignored
+)
+
+// DriftRequest says what to compare.
+type DriftRequest struct {
+	Kind Kind // Defaults to User
+	// Repair marks what was found and can be mended, and nothing else, once all was compared. The sequences do the rest, under the
+	// target's options and its Guard.
+	Repair bool
+	// Each is called with each finding as it is made. An error ends the comparison, and nothing is marked. Defaults to counting.
+	Each func(Finding) error
+}
+
+// DriftReport sums a comparison up.
+type DriftReport struct {
+	App  string
+	Kind Kind
+	// Listed is what the target has, Known the principals that the engine knows, Compared those of them that have an account.
+	Listed, Known, Compared int
+	// Busy is how many principals differ that are due, or were worked on meanwhile: what they come to is not known yet, and they are
+	// neither findings nor marked.
+	Busy int
+	// Hidden is how many groups were not compared in their members, because the target does not show any.
+	Hidden int
+	Found  map[DriftKind]int // findings
+	Marked int               // principals that were marked for repair
+}
+
+// Drifted says how many findings could be repaired.
+func (r DriftReport) Drifted() (n int) {
+	for what, count := range r.Found {
+		if what.Repairable() {
+			n += count
+		}
+	}
+	return n
+}
+
+// Reconciliation sums a full reconciliation of one kind up.
+type Reconciliation struct {
+	Drift DriftReport
+	// Unknown is how many principals the directory lists and the engine did not know; they were marked. Unlisted is how many that the
+	// engine knows are not listed: that says nothing about what they should have. Both are 0 for a directory that is no [Lister].
+	Unknown, Unlisted int
+}
+
+// Proof says whether a principal has come to its desired state, by the engine's own count and by what the target has.
+type Proof struct {
+	App  string `json:"app"`
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+
+	Desired   int64     `json:"desired"`         // generation of the last mark, 0 for a principal that was never marked
+	Confirmed int64     `json:"confirmed"`       // generation that the target is known to have
+	ReadAt    time.Time `json:"readAt,omitzero"` // zero when the target could not be read, or there was nothing to be read
+	Equal     bool      `json:"equal"`           // the target has all that is desired, but for what is in Ignored
+	// Differ are the paths in which the target differs, Diff tells how: before is what the target has, after what is desired.
+	Differ []string     `json:"differ,omitempty"`
+	Diff   []Difference `json:"diff,omitempty"`
+	// Members are those that the target's group has too few (Add) or too many (Remove).
+	Members *MemberDiff `json:"members,omitempty"`
+	// Waiting are users that cannot be members yet, because they have no account.
+	Waiting []string `json:"waiting,omitempty"`
+	// Ignored are the paths that the target does not keep, and that are left alone since.
+	Ignored []string `json:"ignored,omitempty"`
+	// Message says why the target was not read, or what was found besides.
+	Message string `json:"message,omitempty"`
+}
+
+// Converged says that nothing is left to be done: the last mark is confirmed, and the target was read and is equal, or nothing is
+// wanted there and nothing was ever made (ReadAt is zero then).
+func (p Proof) Converged() bool { return p.Desired == p.Confirmed && p.Equal && len(p.Waiting) == 0 }
+
+// String returns a line such as "desired 17, confirmed 17, read back equal at 10:02:03".
+func (p Proof) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "desired %d, confirmed %d, ", p.Desired, p.Confirmed)
+	switch {
+	case p.ReadAt.IsZero():
+		b.WriteString("not read back")
+	case p.Equal:
+		b.WriteString("read back equal at " + p.ReadAt.Format(time.TimeOnly))
+	default:
+		b.WriteString("read back different at " + p.ReadAt.Format(time.TimeOnly) + " in " + strings.Join(p.Differ, ", "))
+	}
+	if len(p.Ignored) > 0 {
+		b.WriteString(", not kept by the target: " + strings.Join(p.Ignored, ", "))
+	}
+	if len(p.Waiting) > 0 {
+		b.WriteString(", waiting for " + strings.Join(p.Waiting, ", "))
+	}
+	if p.Message != "" {
+		b.WriteString(" (" + p.Message + ")")
+	}
+	return b.String()
+}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// Operation names what a sequence does, or a request changes: plan.OpCreate and so on.
+type Operation = plan.Operation
+
+// Halt is an operation that is switched off, for one app or for all of them.
+type Halt struct {
+	App       string // empty for all apps
+	Operation Operation
+	Reason    string
+	Since     time.Time
+}
+
+func (h Halt) String() string {
+	where := "for this app"
+	if h.App == "" {
+		where = "for all apps"
+	}
+	if h.Reason == "" {
+		return fmt.Sprintf("%s is halted %s", h.Operation, where)
+	}
+	return fmt.Sprintf("%s is halted %s: %s", h.Operation, where, h.Reason)
+}
+
+// HaltOperations are the operations that can be halted. All but OpLink are requests that change the target; OpLink is taking over an
+// account or a group that a lookup found and that the engine did not create.
+func HaltOperations() []Operation {
+	return []Operation{
+		plan.OpCreate, plan.OpLink, plan.OpUpdate, plan.OpReactivate, plan.OpDeactivate, plan.OpMembers, plan.OpDelete,
+	}
+}

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/scimwright/scimwright/engine/lane"
+)
+
+// Lag is how far the target of an app is behind the directory.
+type Lag struct {
+	App string
+	// Due is how many principals wait to be provisioned, those in a back-off too; Oldest since when the first of them does, zero for
+	// none.
+	Due    int
+	Oldest time.Time
+	// Failed and Held are not due: they wait for a Mark or a decision.
+	Failed, Held int
+	Retrying     int // of those that are due, how many are in a back-off
+	Accepted     int // of those that are due, how many have a change that the target has accepted and was not seen to have carried out
+	Hold         lane.Hold
+	LastSuccess  time.Time // the last sequence that brought a principal into its desired state, zero for none
+}
+
+// Overdue is a deactivation that has not arrived within Options.DeactivateWithin.
+type Overdue struct {
+	App      string
+	ID       string // of the user
+	RemoteID string // of the account, empty when it is not known whether there is one
+	Since    time.Time
+	Want     Want      // Inactive or Absent
+	Status   Status    // of the user
+	Error    string    // of its last sequence
+	Hold     lane.Hold // of the lane
+}

@@ -1,0 +1,145 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+var errCut = errors.New("the connection was cut")
+
+// faults lets the connections of a database fail, or stop, at a statement.
+type faults struct {
+	driver  driver.Driver
+	dsn     string
+	at      int64 // the number of the statement; 0: none
+	reached func()
+
+	count atomic.Int64
+}
+
+// open opens a place through the faults.
+func (f *faults) open(t testing.TB, p sqldbtest.Place) *sql.DB {
+	t.Helper()
+	plain, err := sql.Open(p.Driver, p.DSN)
+	require.NoError(t, err)
+	f.driver, f.dsn = plain.Driver(), p.DSN
+	require.NoError(t, plain.Close())
+	return sql.OpenDB(f)
+}
+
+// Connect implements driver.Connector.
+func (f *faults) Connect(context.Context) (driver.Conn, error) {
+	c, err := f.driver.Open(f.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyConn{plainConn: c.(plainConn), faults: f}, nil
+}
+
+// Driver implements driver.Connector.
+func (f *faults) Driver() driver.Driver { return f.driver }
+
+// plainConn is what the connections of both drivers have.
+type plainConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type faultyConn struct {
+	plainConn
+	faults *faults
+	cut    bool
+}
+
+// CheckNamedValue implements driver.NamedValueChecker: pgx takes any value, and SQLite those that database/sql converts.
+func (c *faultyConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.plainConn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+// IsValid implements driver.Validator.
+func (c *faultyConn) IsValid() bool { return !c.cut }
+
+// Close implements driver.Conn.
+func (c *faultyConn) Close() error {
+	if c.cut {
+		return nil
+	}
+	return c.plainConn.Close()
+}
+
+// next cuts the connection if the statement is the one that fails.
+func (c *faultyConn) next() error {
+	if c.cut {
+		return errCut
+	}
+	if c.faults.count.Add(1) != c.faults.at {
+		return nil
+	}
+	if c.faults.reached != nil {
+		c.faults.reached()
+	}
+	c.cut = true
+	return errors.Join(errCut, c.plainConn.Close())
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *faultyConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.next(); err != nil {
+		return nil, err
+	}
+	return c.plainConn.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *faultyConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.next(); err != nil {
+		return nil, err
+	}
+	return c.plainConn.QueryContext(ctx, query, args)
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := c.next(); err != nil {
+		return nil, err
+	}
+	tx, err := c.plainConn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyTx{tx, c}, nil
+}
+
+type faultyTx struct {
+	driver.Tx
+	conn *faultyConn
+}
+
+// Commit implements driver.Tx.
+func (tx *faultyTx) Commit() error {
+	if err := tx.conn.next(); err != nil {
+		return err
+	}
+	return tx.Tx.Commit()
+}
+
+// Rollback implements driver.Tx.
+func (tx *faultyTx) Rollback() error {
+	if tx.conn.cut {
+		return errCut
+	}
+	return tx.Tx.Rollback()
+}

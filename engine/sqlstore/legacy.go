@@ -1,0 +1,228 @@
+package sqlstore
+
+// legacySteps are the steps of the versions whose tables have no prefix. They never change: databases of these versions have hashes of them, and
+// Open applies what a database lacks before it renames the tables. New steps belong to steps.
+var legacySteps = []string{`
+CREATE TABLE app_lane (
+	app_id      KEY PRIMARY KEY,
+	epoch       BIGINT NOT NULL,
+	owner       KEY NOT NULL,       -- empty when nobody holds the lease
+	lease_until BIGINT NOT NULL,
+	next_at     BIGINT,             -- when the lane is to be claimed, NULL for never
+	kicks       BIGINT NOT NULL,    -- grows when somebody wants the hold to end
+	hold        TEXT NOT NULL,
+	hold_until  BIGINT NOT NULL,
+	hold_reason TEXT NOT NULL,
+	hold_streak BIGINT NOT NULL
+);
+CREATE INDEX app_lane_due ON app_lane (next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE sync_state (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	desired_gen  BIGINT NOT NULL,
+	synced_gen   BIGINT NOT NULL,
+	full_gen     BIGINT NOT NULL,   -- groups: the whole membership is due when greater than synced_gen
+	status       KEY NOT NULL,
+	want         TEXT NOT NULL,     -- empty before the first sequence
+	tried        BIGINT NOT NULL,   -- 1: an account may exist although remote_id is empty
+	anew         BIGINT NOT NULL,   -- 1: wanted again after a deactivation, and no sequence has succeeded since
+	next_at      BIGINT,            -- when the principal is due, NULL for not before the next mark
+	attempts     BIGINT NOT NULL,
+	remote_id    KEY NOT NULL,
+	remote_name  TEXT NOT NULL,
+	link_origin  TEXT NOT NULL,
+	last_op      TEXT NOT NULL,
+	last_http    BIGINT NOT NULL,
+	last_error   TEXT NOT NULL,
+	updated_at   BIGINT NOT NULL,
+	PRIMARY KEY (app_id, kind, principal_id)
+);
+CREATE INDEX sync_state_remote ON sync_state (app_id, kind, remote_id) WHERE remote_id <> '';
+CREATE INDEX sync_state_due_known ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'user' AND remote_id <> '';
+CREATE INDEX sync_state_due_new ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'user' AND remote_id = '';
+CREATE INDEX sync_state_due_group ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND kind = 'group';
+CREATE INDEX sync_state_due ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE member_state (
+	app_id       KEY NOT NULL,
+	group_id     KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	want         BIGINT NOT NULL,   -- 1: belongs to the group
+	pushed       BIGINT NOT NULL,   -- 1: is in the target's group
+	pushed_id    TEXT NOT NULL,     -- as this
+	asked        BIGINT NOT NULL,   -- marks since the directory was asked
+	walk         BIGINT NOT NULL,   -- the last walk through the whole group that saw the user
+	PRIMARY KEY (app_id, group_id, principal_id)
+);
+CREATE INDEX member_state_user ON member_state (app_id, principal_id);
+CREATE INDEX member_state_pending ON member_state (app_id, group_id, principal_id) WHERE want <> pushed;
+CREATE INDEX member_state_asked ON member_state (app_id, group_id, principal_id) WHERE asked > 0;
+
+CREATE TABLE sync_attempt (
+	id              SERIAL,
+	app_id          KEY NOT NULL,
+	kind            KEY NOT NULL,
+	principal_id    KEY NOT NULL,
+	gen             BIGINT NOT NULL,
+	run_id          TEXT NOT NULL,
+	at              BIGINT NOT NULL,
+	method          TEXT NOT NULL,
+	url             TEXT NOT NULL,
+	request_header  TEXT NOT NULL,  -- JSON
+	request_body    TEXT NOT NULL,
+	http            BIGINT NOT NULL,
+	response_header TEXT NOT NULL,  -- JSON
+	response_body   TEXT NOT NULL,
+	ms              BIGINT NOT NULL,
+	error           TEXT NOT NULL
+);
+CREATE INDEX sync_attempt_principal ON sync_attempt (app_id, kind, principal_id, id);
+`, `
+ALTER TABLE app_lane ADD COLUMN learned TEXT NOT NULL DEFAULT '';   -- JSON, about the target
+ALTER TABLE sync_state ADD COLUMN unkept TEXT NOT NULL DEFAULT '';  -- JSON, by attribute path; empty for none
+`, `
+ALTER TABLE app_lane ADD COLUMN marks BIGINT NOT NULL DEFAULT 0;    -- grows with every mark of a principal
+
+CREATE TABLE removal (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	at           BIGINT NOT NULL,   -- when it was let through
+	approved     BIGINT NOT NULL,   -- 1: by somebody, so that it does not count
+	PRIMARY KEY (app_id, kind, principal_id)
+);
+CREATE INDEX removal_at ON removal (app_id, at);
+CREATE INDEX sync_state_leaving ON sync_state (app_id, want) WHERE next_at IS NOT NULL AND want IN ('inactive', 'absent');
+CREATE INDEX sync_state_held ON sync_state (app_id, last_op) WHERE status = 'held';
+`, `
+CREATE TABLE halt (
+	app_id KEY NOT NULL,            -- empty for all apps
+	op     KEY NOT NULL,
+	reason TEXT NOT NULL,
+	since  BIGINT NOT NULL,
+	PRIMARY KEY (app_id, op)
+);
+ALTER TABLE sync_state ADD COLUMN halted BIGINT NOT NULL DEFAULT 0; -- 1: held, because last_op is halted
+`, `
+ALTER TABLE sync_state ADD COLUMN password_version TEXT NOT NULL DEFAULT ''; -- that the account is known to have
+`, `
+ALTER TABLE app_lane ADD COLUMN profile TEXT NOT NULL DEFAULT '';   -- JSON, what a probe found; empty for none
+`, `
+ALTER TABLE sync_state ADD COLUMN dirty_since BIGINT NOT NULL DEFAULT 0; -- the first mark that is not synchronised, 0 for none
+ALTER TABLE sync_state ADD COLUMN overdue_at  BIGINT NOT NULL DEFAULT 0; -- when it was told that a deactivation is overdue, 0 for not
+ALTER TABLE app_lane   ADD COLUMN success_at  BIGINT NOT NULL DEFAULT 0; -- when a sequence has last succeeded
+UPDATE sync_state SET dirty_since = updated_at WHERE next_at IS NOT NULL OR status IN ('failed', 'held');
+CREATE INDEX sync_state_since ON sync_state (app_id, dirty_since) WHERE dirty_since > 0;
+CREATE INDEX sync_state_late ON sync_state (app_id, dirty_since, principal_id)
+	WHERE kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1);
+CREATE INDEX sync_state_task ON sync_state (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held');
+`, `
+CREATE TABLE import_run (
+	id          SERIAL,
+	app_id      KEY NOT NULL,
+	kind        KEY NOT NULL,
+	request     TEXT NOT NULL,      -- JSON
+	state       KEY NOT NULL,
+	seen        BIGINT NOT NULL,    -- objects that were read
+	total       BIGINT NOT NULL,    -- that the target says there are
+	read_all    BIGINT NOT NULL,    -- 1: the whole list was read
+	known       BIGINT NOT NULL,    -- objects that earlier runs have seen and that were not gone at the beginning
+	lost        BIGINT NOT NULL,    -- principals whose account is not listed
+	attempts    BIGINT NOT NULL,
+	error       TEXT NOT NULL,
+	counts      TEXT NOT NULL,      -- JSON, by verdict, at the end of the run
+	begun       BIGINT NOT NULL,
+	ended       BIGINT NOT NULL,
+	epoch       BIGINT NOT NULL,
+	owner       KEY NOT NULL,       -- empty when nobody works on it
+	lease_until BIGINT NOT NULL,
+	next_at     BIGINT NOT NULL     -- when a running one is to be claimed
+);
+CREATE UNIQUE INDEX import_run_running ON import_run (app_id, kind) WHERE state = 'running';
+CREATE INDEX import_run_app ON import_run (app_id, kind, id);
+
+CREATE TABLE remote_object (
+	app_id       KEY NOT NULL,
+	kind         KEY NOT NULL,
+	remote_id    KEY NOT NULL,
+	user_name    TEXT NOT NULL,
+	external_id  TEXT NOT NULL,
+	email        TEXT NOT NULL,
+	display_name TEXT NOT NULL,
+	active       BIGINT NOT NULL,
+	hash         TEXT NOT NULL,
+	run_id       BIGINT NOT NULL,   -- that saw it last
+	verdict      KEY NOT NULL,
+	rule         TEXT NOT NULL,
+	principal_id KEY NOT NULL,      -- when linked or matched
+	candidates   TEXT NOT NULL,     -- JSON, empty for none
+	note         TEXT NOT NULL,
+	PRIMARY KEY (app_id, kind, remote_id)
+);
+CREATE INDEX remote_object_verdict ON remote_object (app_id, kind, verdict, remote_id);
+`, `
+ALTER TABLE sync_state ADD COLUMN fresh_gen BIGINT NOT NULL DEFAULT 0; -- what earlier sequences find out about unkept attributes is dropped
+
+CREATE TABLE plan (
+	id         KEY PRIMARY KEY,
+	app_id     KEY NOT NULL,
+	status     KEY NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	doc        TEXT NOT NULL        -- JSON, the rest
+);
+CREATE INDEX plan_app ON plan (app_id, created_at);
+
+CREATE TABLE plan_item (
+	plan_id      KEY NOT NULL,
+	seq          BIGINT NOT NULL,
+	kind         KEY NOT NULL,
+	principal_id KEY NOT NULL,
+	operation    KEY NOT NULL,
+	outcome      KEY NOT NULL,
+	generation   BIGINT NOT NULL,   -- desired at the time
+	digest       TEXT NOT NULL,     -- of the desired state
+	marked       BIGINT NOT NULL,   -- 1: applied
+	doc          TEXT NOT NULL,     -- JSON, the details
+	PRIMARY KEY (plan_id, seq)
+);
+`, `
+DROP INDEX sync_state_due;  -- the planner took it where one of the others knows the set, and went through a million creates
+`, `
+ALTER TABLE sync_state ADD COLUMN manager_id KEY NOT NULL DEFAULT '';   -- users: the principal that is the manager
+ALTER TABLE sync_state ADD COLUMN waiting_on TEXT NOT NULL DEFAULT '';  -- JSON, principals; empty for none
+CREATE INDEX sync_state_manager ON sync_state (app_id, manager_id) WHERE manager_id <> '';
+`, `
+ALTER TABLE sync_state ADD COLUMN former_id KEY NOT NULL DEFAULT '';    -- remote_id before the present one
+CREATE INDEX sync_state_former ON sync_state (app_id, kind, former_id) WHERE former_id <> '';
+`, `
+ALTER TABLE app_lane   ADD COLUMN event_seq BIGINT NOT NULL DEFAULT 0; -- of the app's last lifecycle event
+ALTER TABLE sync_state ADD COLUMN told TEXT NOT NULL DEFAULT '';       -- the failure that an event has told of; empty for none
+
+CREATE TABLE lifecycle_event (
+	app_id       KEY NOT NULL,
+	seq          BIGINT NOT NULL,   -- ascending without gaps
+	at           BIGINT NOT NULL,
+	type         TEXT NOT NULL,
+	kind         TEXT NOT NULL,     -- empty for events of the app
+	principal_id TEXT NOT NULL,
+	data         TEXT NOT NULL,     -- JSON
+	PRIMARY KEY (app_id, seq)
+);
+`, `
+ALTER TABLE app_lane ADD COLUMN rest TEXT NOT NULL DEFAULT '';      -- JSON, why nothing is sent; empty for no reason
+`, `
+ALTER TABLE remote_object ADD COLUMN resource TEXT NOT NULL DEFAULT ''; -- JSON, all that the object shows; empty when it was not kept
+`, `
+ALTER TABLE sync_state ADD COLUMN pending TEXT NOT NULL DEFAULT '';     -- JSON, a change that the target has accepted; empty for none
+DROP INDEX sync_state_task;
+CREATE INDEX sync_state_task ON sync_state (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held', 'pending');
+CREATE INDEX sync_state_pending ON sync_state (app_id, next_at) WHERE next_at IS NOT NULL AND status = 'pending';
+`}
+
+// legacyTables are the tables of legacySteps.
+var legacyTables = []string{
+	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "halt", "import_run", "remote_object", "plan", "plan_item", "lifecycle_event",
+}

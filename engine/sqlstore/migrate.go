@@ -1,0 +1,188 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// stepsTable has a row for each step that was applied. Steps of this store have the name stepsOf.
+const stepsTable = `CREATE TABLE {steps} (name KEY NOT NULL, step BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, step))`
+
+const stepsOf = "engine"
+
+// legacySteps are noted in a table of this name, under the name stepsOf.
+const legacyStepsTable = "sqldb_steps"
+
+// takenOver is the number of a step that no version has. It is noted among the legacy steps after the tables were renamed, so that an earlier version
+// refuses to start ("it was migrated by a newer one") instead of creating its tables again.
+const takenOver = 1_000_000
+
+var stepColumns = []string{"name", "step", "hash"}
+
+// migrate brings the tables to the present schema. It does all in the transaction of the caller.
+func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
+	if err := tx.LockTables(ctx); err != nil {
+		return err
+	}
+	if err := tx.CreateSchema(ctx); err != nil {
+		return fmt.Errorf("create the schema %s: %w", names.Schema, err)
+	}
+	applied, err := appliedSteps(ctx, tx, names)
+	if err != nil {
+		return err
+	}
+	for i := applied; i < len(steps); i++ {
+		if err := tx.Apply(ctx, typed(steps[i], tx.Dialect())); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+		if err := note(ctx, tx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appliedSteps returns the number of steps that the database has, after it has taken over the tables of an earlier version.
+func appliedSteps(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (int, error) {
+	columns, err := tx.Columns(ctx, names.Schema, names.Plain("steps"))
+	switch {
+	case err != nil:
+		return 0, err
+	case len(columns) == 0:
+		if err := tx.Apply(ctx, typed(stepsTable, tx.Dialect())); err != nil {
+			return 0, err
+		}
+	case !slices.Equal(columns, stepColumns):
+		return 0, foreign(names, "steps")
+	}
+	found, err := readSteps(ctx, tx, names.Quoted("steps"))
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return adopt(ctx, tx, names)
+	}
+	return len(found), verify(found, func(i int) string { return sqldb.Hash(steps[i]) }, len(steps))
+}
+
+// note records that steps[i] is applied.
+func note(ctx context.Context, tx *sqldb.Tx, i int) error {
+	_, err := tx.Exec(ctx, `INSERT INTO {steps} (name, step, hash) VALUES (?, ?, ?)`, stepsOf, i+1, sqldb.Hash(steps[i]))
+	return err
+}
+
+// adopt looks for tables of a version without a prefix, completes and renames them, and returns the number of steps that they amount to.
+func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, err error) {
+	schemas, err := tx.Schemas(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, schema := range schemas {
+		found, err := legacy(ctx, tx, schema)
+		if err != nil {
+			return 0, err
+		}
+		if found == nil {
+			continue
+		}
+		if err := upgrade(ctx, tx, schema, len(found)); err != nil {
+			return 0, fmt.Errorf("upgrade the tables of an earlier version: %w", err)
+		}
+		return 1, note(ctx, tx, 0)
+	}
+	for _, table := range legacyTables {
+		columns, err := tx.Columns(ctx, names.Schema, names.Plain(table))
+		if err == nil && len(columns) > 0 {
+			err = foreign(names, table)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// foreign is the error about a table that has the name of one of the engine's.
+func foreign(names sqldb.Names, table string) error {
+	return fmt.Errorf("the table %s exists and was not created by the engine: choose another Options.Prefix or Options.Schema", names.Plain(table))
+}
+
+// legacy returns the steps of an earlier version in a schema, and nil if there is none. Another program may have a table of the same name.
+func legacy(ctx context.Context, tx *sqldb.Tx, schema string) ([]step, error) {
+	columns, err := tx.Columns(ctx, schema, legacyStepsTable)
+	if err != nil || !slices.Equal(columns, stepColumns) {
+		return nil, err
+	}
+	found, err := readSteps(ctx, tx, sqldb.Names{Schema: schema}.Quoted(legacyStepsTable))
+	if err != nil || len(found) == 0 || found[len(found)-1].number == strconv.Itoa(takenOver) {
+		return nil, err
+	}
+	hash := func(i int) string { return sqldb.Hash(typed(legacySteps[i], tx.Dialect())) }
+	if found[0].hash != hash(0) {
+		columns, err := tx.Columns(ctx, schema, "sync_state")
+		if err != nil || !slices.Contains(columns, "principal_id") {
+			return nil, err // another program's steps
+		}
+	}
+	return found, verify(found, hash, len(legacySteps))
+}
+
+// step is a row of a table of steps. A table of another program may have any types.
+type step struct{ number, hash string }
+
+func readSteps(ctx context.Context, tx *sqldb.Tx, table string) ([]step, error) {
+	rows, err := tx.Query(ctx, `SELECT CAST(s.step AS TEXT), COALESCE(CAST(s.hash AS TEXT), '') FROM `+table+` AS s
+		WHERE CAST(s.name AS TEXT) = ? ORDER BY s.step`, stepsOf)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []step
+	for rows.Next() {
+		var s step
+		if err := rows.Scan(&s.number, &s.hash); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+// verify compares the steps of a database with the known ones.
+func verify(found []step, hash func(i int) string, known int) error {
+	for i, s := range found {
+		switch {
+		case i >= known:
+			return fmt.Errorf("the database has step %s and this program knows %d: it was migrated by a newer version", s.number, known)
+		case s.number != strconv.Itoa(i+1):
+			return fmt.Errorf("the database lacks step %d", i+1)
+		case s.hash != hash(i):
+			return fmt.Errorf("step %d was changed after it had been applied", i+1)
+		}
+	}
+	return nil
+}
+
+// upgrade applies the legacy steps that are missing, and renames the tables.
+func upgrade(ctx context.Context, tx *sqldb.Tx, schema string, applied int) error {
+	if tx.Dialect() == sqldb.Postgres {
+		if _, err := tx.Exec(ctx, `SET LOCAL search_path TO `+sqldb.Quote(schema)); err != nil {
+			return err
+		}
+	}
+	for i := applied; i < len(legacySteps); i++ {
+		if err := tx.Apply(ctx, typed(legacySteps[i], tx.Dialect())); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO `+sqldb.Names{Schema: schema}.Quoted(legacyStepsTable)+` (name, step, hash) VALUES (?, ?, ?)`,
+		stepsOf, takenOver, "the tables were renamed by a later version")
+	if err != nil {
+		return err
+	}
+	return tx.TakeOver(ctx, schema, legacyTables...)
+}

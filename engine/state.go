@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// Pending is a change that a target has accepted (202) and was not seen to have carried out.
+type Pending = plan.Pending
+
+// MaxWaitingOn is how many of the users that a principal waits on are named: State.WaitingOn and the message.
+const MaxWaitingOn = 10
+
+// MarkAll says that the desired state of many principals of an app may have changed: all that the engine was ever told about,
+// or those of a kind or with a status.
+type MarkAll struct {
+	App string // required
+	// Kind restricts it to users or groups. Defaults to both.
+	Kind Kind
+	// Status restricts it to principals with one of these. Defaults to all. «Retry all» is StatusFailed, StatusHeld and
+	// StatusRetrying, with Retry.
+	Status []Status
+	// Retry and AllMembers are those of Mark. AllMembers is for the groups among them.
+	Retry      bool
+	AllMembers bool
+}
+
+// ErrNotFound says that the engine was never told about that principal or app.
+var ErrNotFound = errors.New("engine: not found")
+
+// ErrLeaseLost says that another engine owns the lane by now; the result was not stored.
+var ErrLeaseLost = lane.ErrLeaseLost
+
+// ErrMoved says that what is to be approved is not what was looked at any more.
+var ErrMoved = errors.New("engine: the state has moved")
+
+// Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Mark says that the desired state of a principal may have changed.
+type Mark struct {
+	App  string
+	Kind Kind
+	ID   string
+	// Members names the users whose membership in this group changed (added or removed: the directory will be asked).
+	Members []string
+	// AllMembers asks for the whole membership of this group to be read and pushed again.
+	AllMembers bool
+	// Retry ends a back-off of this principal and the hold of its lane, instead of waiting for them.
+	Retry bool
+}
+
+// Status is how far a principal has come.
+type Status string
+
+// The statuses.
+const (
+	StatusDirty     Status = "dirty"     // a change waits to be provisioned
+	StatusClean     Status = "clean"     // the target has the desired state
+	StatusSkipped   Status = "skipped"   // the target's options exclude what would be needed
+	StatusWaiting   Status = "waiting"   // up to date but for users that are not provisioned yet: members of a group, the manager of a user
+	StatusRetrying  Status = "retrying"  // failed; is tried again at NextAt
+	StatusFailed    Status = "failed"    // refused by the target; waits for the next Mark
+	StatusHeld      Status = "held"      // needs a decision; waits for the next Mark
+	StatusPending   Status = "pending"   // the target has accepted a change (202), and is read at NextAt to see whether it is carried out
+	StatusDismissed Status = "dismissed" // marked as done by somebody, or dropped: nothing is due until the next Mark
+)
+
+// Outcome is how the sequence ended that led to a status; empty for one that no sequence leads to.
+func (s Status) Outcome() plan.Class {
+	switch s {
+	case StatusClean, StatusWaiting:
+		return plan.Done
+	case StatusSkipped:
+		return plan.Skipped
+	case StatusRetrying:
+		return plan.Transient
+	case StatusFailed:
+		return plan.Rejected
+	case StatusHeld:
+		return plan.Held
+	case StatusPending:
+		return plan.Accepted
+	}
+	return ""
+}
+
+// State is what the engine knows about one principal at one app.
+type State struct {
+	App  string
+	Kind Kind
+	ID   string
+
+	Desired int64 // generation of the last Mark
+	Synced  int64 // generation that the target is known to have; equal to Desired when nothing is to be done
+	Full    int64 // groups: the whole membership is due when greater than Synced
+
+	Status   Status
+	Want     Want      // what was last worked towards, empty before the first time
+	Halted   bool      // held because LastOperation is halted: Engine.Resume makes it due
+	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
+	Anew     bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
+	NextAt   time.Time // when it is due; zero when nothing is due
+	Attempts int       // failures in a row
+
+	RemoteID   string // id at the target, empty when not known
+	RemoteName string // userName or displayName at the target, as last seen
+	FormerID   string // id at the target before RemoteID, empty when there was none
+	Origin     plan.Origin
+
+	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
+	Unkept map[string]plan.Unkept
+	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
+	PasswordVersion string
+	// Manager is the last UserState.Manager that the account was to have. It stays when the user is to have none any more: the
+	// account is then kept without one.
+	Manager string
+	// WaitingOn are the users that a principal of the status StatusWaiting lacks, ascending, at most MaxWaitingOn.
+	WaitingOn []string
+	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none. Nothing is sent before that is
+	// seen or its time is up, whatever the status.
+	Pending *Pending
+
+	LastOperation plan.Operation
+	LastStatus    int    // HTTP status that decided, 0 for none
+	LastError     string // empty after a success; of StatusWaiting the users that are waited for
+	UpdatedAt     time.Time
+	DirtySince    time.Time // the first Mark whose change has not arrived; zero when nothing waits
+}
+
+// Member is what the engine knows about one user in one pushed group.
+type Member struct {
+	User   string
+	Want   bool // belongs to the group
+	Pushed bool // is in the target's group, as PushedID
+	Unsure bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
+	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
+	PushedID string
+	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
+	RemoteID   string
+	RemoteName string
+	// Asked counts the marks since the directory was last asked about this member; 0 means that Want is up to date.
+	Asked int64
+}
+
+// Lane is the state of an app.
+type Lane struct {
+	App    string
+	Owner  string // who works on it now, empty when nobody does
+	Until  time.Time
+	NextAt time.Time // when it is due; zero when nothing is
+	Hold   lane.Hold
+	// Learned is what was found out about the target.
+	Learned Learned
+	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
+}
+
+// StateQuery selects states. Empty fields do not restrict.
+type StateQuery struct {
+	App    string
+	Kind   Kind
+	ID     string
+	Status Status
+	// RemoteID selects those that have this id at the target.
+	RemoteID string
+	// FormerID selects those that had this id at the target before the one that they have now, if any.
+	FormerID string
+	After    *State // the last one of the page before; the order is by app, kind, id
+	Limit    int    // Defaults to 100
+}
+
+// Waiting is a principal that is not settled, and why.
+type Waiting struct {
+	App    string
+	Kind   Kind
+	ID     string
+	Status Status
+	Since  time.Time // the first change that has not arrived
+	Reason string
+	Until  time.Time // when it is looked at again; zero when that is not known, or is now
+}
+
+// Rest is why a lane sends nothing, other than a hold, which the target has brought about.
+type Rest struct {
+	Reason RestReason `json:"reason,omitempty"`
+	Until  time.Time  `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
+}
+
+// RestReason says why a lane rests.
+type RestReason string
+
+// The reasons.
+const (
+	RestPaused      RestReason = "paused"      // Target.Paused
+	RestMaintenance RestReason = "maintenance" // Target.Maintenance
+	RestUnknown     RestReason = "unknown-app" // the directory has no target for the app
+)

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Explained is all that is known about one principal at one app.
+type Explained struct {
+	App  string `json:"app"`
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+	// Explanation is empty when the directory does not explain.
+	Explanation
+	// State is what is known, the attributes that the target does not keep among it. It is empty for a principal that was never
+	// marked.
+	State Known `json:"state"`
+	// Waiting are the users that a group waits for, because they have no account; the first MaxNamed of them.
+	Waiting []string `json:"waiting,omitempty"`
+	// Exchanges are the last ones with the target, newest first.
+	Exchanges []Sent `json:"exchanges"`
+}
+
+// ProvisionOptions says how one principal is provisioned on demand.
+type ProvisionOptions struct {
+	// ForceSync also sends what the target did not keep before and was left alone since (State.Unkept).
+	ForceSync bool
+	// AllMembers pushes the whole membership of a group, not only what is known to have changed.
+	AllMembers bool
+}
+
+// Trace is one sequence of one principal, step by step: as it would be now (see provision.Engine.Rehearse) or as it was (see
+// provision.Engine.Provision).
+type Trace struct {
+	App       string    `json:"app"`
+	Kind      Kind      `json:"kind"`
+	ID        string    `json:"id"`
+	Rehearsed bool      `json:"rehearsed"` // writes were pretended
+	At        time.Time `json:"at"`
+
+	// Want and Desired are what the directory says: of a user the mapped attributes without secrets, of a group its name.
+	Want    Want           `json:"want"`
+	Desired *scim.Resource `json:"desired,omitempty"`
+	// State is what was known: before a rehearsal, and after a run.
+	State Known `json:"state"`
+
+	Requests  []Sent         `json:"requests"`
+	Operation plan.Operation `json:"operation"`
+	Outcome   plan.Class     `json:"outcome"`
+	HTTP      int            `json:"http,omitempty"`    // status that decided
+	Message   string         `json:"message,omitempty"` // why it is not done
+
+	// Diff is what changes of the attributes, Members what changes of the members of a group. After a run they tell as much as its
+	// exchanges show.
+	Diff    []Difference `json:"diff,omitempty"`
+	Members *MemberDiff  `json:"members,omitempty"`
+	// Waiting are the users of a group that have no account at the target yet; the first MaxNamed of them.
+	Waiting []string `json:"waiting,omitempty"`
+	// Hold says why the engine sends nothing at the moment, empty when nothing keeps it from it.
+	Hold string `json:"hold,omitempty"`
+}
+
+// Idle reports whether a dry run leaves the target as it is: it succeeds and changes nothing. What it sends, e.g. because the target is
+// not read before, has no effect.
+func (t Trace) Idle() bool {
+	if t.Outcome != plan.Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
+		return false
+	}
+	switch t.Operation {
+	case plan.OpNone, plan.OpLookup, plan.OpDeactivate, plan.OpReactivate, plan.OpMembers:
+		return true
+	case plan.OpUpdate: // a password shows in no difference
+		return !slices.ContainsFunc(t.Requests, func(s Sent) bool { return s.Pretended })
+	default:
+		return false
+	}
+}
+
+// Sent is one request and its answer. Secrets were removed from it, and long bodies are cut.
+type Sent struct {
+	Method    string        `json:"method"`
+	Path      string        `json:"path"` // relative to the base URL, with the query
+	IfMatch   string        `json:"ifMatch,omitempty"`
+	Body      string        `json:"body,omitempty"`
+	Pretended bool          `json:"pretended,omitempty"` // the target was not asked
+	Status    int           `json:"status"`              // 0 when no answer came
+	Answer    string        `json:"answer,omitempty"`
+	Error     string        `json:"error,omitempty"` // why there is no complete answer
+	At        time.Time     `json:"at,omitzero"`
+	Took      time.Duration `json:"took,omitempty"` // nanoseconds
+}
+
+// Known is the part of a State that is shown to people.
+type Known struct {
+	Desired    int64                  `json:"desired"` // generations; 0 for a principal that was never marked
+	Synced     int64                  `json:"synced"`
+	Status     Status                 `json:"status,omitempty"`
+	Want       Want                   `json:"want,omitempty"`
+	NextAt     time.Time              `json:"nextAt,omitzero"`
+	Attempts   int                    `json:"attempts,omitempty"`
+	RemoteID   string                 `json:"remoteId,omitempty"`
+	RemoteName string                 `json:"remoteName,omitempty"`
+	Origin     plan.Origin            `json:"origin,omitempty"`
+	Unkept     map[string]plan.Unkept `json:"unkept,omitempty"`
+	Operation  plan.Operation         `json:"operation,omitempty"`
+	HTTP       int                    `json:"http,omitempty"`
+	Error      string                 `json:"error,omitempty"`
+	UpdatedAt  time.Time              `json:"updatedAt,omitzero"`
+	Pending    *PendingChange         `json:"pending,omitempty"`
+}
+
+// PendingChange is the part of a Pending that is shown to people.
+type PendingChange struct {
+	Operation   plan.Operation `json:"operation"`
+	Method      string         `json:"method"`
+	Path        string         `json:"path"`
+	Transaction string         `json:"transaction,omitempty"` // Set-Txn of the response
+	Location    string         `json:"location,omitempty"`
+	Generation  int64          `json:"generation"`
+	At          time.Time      `json:"at"`
+	Deadline    time.Time      `json:"deadline"`
+	Reads       int            `json:"reads"` // since then
+}
+
+// Difference is one attribute that changes. Before and After are JSON values, secrets replaced; nil says that there is none.
+type Difference struct {
+	Path   string `json:"path"` // as in RFC 7644 section 3.10: title, name.givenName, urn:…:department
+	Before any    `json:"before"`
+	After  any    `json:"after"`
+}
+
+// MemberDiff is what changes of the members of a group: how many, and the first MaxNamed of them.
+type MemberDiff struct {
+	Added   int         `json:"added"`
+	Removed int         `json:"removed"`
+	Add     []MemberRef `json:"add,omitempty"`
+	Remove  []MemberRef `json:"remove,omitempty"`
+}
+
+// MemberRef names a member.
+type MemberRef struct {
+	User string `json:"user,omitempty"` // id in the directory, empty for somebody who was not put there by the engine
+	ID   string `json:"id"`             // at the target
+	Name string `json:"name,omitempty"`
+}
+
+// MaxNamed is how many of a long list are named.
+const MaxNamed = 100

@@ -1,0 +1,131 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/goldentest"
+)
+
+const root = "../.."
+
+// Each exported name of a public package is made of public types. The names in testdata/nonpublic.txt are not yet; the list may only shrink.
+func TestPublicPackages_NeedNoInternalTypes(t *testing.T) {
+	loaded, err := LoadTypes(root, Public)
+	require.NoError(t, err)
+	known := strings.Split(strings.TrimSpace(goldentest.Read(t, "testdata/nonpublic.txt")), "\n")
+	var found []string
+	for _, p := range Public {
+		found = append(found, NonPublic(loaded[p], Public)...)
+	}
+	for _, line := range found {
+		if !slices.Contains(known, line) {
+			t.Errorf("%s: other modules cannot name it; define the type in a public package", line)
+		}
+	}
+	for _, line := range known {
+		if line != "" && !slices.Contains(found, line) {
+			t.Errorf("%s: no longer true; remove the line from testdata/nonpublic.txt", line)
+		}
+	}
+
+	for _, p := range Public {
+		goldentest.Check(t, filepath.Join(root, "docs", "api", filepath.FromSlash(p)+".txt"), API(loaded[p]))
+	}
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "docs", "api"), func(path string, _ os.DirEntry, err error) error {
+		rel, _ := filepath.Rel(filepath.Join(root, "docs", "api"), path)
+		if p, ok := strings.CutSuffix(filepath.ToSlash(rel), ".txt"); ok && !slices.Contains(Public, p) {
+			t.Errorf("docs/api/%s.txt describes a package that is not public: remove it", p)
+		}
+		return err
+	}))
+}
+
+// A package that other modules can import is public, or in the list of those that move below internal.
+func TestPackages_PublicOrInternal(t *testing.T) {
+	files, err := Scan(root)
+	require.NoError(t, err)
+	packages := map[string]bool{}
+	for _, f := range files {
+		packages[f.Package] = true
+	}
+	matches := func(p string) func(string) bool { return func(pattern string) bool { return match(p, pattern) } }
+	for p := range packages {
+		if p == "." || strings.HasPrefix(p, "cmd/") || strings.HasPrefix(p, "examples/") || strings.Contains("/"+p+"/", "/internal/") {
+			require.NotContains(t, Public, p)
+			continue
+		}
+		if !slices.Contains(Public, p) && !slices.ContainsFunc(NotYetInternal, matches(p)) {
+			t.Errorf("%s can be imported by other modules: add it to Public in public.go or move it below internal", p)
+		}
+	}
+	for _, p := range Public {
+		require.True(t, packages[p], "%s is public and does not exist", p)
+	}
+	for _, pattern := range NotYetInternal {
+		left := false
+		for p := range packages {
+			left = left || match(p, pattern) && !slices.Contains(Public, p) && !strings.Contains(p, "/internal/")
+		}
+		require.True(t, left, "%s is internal: remove it from NotYetInternal", pattern)
+	}
+}
+
+// Each way in which a declaration can need a type is found.
+func TestNonPublic_FindsEachWay(t *testing.T) {
+	hidden := compile(t, Module+"/internal/hidden", "package hidden\ntype T struct{}\ntype I interface{ M() }\ntype G[X any] struct{}", nil)
+	tests := map[string]string{
+		"parameter":            "func F(hidden.T) {}",
+		"result":               "func F() *hidden.T { return nil }",
+		"function parameter":   "func F(func(map[string]hidden.T)) {}",
+		"method":               "type F struct{}\nfunc (*F) M() []hidden.T { return nil }",
+		"field":                "type F struct { A [2]hidden.T }",
+		"embedded type":        "type F struct { hidden.T }",
+		"embedded interface":   "type F interface { hidden.I }",
+		"interface method":     "type F interface { M(chan hidden.T) }",
+		"alias":                "type F = hidden.T",
+		"alias of a pointer":   "type F = map[hidden.T]int",
+		"variable":             "var F hidden.T",
+		"type argument":        "var F hidden.G[int]",
+		"constraint":           "func F[X hidden.I](X) {}",
+		"type of another name": "type F []hidden.T",
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			pkg := compile(t, Module+"/public", "package public\nimport \"hidden\"\n"+text, hidden)
+			require.NotEmpty(t, NonPublic(pkg, []string{"public"}))
+		})
+	}
+	pkg := compile(t, Module+"/public", "package public\nimport \"hidden\"\ntype f = hidden.T\ntype F struct { a hidden.T }\nfunc (F) m(hidden.T) {}\nfunc g(f) {}", hidden)
+	require.Empty(t, NonPublic(pkg, []string{"public"}))
+	require.Contains(t, API(pkg), "type F struct {\n\t// unexported fields\n}\n")
+}
+
+type oneImport struct{ pkg *types.Package }
+
+func (i oneImport) Import(path string) (*types.Package, error) {
+	if path == "hidden" {
+		return i.pkg, nil
+	}
+	return importer.Default().Import(path)
+}
+
+func compile(t *testing.T, path, text string, hidden *types.Package) *types.Package {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "x.go", text, 0)
+	require.NoError(t, err)
+	pkg, err := (&types.Config{Importer: oneImport{hidden}}).Check(path, fset, []*ast.File{file}, nil)
+	require.NoError(t, err)
+	return pkg
+}

@@ -1,0 +1,20 @@
+// Package enginestore opens the engine's store on a database of this module, whose writes are serialized and committed together. Embedders call
+// sqlstore.Open.
+package enginestore
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Open opens a store. The options need neither a dialect nor an updater.
+func Open(ctx context.Context, db *sqldb.DB, o sqlstore.Options) (*sqlstore.Store, error) {
+	o.Dialect = sqlstore.Dialect(db.Dialect().String())
+	o.Updater = func(ctx context.Context, fn func(tx engine.Execer) error) error {
+		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+	}
+	return sqlstore.Open(ctx, db.Readers(), o)
+}
