@@ -35,12 +35,25 @@ hardened: ## check that BINARY (bin/scimwright) is position-independent and has 
 	fi
 
 .PHONY: test
-test: ## run all tests
+test: ## run the quick tests, on SQLite
 	go test ./...
 
+.PHONY: test-postgres
+test-postgres: ## run the quick tests on SQLite and PostgreSQL
+	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -timeout 20m ./...
+
+# The costly tests that have found the most: a check that notices nothing, a crash that loses something, a generated page that is out of date.
+COSTLY_SUITE := ^(TestTheSuiteTellsTheTruth|TestEveryStepOfEveryConversationIsBrokenByAFault|TestQuirksOfServersBreakClientsWhereTheListSays)$$
+COSTLY_ENGINE := ^(TestKilledAtEveryPointOfEverySequence|TestWhateverHappensTheTargetConverges|TestAnEngineThatIsFrozenPastItsLeaseDoesNoHarm)$$
+
+.PHONY: test-costly
+test-costly: ## run those of the costly tests that have found the most
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./internal/sandbox
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
+
 .PHONY: test-all
-test-all: ## run all tests, with all mutants and PostgreSQL, as long as it takes
-	SCIMWRIGHT_TEST_ALL=1 SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -timeout 60m ./...
+test-all: ## run all tests, on both databases and with software of others; a skip is a failure; as long as it takes
+	@SCIMWRIGHT_TEST_ALL=1 go test -json -timeout 120m ./... | go run ./internal/alltest/strict
 
 .PHONY: race
 race: ## run all tests with the race detector

@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -64,7 +63,7 @@ type EventData struct {
 	HTTP      int            `json:"http,omitempty"`     // status that decided
 	RemoteID  string         `json:"remoteId,omitempty"` // id at the target
 	Run       string         `json:"run,omitempty"`      // the exchanges: Attempt.Run
-	Hold      lane.HoldKind  `json:"hold,omitempty"`
+	Hold      HoldKind       `json:"hold,omitempty"`
 	Until     time.Time      `json:"until,omitzero"` // of the hold; until when a change that was accepted may be carried out
 	Since     time.Time      `json:"since,omitzero"` // of an overdue deactivation
 }

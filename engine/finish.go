@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -86,9 +85,9 @@ func (f Finish) changed() bool {
 }
 
 // HoldEvent is the event of a hold that has begun, or ended (HoldNone).
-func HoldEvent(h lane.Hold) Event {
-	types := map[lane.HoldKind]EventType{
-		lane.HoldNone: AppReleased, lane.HoldPause: AppPaused, lane.HoldBreaker: AppBreaker, lane.HoldQuarantine: AppQuarantined,
+func HoldEvent(h Hold) Event {
+	types := map[HoldKind]EventType{
+		HoldNone: AppReleased, HoldPause: AppPaused, HoldBreaker: AppBreaker, HoldQuarantine: AppQuarantined,
 	}
 	return Event{Type: types[h.Kind], Data: EventData{Hold: h.Kind, Until: h.Until}}
 }

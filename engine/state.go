@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -32,9 +31,6 @@ type MarkAll struct {
 
 // ErrNotFound says that the engine was never told about that principal or app.
 var ErrNotFound = errors.New("engine: not found")
-
-// ErrLeaseLost says that another engine owns the lane by now; the result was not stored.
-var ErrLeaseLost = lane.ErrLeaseLost
 
 // ErrMoved says that what is to be approved is not what was looked at any more.
 var ErrMoved = errors.New("engine: the state has moved")
@@ -152,18 +148,6 @@ type Member struct {
 	Asked int64
 }
 
-// Lane is the state of an app.
-type Lane struct {
-	App    string
-	Owner  string // who works on it now, empty when nobody does
-	Until  time.Time
-	NextAt time.Time // when it is due; zero when nothing is
-	Hold   lane.Hold
-	// Learned is what was found out about the target.
-	Learned Learned
-	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
-}
-
 // StateQuery selects states. Empty fields do not restrict.
 type StateQuery struct {
 	App    string
@@ -188,19 +172,3 @@ type Waiting struct {
 	Reason string
 	Until  time.Time // when it is looked at again; zero when that is not known, or is now
 }
-
-// Rest is why a lane sends nothing, other than a hold, which the target has brought about.
-type Rest struct {
-	Reason RestReason `json:"reason,omitempty"`
-	Until  time.Time  `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
-}
-
-// RestReason says why a lane rests.
-type RestReason string
-
-// The reasons.
-const (
-	RestPaused      RestReason = "paused"      // Target.Paused
-	RestMaintenance RestReason = "maintenance" // Target.Maintenance
-	RestUnknown     RestReason = "unknown-app" // the directory has no target for the app
-)

@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -50,25 +49,6 @@ const (
 	LinkAsk   = plan.LinkAsk   // hold the user until UserState.RemoteID says which account is meant
 	LinkNever = plan.LinkNever // refuse the user
 )
-
-// Auth holds the credentials for a target.
-type Auth = connect.Auth
-
-// The authorization schemes.
-const (
-	Bearer = connect.Bearer // Authorization: Bearer <secret>
-	Raw    = connect.Raw    // Authorization: <secret>
-	Basic  = connect.Basic  // the secret is user:password
-	Header = connect.Header // <Auth.Header>: <secret>
-	// ClientCredentials fetches access tokens (RFC 6749 section 4.4) from Auth.OAuth, with the client's secret.
-	ClientCredentials = connect.ClientCredentials
-)
-
-// TLS holds the settings for https targets.
-type TLS = connect.TLS
-
-// OAuth says where access tokens come from.
-type OAuth = connect.OAuth
 
 // Target is where and how an app is provisioned.
 type Target struct {

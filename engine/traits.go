@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
 )
 
 // TraitsFor is how long a trait of a target is believed. After that the first form of a request is tried again.
@@ -82,8 +81,8 @@ func (l Learned) Style(t Target, now time.Time) Style {
 
 // Capabilities is the profile of an app's target, as it is stored.
 type Capabilities struct {
-	BaseURL string        `json:"baseUrl"` // that was probed
-	Profile probe.Profile `json:"profile"`
+	BaseURL string  `json:"baseUrl"` // that was probed
+	Profile Profile `json:"profile"`
 }
 
 // probed are the findings of the probe that are still believed.

@@ -305,26 +305,32 @@ func (w *Wanted) Count(ctx context.Context, kind Kind) (int, error) {
 	return w.deps.Users.Count(ctx, w.deps.Store.Reader(), nil)
 }
 
-// Unfinished returns the number of events that Changes has not removed yet, and of what requests and imports have left to Run.
-func (w *Wanted) Unfinished(ctx context.Context) (int, error) {
+// Unfinished counts what is to be done before a provisioning engine has it.
+func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
 	q := w.deps.Store.Reader()
+	org, err := w.deps.Org(ctx, q)
+	if err != nil {
+		return u, err
+	}
+	u.Held = org.HoldWork
+	// In the order in which one becomes the other, so that nothing is missed.
 	transitions, err := w.deps.Transitions.Count(ctx, q, nil)
 	if err != nil {
-		return 0, err
+		return u, err
 	}
-	left, err := w.deps.Followings.Count(ctx, q, nil)
+	followings, err := w.deps.Followings.Count(ctx, q, nil)
 	if err != nil {
-		return 0, err
+		return u, err
 	}
 	running, err := w.deps.ImportJobs.Count(ctx, q, docstore.NotNull(model.ImportJobByOpen))
 	if err != nil {
-		return 0, err
+		return u, err
 	}
 	scheduled, err := w.deps.DueImports.Count(ctx, q, docstore.Le(model.DueImportByDue, w.deps.Now()))
 	if err != nil {
-		return 0, err
+		return u, err
 	}
-	// Last, so that nothing is missed that one becomes the other.
-	events, err := w.Waiting(ctx)
-	return transitions + left + running + scheduled + events, err
+	u.Requests, u.Imports = transitions+followings, running+scheduled
+	u.Events, err = w.Waiting(ctx)
+	return u, err
 }

@@ -240,3 +240,15 @@ type Unprovisioned struct {
 	Reason string
 	Users  int
 }
+
+// Unfinished counts what is to be done before a provisioning engine has it.
+type Unfinished struct {
+	Requests int // users and applications with work that requests have left to Run
+	Imports  int // imports that are running or due
+	Events   int // events that Wanted.Changes has not removed
+	// Held reports whether Run leaves the work of requests undone.
+	Held bool
+}
+
+// Total returns the sum.
+func (u Unfinished) Total() int { return u.Requests + u.Imports + u.Events }

@@ -9,54 +9,24 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
-// Scheme says how the secret becomes the Authorization header.
-type Scheme string
-
-// The schemes. The zero value reads as Bearer.
-const (
-	Bearer Scheme = "BEARER" // Authorization: Bearer <secret>
-	Raw    Scheme = "RAW"    // Authorization: <secret>
-	Basic  Scheme = "BASIC"  // the secret is user:password, sent base64-encoded (RFC 7617)
-	Header Scheme = "HEADER" // <Auth.Header>: <secret>
-	// ClientCredentials fetches access tokens from Auth.OAuth with the secret of the client, and sends them as Bearer does.
-	ClientCredentials Scheme = "CLIENT_CREDENTIALS"
-)
-
-// Auth holds the credentials for a target. Without a secret no credentials are sent. Values can be compared with ==.
-type Auth struct {
-	Scheme Scheme
-	Secret string
-	Header string // name of the header that carries the secret; scheme Header only
-	OAuth  OAuth  // scheme ClientCredentials only
-}
-
-// String hides the secret, so that a printed Target does not tell it.
-func (a Auth) String() string {
-	if a.Secret == "" {
-		return "no credentials"
-	}
-	return string(a.scheme()) + " [redacted]"
-}
-
-// GoString is String, for %#v.
-func (a Auth) GoString() string { return a.String() }
-
-func (a Auth) scheme() Scheme {
+func schemeOf(a engine.Auth) engine.Scheme {
 	if a.Scheme == "" {
-		return Bearer
+		return engine.Bearer
 	}
 	return a.Scheme
 }
 
-// secrets are the values that must not be told to anybody but the target.
-func (a Auth) secrets() []string {
+// secretsOf are the values that must not be told to anybody but the target.
+func secretsOf(a engine.Auth) []string {
 	if a.Secret == "" {
 		return nil
 	}
 	secrets := []string{a.Secret}
-	if _, password, ok := strings.Cut(a.Secret, ":"); ok && a.scheme() == Basic {
+	if _, password, ok := strings.Cut(a.Secret, ":"); ok && schemeOf(a) == engine.Basic {
 		secrets = append(secrets, password)
 	}
 	return secrets
@@ -65,28 +35,28 @@ func (a Auth) secrets() []string {
 // reserved are headers that a client sets itself, or that would change where a request goes.
 var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent"}
 
-// header returns the header that carries credentials which do not change; it is empty for none.
-func (a Auth) header() (http.Header, error) {
-	if a.scheme() == ClientCredentials {
+// headerOf returns the header that carries credentials which do not change; it is empty for none.
+func headerOf(a engine.Auth) (http.Header, error) {
+	if schemeOf(a) == engine.ClientCredentials {
 		if a.Secret == "" {
 			return nil, errors.New("CLIENT_CREDENTIALS needs the secret of the client")
 		}
-		return nil, a.OAuth.check()
+		return nil, checkOAuth(a.OAuth)
 	}
 	if a.Secret == "" {
 		return nil, nil
 	}
 	name, value := "Authorization", a.Secret
-	switch a.scheme() {
-	case Bearer:
+	switch schemeOf(a) {
+	case engine.Bearer:
 		value = "Bearer " + a.Secret
-	case Raw:
-	case Basic:
+	case engine.Raw:
+	case engine.Basic:
 		if !strings.Contains(a.Secret, ":") {
 			return nil, errors.New("the secret for BASIC must have the form user:password")
 		}
 		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(a.Secret))
-	case Header:
+	case engine.Header:
 		name = http.CanonicalHeaderKey(a.Header)
 		if !httpguts.ValidHeaderFieldName(a.Header) || slices.Contains(reserved, name) {
 			return nil, fmt.Errorf("the header %q cannot carry the secret", a.Header)

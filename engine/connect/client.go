@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/scim"
@@ -36,10 +37,10 @@ const (
 // Config describes a target.
 type Config struct {
 	BaseURL   string // http or https, without query and fragment; a trailing slash does not matter
-	Auth      Auth
+	Auth      engine.Auth
 	Timeout   time.Duration    // of one call, answer included. Defaults to DefaultTimeout
 	UserAgent string           // Defaults to DefaultUserAgent
-	TLS       TLS              // of https targets, the token URL included
+	TLS       engine.TLS       // of https targets, the token URL included
 	Network   *Network         // Defaults to a new one
 	Now       func() time.Time // for the recorded exchanges. Defaults to time.Now
 }
@@ -60,7 +61,7 @@ func New(c Config) (*Client, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return nil, err
 	}
-	header, err := c.Auth.header()
+	header, err := headerOf(c.Auth)
 	if err != nil {
 		return nil, fmt.Errorf("SCIM credentials: %w", err)
 	}
@@ -78,9 +79,9 @@ func New(c Config) (*Client, error) {
 		c.UserAgent = DefaultUserAgent
 	}
 	client := &Client{
-		base: strings.TrimRight(c.BaseURL, "/"), header: header, c: c, transport: transport, redact: wirelog.NewRedactor(c.Auth.secrets()...),
+		base: strings.TrimRight(c.BaseURL, "/"), header: header, c: c, transport: transport, redact: wirelog.NewRedactor(secretsOf(c.Auth)...),
 	}
-	if c.Auth.scheme() == ClientCredentials {
+	if schemeOf(c.Auth) == engine.ClientCredentials {
 		client.tokens = c.Network.tokensFor(c.Auth)
 	}
 	client.http = over(transport)
@@ -119,7 +120,7 @@ func over(t http.RoundTripper) *http.Client {
 // access token is not recorded.
 func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client {
 	d := *c
-	secrets = append(c.c.Auth.secrets(), secrets...)
+	secrets = append(secretsOf(c.c.Auth), secrets...)
 	d.redact = wirelog.NewRedactor(secrets...)
 	if c.tokens != nil {
 		inner := sink

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
@@ -39,13 +40,13 @@ func do(t *testing.T, c connect.Config, r plan.Request, h http.HandlerFunc) (pla
 
 func TestWhatIsSent(t *testing.T) {
 	for _, c := range []struct {
-		auth connect.Auth
+		auth engine.Auth
 		want string
 	}{
-		{connect.Auth{}, ""},
-		{connect.Auth{Secret: "tok"}, "Bearer tok"},
-		{connect.Auth{Scheme: connect.Raw, Secret: "SSWS tok"}, "SSWS tok"},
-		{connect.Auth{Scheme: connect.Basic, Secret: "me:pw"}, "Basic bWU6cHc="},
+		{engine.Auth{}, ""},
+		{engine.Auth{Secret: "tok"}, "Bearer tok"},
+		{engine.Auth{Scheme: engine.Raw, Secret: "SSWS tok"}, "SSWS tok"},
+		{engine.Auth{Scheme: engine.Basic, Secret: "me:pw"}, "Basic bWU6cHc="},
 	} {
 		r := plan.Request{Method: "PUT", Path: "/Users/a%2Fb?x=1", IfMatch: `"1"`, Body: scim.NewObject(scim.Member{Name: "a", Value: true})}
 		out, _ := do(t, connect.Config{Auth: c.auth}, r, func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +100,7 @@ func TestWhatATargetCanDoWrong(t *testing.T) {
 			if name == "hang" {
 				timeout = 100 * time.Millisecond
 			}
-			out, recorded := do(t, connect.Config{Timeout: timeout, Auth: connect.Auth{Secret: "s3cr3t"}}, plan.Request{Method: "GET", Path: "/Users"}, c.handle)
+			out, recorded := do(t, connect.Config{Timeout: timeout, Auth: engine.Auth{Secret: "s3cr3t"}}, plan.Request{Method: "GET", Path: "/Users"}, c.handle)
 			require.ErrorContains(t, out.Err, c.want)
 			require.Equal(t, out.Status, recorded.Status)
 			require.Equal(t, "Bearer [redacted]", recorded.RequestHeader.Get("Authorization"))
@@ -148,7 +149,7 @@ func TestBadConfigurationsAreToldWithoutTheSecret(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-	for _, auth := range []connect.Auth{{Secret: "hunter2\r\nX: y"}, {Scheme: connect.Basic, Secret: "hunter2"}, {Scheme: "OAUTH", Secret: "hunter2"}} {
+	for _, auth := range []engine.Auth{{Secret: "hunter2\r\nX: y"}, {Scheme: engine.Basic, Secret: "hunter2"}, {Scheme: "OAUTH", Secret: "hunter2"}} {
 		_, err := connect.New(connect.Config{BaseURL: "http://h", Auth: auth})
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "hunter2")

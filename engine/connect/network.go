@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
@@ -30,54 +31,22 @@ type Network struct {
 	// then, and a target with TLS settings is refused.
 	Transport http.RoundTripper
 	// Egress is the policy for the addresses of targets and token endpoints.
-	Egress Egress
+	Egress engine.Egress
 
 	mu         sync.Mutex
-	transports map[TLS]*http.Transport
+	transports map[engine.TLS]*http.Transport
 	tokens     map[[sha256.Size]byte]*tokens
 }
 
-// Egress is a policy for the addresses that a Network may connect to.
-type Egress = egress.Policy
-
-// The ranges of Egress, from the widest to the narrowest.
-const (
-	EgressAny     = egress.Any     // every address of a host
-	EgressPrivate = egress.Private // without the loopback addresses of this machine
-	EgressPublic  = egress.Public  // without private networks either
-)
+func policyOf(e engine.Egress) egress.Policy {
+	return egress.Policy{Range: egress.Range(e.Range), Allow: e.Allow, Own: e.Own}
+}
 
 // EgressError reports that a host resolved to an address that must not be connected to. Nothing was sent.
 type EgressError = egress.Error
 
-// TLS holds the settings for https targets. Its zero value uses the system's certificate authorities, no client certificate
-// and at least TLS 1.2.
-type TLS struct {
-	// CA holds PEM certificates that are trusted instead of the system's.
-	CA string
-	// Certificate and Key are the client certificate, with its chain, and its private key, as PEM. Both or none.
-	Certificate, Key string
-	// MinVersion is "1.2" or "1.3". Defaults to "1.2"; older versions are not spoken (RFC 8996).
-	MinVersion string
-}
-
-// String hides the key, so that a printed Target does not tell it.
-func (t TLS) String() string {
-	switch {
-	case t == TLS{}:
-		return "system defaults"
-	case t.Key != "":
-		return "own settings, client certificate [redacted]"
-	default:
-		return "own settings"
-	}
-}
-
-// GoString is String, for %#v.
-func (t TLS) GoString() string { return t.String() }
-
-// config returns nil for the zero value.
-func (t TLS) config() (*tls.Config, error) {
+// tlsConfig returns nil for the zero value.
+func tlsConfig(t engine.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch cmp.Or(t.MinVersion, "1.2") {
 	case "1.2":
@@ -106,9 +75,9 @@ func (t TLS) config() (*tls.Config, error) {
 }
 
 // transport returns what sends requests under the settings. Targets with the same settings share their connections.
-func (n *Network) transport(t TLS) (http.RoundTripper, error) {
+func (n *Network) transport(t engine.TLS) (http.RoundTripper, error) {
 	if n.Transport != nil {
-		if t != (TLS{}) {
+		if t != (engine.TLS{}) {
 			return nil, errors.New("TLS: the settings cannot be combined with a transport of the embedder's own")
 		}
 		return n.Transport, nil
@@ -118,12 +87,12 @@ func (n *Network) transport(t TLS) (http.RoundTripper, error) {
 	if have, ok := n.transports[t]; ok {
 		return have, nil
 	}
-	c, err := t.config()
+	c, err := tlsConfig(t)
 	if err != nil {
 		return nil, err
 	}
 	made := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dialTimeout, Control: n.Egress.Control}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, Control: policyOf(n.Egress).Control}).DialContext,
 		TLSClientConfig:     c,
 		TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: idleConnections,
@@ -134,7 +103,7 @@ func (n *Network) transport(t TLS) (http.RoundTripper, error) {
 		n.closeIdle() // clients in use keep theirs
 	}
 	if n.transports == nil {
-		n.transports = map[TLS]*http.Transport{}
+		n.transports = map[engine.TLS]*http.Transport{}
 	}
 	n.transports[t] = made
 	return made, nil

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 )
 
@@ -35,11 +36,11 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 		"64:ff9b::a9fe:a9fe": never,
 	} {
 		a := netip.MustParseAddr(address)
-		require.Equal(t, want != never, connect.Egress{}.Check(a) == nil, address)
-		require.Equal(t, want == always || want == private, connect.Egress{Range: connect.EgressPrivate}.Check(a) == nil, address)
-		require.Equal(t, want == always, connect.Egress{Range: connect.EgressPublic}.Check(a) == nil, address)
+		require.Equal(t, want != never, connect.PolicyOf(engine.Egress{}).Check(a) == nil, address)
+		require.Equal(t, want == always || want == private, connect.PolicyOf(engine.Egress{Range: engine.EgressPrivate}).Check(a) == nil, address)
+		require.Equal(t, want == always, connect.PolicyOf(engine.Egress{Range: engine.EgressPublic}).Check(a) == nil, address)
 	}
-	allowing := connect.Egress{Range: connect.EgressPublic, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
+	allowing := connect.PolicyOf(engine.Egress{Range: engine.EgressPublic, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
 	require.NoError(t, allowing.Check(netip.MustParseAddr("10.1.2.3")))
 	require.EqualError(t, allowing.Check(netip.MustParseAddr("10.2.0.1")), "10.2.0.1 is a private address; connections to it are not allowed")
 }
@@ -47,15 +48,15 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 func TestAGuardedClientSendsNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }))
 	defer server.Close()
-	network := &connect.Network{Egress: connect.Egress{Range: connect.EgressPublic}}
+	network := &connect.Network{Egress: engine.Egress{Range: engine.EgressPublic}}
 	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: network})
 	require.NoError(t, err)
 	got := client.Do(t.Context(), users)
 	require.Zero(t, got.Status)
 	require.ErrorContains(t, got.Err, "127.0.0.1 is this machine itself; connections to it are not allowed")
 
-	client, err = connect.New(connect.Config{BaseURL: "https://target.example.com", Network: network, Auth: connect.Auth{
-		Scheme: connect.ClientCredentials, Secret: "s", OAuth: connect.OAuth{TokenURL: server.URL, ClientID: "me"},
+	client, err = connect.New(connect.Config{BaseURL: "https://target.example.com", Network: network, Auth: engine.Auth{
+		Scheme: engine.ClientCredentials, Secret: "s", OAuth: engine.OAuth{TokenURL: server.URL, ClientID: "me"},
 	}})
 	require.NoError(t, err)
 	require.ErrorContains(t, client.Do(t.Context(), users).Err, "this machine itself", "the token endpoint is guarded too")
@@ -122,16 +123,16 @@ func TestTLSOfATarget(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		url string
-		tls connect.TLS
+		tls engine.TLS
 		ok  bool
 	}{
-		"an authority that the system does not know":   {plain, connect.TLS{}, false},
-		"the authority is given":                       {plain, connect.TLS{CA: ours.PEM}, true},
-		"another authority is given":                   {plain, connect.TLS{CA: others.PEM}, false},
-		"a client certificate is asked for":            {mutual, connect.TLS{CA: ours.PEM}, false},
-		"a client certificate is given":                {mutual, connect.TLS{CA: ours.PEM, Certificate: certificate, Key: secret}, true},
-		"the target speaks 1.2":                        {old, connect.TLS{CA: ours.PEM}, true},
-		"the target speaks 1.2 but 1.3 is the minimum": {old, connect.TLS{CA: ours.PEM, MinVersion: "1.3"}, false},
+		"an authority that the system does not know":   {plain, engine.TLS{}, false},
+		"the authority is given":                       {plain, engine.TLS{CA: ours.PEM}, true},
+		"another authority is given":                   {plain, engine.TLS{CA: others.PEM}, false},
+		"a client certificate is asked for":            {mutual, engine.TLS{CA: ours.PEM}, false},
+		"a client certificate is given":                {mutual, engine.TLS{CA: ours.PEM, Certificate: certificate, Key: secret}, true},
+		"the target speaks 1.2":                        {old, engine.TLS{CA: ours.PEM}, true},
+		"the target speaks 1.2 but 1.3 is the minimum": {old, engine.TLS{CA: ours.PEM, MinVersion: "1.3"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			network := &connect.Network{}
@@ -142,7 +143,7 @@ func TestTLSOfATarget(t *testing.T) {
 			require.Equal(t, c.ok, got.Err == nil, "%v", got.Err)
 		})
 	}
-	for want, c := range map[string]connect.TLS{
+	for want, c := range map[string]engine.TLS{
 		"TLS: minimum version \"1.1\": want 1.2 or 1.3":                    {MinVersion: "1.1"},
 		"TLS: the CA holds no PEM certificate":                             {CA: "nonsense"},
 		"TLS: a client certificate needs both the certificate and its key": {Certificate: certificate},
@@ -150,18 +151,18 @@ func TestTLSOfATarget(t *testing.T) {
 		_, err := connect.New(connect.Config{BaseURL: plain, TLS: c})
 		require.EqualError(t, err, want)
 	}
-	_, err = connect.New(connect.Config{BaseURL: plain, TLS: connect.TLS{Certificate: certificate, Key: key}})
+	_, err = connect.New(connect.Config{BaseURL: plain, TLS: engine.TLS{Certificate: certificate, Key: key}})
 	require.ErrorContains(t, err, "private key does not match public key")
-	_, err = connect.New(connect.Config{BaseURL: plain, TLS: connect.TLS{MinVersion: "1.3"}, Network: &connect.Network{Transport: http.DefaultTransport}})
+	_, err = connect.New(connect.Config{BaseURL: plain, TLS: engine.TLS{MinVersion: "1.3"}, Network: &connect.Network{Transport: http.DefaultTransport}})
 	require.ErrorContains(t, err, "cannot be combined")
-	require.NotContains(t, fmt.Sprintf("%v %+v %#v", connect.TLS{Key: secret}, connect.TLS{Key: secret}, connect.TLS{Key: secret}), "PRIVATE KEY")
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v", engine.TLS{Key: secret}, engine.TLS{Key: secret}, engine.TLS{Key: secret}), "PRIVATE KEY")
 }
 
 func TestACustomHeaderCarriesTheSecret(t *testing.T) {
 	for name, ok := range map[string]bool{"X-Api-Key": true, "x-scim-token": true, "Authorization": true, "": false, "a b": false, "content-type": false, "Host": false} {
 		got, x := "", ""
 		h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get(name) })
-		auth := connect.Auth{Scheme: connect.Header, Header: name, Secret: "h3ader-secret"}
+		auth := engine.Auth{Scheme: engine.Header, Header: name, Secret: "h3ader-secret"}
 		if _, err := connect.New(connect.Config{BaseURL: "http://127.0.0.1", Auth: auth}); !ok {
 			require.ErrorContains(t, err, "cannot carry the secret")
 			continue

@@ -13,19 +13,11 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
-// OAuth says where an access token is fetched with the client credentials grant (RFC 6749 section 4.4).
-type OAuth struct {
-	TokenURL string
-	ClientID string
-	Scope    string // separated by blanks; may be empty
-	// InBody sends the client's id and secret as form fields (client_secret_post) instead of as HTTP Basic credentials
-	// (client_secret_basic, which RFC 6749 section 2.3.1 prefers).
-	InBody bool
-}
-
-func (o OAuth) check() error {
+func checkOAuth(o engine.OAuth) error {
 	u, err := url.Parse(o.TokenURL)
 	switch {
 	case o.ClientID == "":
@@ -76,7 +68,7 @@ type tokens struct {
 }
 
 // tokensFor returns the tokens of the credentials. They are shared by all clients with the same ones, and kept in memory only.
-func (n *Network) tokensFor(a Auth) *tokens {
+func (n *Network) tokensFor(a engine.Auth) *tokens {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %t", a.Secret, a.OAuth.TokenURL, a.OAuth.ClientID, a.OAuth.Scope, a.OAuth.InBody))
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -63,7 +64,7 @@ func (i *issuer) name(n int32) string { return "acc3ss-token-" + strings.Repeat(
 func (i *issuer) config() connect.Config {
 	return connect.Config{
 		BaseURL: i.URL + "/scim", Network: &connect.Network{Transport: i.Client().Transport},
-		Auth: connect.Auth{Scheme: connect.ClientCredentials, Secret: "cl1ent-s3cret", OAuth: connect.OAuth{TokenURL: i.URL + "/token", ClientID: "me", Scope: "scim write"}},
+		Auth: engine.Auth{Scheme: engine.ClientCredentials, Secret: "cl1ent-s3cret", OAuth: engine.OAuth{TokenURL: i.URL + "/token", ClientID: "me", Scope: "scim write"}},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 )
 
@@ -108,8 +109,8 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 				require.NotContains(t, err.Error(), inner, "nor in the error of a sequence")
 			}
 
-			client, err = connect.New(connect.Config{BaseURL: "https://target.example.com", Network: network, Auth: connect.Auth{
-				Scheme: connect.ClientCredentials, Secret: "s", OAuth: connect.OAuth{TokenURL: c.url, ClientID: "me"},
+			client, err = connect.New(connect.Config{BaseURL: "https://target.example.com", Network: network, Auth: engine.Auth{
+				Scheme: engine.ClientCredentials, Secret: "s", OAuth: engine.OAuth{TokenURL: c.url, ClientID: "me"},
 			}})
 			require.NoError(t, err)
 			err = client.Test(t.Context())
@@ -117,7 +118,7 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 			require.NotContains(t, err.Error(), inner, "nor does a token endpoint")
 		})
 	}
-	other, err := connect.New(connect.Config{BaseURL: secure, TLS: connect.TLS{CA: hidden.PEM}})
+	other, err := connect.New(connect.Config{BaseURL: secure, TLS: engine.TLS{CA: hidden.PEM}})
 	require.NoError(t, err)
 	err = other.Test(t.Context())
 	require.ErrorContains(t, err, "x509: certificate is not valid for the host of the URL")
@@ -128,7 +129,7 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 func TestTest_QuotesDetailOfSCIMError(t *testing.T) {
 	test := func(detail string) string {
 		body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401","detail":%q,"other":%q}`, detail, inner)
-		client, err := connect.New(connect.Config{BaseURL: responder(t, 401, "application/scim+json", body), Auth: connect.Auth{Secret: "cl1ent-s3cret"}})
+		client, err := connect.New(connect.Config{BaseURL: responder(t, 401, "application/scim+json", body), Auth: engine.Auth{Secret: "cl1ent-s3cret"}})
 		require.NoError(t, err)
 		return client.Test(t.Context()).Error()
 	}

@@ -7,11 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
 // Tenure is a lease while it is used.
 type Tenure struct {
-	Lease    Lease
+	Lease    engine.Lease
 	until    atomic.Int64 // Unix nanoseconds
 	now      func() time.Time
 	wake     chan struct{}
@@ -33,11 +35,11 @@ func (t *Tenure) Draining() bool {
 }
 
 // Func works on a lane. ctx ends when the lease is lost. The lane is released with the hold, not due before notBefore.
-type Func func(ctx context.Context, t *Tenure) (hold Hold, notBefore time.Time)
+type Func func(ctx context.Context, t *Tenure) (hold engine.Hold, notBefore time.Time)
 
 // Options configures a Dispatcher; all fields are required.
 type Options struct {
-	Leases Leases
+	Leases engine.Leases
 	Owner  string
 	Lease  time.Duration // after which another owner has a lane whose owner has died. It is prolonged every third of it
 	Sweep  time.Duration // how often to look for due lanes when nobody calls Wake
@@ -168,7 +170,7 @@ func (d *Dispatcher) run(ctx context.Context, t *Tenure, f Func) {
 	var keeper sync.WaitGroup
 	keeper.Go(func() { d.keep(ctx, t, cancel) })
 	hold, notBefore := f(ctx, t)
-	lost := errors.Is(context.Cause(ctx), ErrLeaseLost)
+	lost := errors.Is(context.Cause(ctx), engine.ErrLeaseLost)
 	cancel(nil)
 	keeper.Wait()
 	if lost {
@@ -203,8 +205,8 @@ func (d *Dispatcher) keep(ctx context.Context, t *Tenure, cancel context.CancelC
 			t.until.Store(until.UnixNano())
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, ErrLeaseLost), d.o.Now().Add(third/2).UnixNano() >= t.until.Load():
-			cancel(ErrLeaseLost)
+		case errors.Is(err, engine.ErrLeaseLost), d.o.Now().Add(third/2).UnixNano() >= t.until.Load():
+			cancel(engine.ErrLeaseLost)
 			return
 		default:
 			d.o.Logger.WarnContext(ctx, "lease not prolonged", "app", t.Lease.App, "error", err)

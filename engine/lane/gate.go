@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
 // Backoff computes delays that double, with jitter.
@@ -55,7 +57,7 @@ type Signal struct {
 
 // Gate decides whether a lane may send. It is used by one goroutine at a time.
 type Gate struct {
-	hold         Hold
+	hold         engine.Hold
 	failures     int  // in a row
 	refused      bool // an urgent task was denied during this hold too
 	backoff      Backoff
@@ -63,7 +65,7 @@ type Gate struct {
 }
 
 // NewGate returns a gate in the state that the last owner left it in.
-func NewGate(h Hold, b Backoff, breakerAfter int) *Gate {
+func NewGate(h engine.Hold, b Backoff, breakerAfter int) *Gate {
 	return &Gate{hold: h, backoff: b, breakerAfter: breakerAfter}
 }
 
@@ -72,9 +74,9 @@ func NewGate(h Hold, b Backoff, breakerAfter int) *Gate {
 // is denied: credentials that may not create may still deactivate.
 func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	switch {
-	case g.hold.Kind == HoldNone:
+	case g.hold.Kind == engine.HoldNone:
 		return wanted
-	case urgent && g.hold.Kind == HoldQuarantine && !g.refused:
+	case urgent && g.hold.Kind == engine.HoldQuarantine && !g.refused:
 		return 1
 	case now.Before(g.hold.Until):
 		return 0
@@ -84,7 +86,7 @@ func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 }
 
 // Hold returns the state to be kept.
-func (g *Gate) Hold() Hold { return g.hold }
+func (g *Gate) Hold() engine.Hold { return g.hold }
 
 // Report takes in what the work on one principal said.
 func (g *Gate) Report(now time.Time, s Signal) {
@@ -94,33 +96,33 @@ func (g *Gate) Report(now time.Time, s Signal) {
 	if s.Kind == OK {
 		g.failures = 0
 		if !now.Before(g.hold.Until) { // a late answer from before the hold does not end it
-			g.hold = Hold{}
+			g.hold = engine.Hold{}
 		}
 		return
 	}
 	g.refused = s.Kind == Denied && (s.Urgent || g.refused)
 	g.failures++
-	var kind HoldKind
+	var kind engine.HoldKind
 	switch {
 	case s.Kind == Throttled:
-		kind = HoldPause
+		kind = engine.HoldPause
 	case s.Kind == Denied:
-		kind = HoldQuarantine
-	case g.hold.Kind != HoldNone:
+		kind = engine.HoldQuarantine
+	case g.hold.Kind != engine.HoldNone:
 		kind = g.hold.Kind // the probe failed
 	case g.failures >= g.breakerAfter:
-		kind = HoldBreaker
+		kind = engine.HoldBreaker
 	default:
 		return
 	}
 	g.close(now, kind, s)
 }
 
-func (g *Gate) close(now time.Time, kind HoldKind, s Signal) {
+func (g *Gate) close(now time.Time, kind engine.HoldKind, s Signal) {
 	if !s.Until.After(now) {
 		s.Until = time.Time{} // «Retry-After: 0» or a date of the past is no pause: without a delay of ours it would be a storm
 	}
-	held := g.hold.Kind != HoldNone && now.Before(g.hold.Until)
+	held := g.hold.Kind != engine.HoldNone && now.Before(g.hold.Until)
 	if held && s.Until.IsZero() {
 		return // several were on their way when the first one closed the gate
 	}

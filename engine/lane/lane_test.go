@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
 )
 
@@ -30,7 +31,7 @@ func TestBackoffDoublesUpToItsMaximumAndNeverStops(t *testing.T) {
 func TestGate(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	backoff := lane.Backoff{Initial: time.Second, Max: time.Minute}
-	gate := func() *lane.Gate { return lane.NewGate(lane.Hold{}, backoff, 3) }
+	gate := func() *lane.Gate { return lane.NewGate(engine.Hold{}, backoff, 3) }
 	t.Run("failures in a row open the breaker, a success between them does not", func(t *testing.T) {
 		g := gate()
 		for _, k := range []lane.SignalKind{lane.Failing, lane.Failing, lane.OK, lane.Failing, lane.Neutral, lane.Failing} {
@@ -39,7 +40,7 @@ func TestGate(t *testing.T) {
 		require.Equal(t, 8, g.Slots(now, 8, false))
 		g.Report(now, lane.Signal{Kind: lane.Failing, Reason: "down"})
 		require.Zero(t, g.Slots(now, 8, false))
-		require.Equal(t, lane.HoldBreaker, g.Hold().Kind)
+		require.Equal(t, engine.HoldBreaker, g.Hold().Kind)
 		require.Equal(t, "down", g.Hold().Reason)
 	})
 	t.Run("after a hold one is tried, which ends or prolongs it", func(t *testing.T) {
@@ -53,11 +54,11 @@ func TestGate(t *testing.T) {
 		require.Equal(t, 1, g.Slots(later, 8, false))
 		g.Report(later, lane.Signal{Kind: lane.Failing})
 		require.Equal(t, 2, g.Hold().Streak)
-		require.Equal(t, lane.HoldQuarantine, g.Hold().Kind)
+		require.Equal(t, engine.HoldQuarantine, g.Hold().Kind)
 		require.True(t, g.Hold().Until.After(later.Add(time.Second)), "the hold grows")
 		later = g.Hold().Until
 		g.Report(later, lane.Signal{Kind: lane.OK})
-		require.Equal(t, lane.Hold{}, g.Hold())
+		require.Equal(t, engine.Hold{}, g.Hold())
 		require.Equal(t, 8, g.Slots(later, 8, false))
 	})
 	t.Run("urgent ones go on during a quarantine until one is denied too", func(t *testing.T) {
@@ -85,20 +86,20 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// leases is lane.Leases in memory, with one lane that is due whenever it is free.
+// leases is engine.Leases in memory, with one lane that is due whenever it is free.
 type leases struct {
 	mu       sync.Mutex
 	epoch    int64
 	until    time.Time
 	nextAt   time.Time
 	refuse   bool
-	released []lane.Hold
+	released []engine.Hold
 	extended int
 }
 
 func (l *leases) Reset(context.Context, string) error { return nil }
 
-func (l *leases) Claim(_ context.Context, _ string, now, until time.Time, limit int) ([]lane.Lease, time.Time, error) {
+func (l *leases) Claim(_ context.Context, _ string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if limit == 0 || now.Before(l.until) || now.Before(l.nextAt) {
@@ -106,41 +107,41 @@ func (l *leases) Claim(_ context.Context, _ string, now, until time.Time, limit 
 	}
 	l.epoch++
 	l.until = until
-	return []lane.Lease{{App: "app", Epoch: l.epoch, Until: until}}, time.Time{}, nil
+	return []engine.Lease{{App: "app", Epoch: l.epoch, Until: until}}, time.Time{}, nil
 }
 
-func (l *leases) Extend(_ context.Context, lease lane.Lease, until time.Time) error {
+func (l *leases) Extend(_ context.Context, lease engine.Lease, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.refuse || lease.Epoch != l.epoch {
-		return lane.ErrLeaseLost
+		return engine.ErrLeaseLost
 	}
 	l.extended++
 	l.until = until
 	return nil
 }
 
-func (l *leases) Release(_ context.Context, lease lane.Lease, hold lane.Hold, notBefore time.Time) error {
+func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold, notBefore time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lease.Epoch != l.epoch {
-		return lane.ErrLeaseLost
+		return engine.ErrLeaseLost
 	}
 	l.released = append(l.released, hold)
 	l.until, l.nextAt = time.Time{}, notBefore
 	return nil
 }
 
-func dispatcher(l lane.Leases) *lane.Dispatcher {
+func dispatcher(l engine.Leases) *lane.Dispatcher {
 	return lane.NewDispatcher(lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, until := range []time.Time{now, now.Add(-time.Hour)} {
-		g := lane.NewGate(lane.Hold{}, lane.Backoff{Initial: time.Minute, Max: time.Hour}, 5)
+		g := lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Minute, Max: time.Hour}, 5)
 		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: until})
-		require.Equal(t, lane.HoldPause, g.Hold().Kind)
+		require.Equal(t, engine.HoldPause, g.Hold().Kind)
 		first := g.Hold().Until.Sub(now)
 		require.Greater(t, first, 30*time.Second, "the own back-off applies")
 		later := g.Hold().Until
@@ -153,16 +154,16 @@ func TestTheDispatcherKeepsALeaseWhileItsLaneWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{}
 		d := dispatcher(l)
-		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (lane.Hold, time.Time) {
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (engine.Hold, time.Time) {
 			time.Sleep(65 * time.Second) // the bubble's clock
 			require.NoError(t, ctx.Err())
-			return lane.Hold{Kind: lane.HoldBreaker}, time.Now().Add(time.Hour)
+			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
 		})
 		time.Sleep(70 * time.Second)
 		d.Drain()
 		d.Drain()
 		synctest.Wait()
-		require.Equal(t, []lane.Hold{{Kind: lane.HoldBreaker}}, l.released)
+		require.Equal(t, []engine.Hold{{Kind: engine.HoldBreaker}}, l.released)
 		require.Equal(t, 6, l.extended, "every third of the lease")
 	})
 }
@@ -172,10 +173,10 @@ func TestALostLeaseCutsTheWorkOffAndReleasesNothing(t *testing.T) {
 		l := &leases{refuse: true}
 		d := dispatcher(l)
 		var cut atomic.Bool
-		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (lane.Hold, time.Time) {
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (engine.Hold, time.Time) {
 			<-ctx.Done()
 			cut.Store(true)
-			return lane.Hold{}, time.Time{}
+			return engine.Hold{}, time.Time{}
 		})
 		time.Sleep(11 * time.Second)
 		require.True(t, cut.Load())
@@ -226,12 +227,12 @@ func loop(t *testing.T, w *work, g *lane.Gate) {
 	t.Helper()
 	d := dispatcher(&leases{})
 	ran := false
-	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Tenure) (lane.Hold, time.Time) {
+	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Tenure) (engine.Hold, time.Time) {
 		if !ran {
 			ran = true
 			require.NoError(t, lane.Loop(ctx, tenure, g, func() int { return 3 }, time.Now, w))
 		}
-		return lane.Hold{}, time.Now().Add(time.Hour)
+		return engine.Hold{}, time.Now().Add(time.Hour)
 	})
 	time.Sleep(25 * time.Second)
 	d.Drain()
@@ -246,7 +247,7 @@ func TestTheLoopKeepsConcurrencyAndStages(t *testing.T) {
 		}
 		w.due = append(w.due, lane.Task{Kind: "group", ID: "g", Stage: 1})
 		start := time.Now()
-		loop(t, w, lane.NewGate(lane.Hold{}, lane.Backoff{Initial: time.Second, Max: time.Minute}, 5))
+		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Second, Max: time.Minute}, 5))
 		require.Len(t, w.order, 6)
 		require.Equal(t, 3, w.most)
 		require.Equal(t, "g", w.order[5], "after all users have ended")
@@ -261,7 +262,7 @@ func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
 			w.due = append(w.due, lane.Task{Kind: "user", ID: id})
 		}
-		loop(t, w, lane.NewGate(lane.Hold{}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
+		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
 		require.Len(t, w.order, 3, "those that were on their way")
 	})
 }
@@ -269,7 +270,7 @@ func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
 func TestTheLoopTriesOneAfterAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{signal: lane.Signal{Kind: lane.Denied}, due: []lane.Task{{ID: "1"}, {ID: "2"}}}
-		loop(t, w, lane.NewGate(lane.Hold{Kind: lane.HoldQuarantine, Until: time.Now()}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
+		loop(t, w, lane.NewGate(engine.Hold{Kind: engine.HoldQuarantine, Until: time.Now()}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
 		require.Equal(t, []string{"1"}, w.order)
 	})
 }

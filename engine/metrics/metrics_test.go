@@ -18,7 +18,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
@@ -90,7 +89,7 @@ func TestTheGaugesTellWhatHasNotArrived(t *testing.T) {
 	m := metrics.New()
 	m.Now = func() time.Time { return now }
 	m.Follow(lags{all: []engine.Lag{
-		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: lane.Hold{Kind: lane.HoldBreaker}, LastSuccess: now.Add(-time.Second)},
+		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: engine.Hold{Kind: engine.HoldBreaker}, LastSuccess: now.Add(-time.Second)},
 		{App: "wiki"},
 	}})
 	require.Empty(t, cmp.Diff([]string{

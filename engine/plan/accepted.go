@@ -174,11 +174,11 @@ func flatten(at string, v any, out map[string]string) {
 }
 
 // lacks returns the paths in which a user does not show what is expected, in order.
-func (e Expectation) lacks(have *scim.Resource) (paths []string) {
+func lacks(e Expectation, have *scim.Resource) (paths []string) {
 	for path, want := range e.Attributes {
 		shown := map[string]string{}
 		flatten("", comparable(path, valueOf(&have.Object, path)), shown)
-		if !want.in(shown) {
+		if !shownIn(want, shown) {
 			paths = append(paths, path)
 		}
 	}
@@ -186,8 +186,8 @@ func (e Expectation) lacks(have *scim.Resource) (paths []string) {
 	return paths
 }
 
-// in reports whether a value has all that is expected, by the digests of its simple values.
-func (e Expected) in(shown map[string]string) bool {
+// shownIn reports whether a value has all that is expected, by the digests of its simple values.
+func shownIn(e Expected, shown map[string]string) bool {
 	for at, digest := range e.Values {
 		if shown[at] != digest {
 			return false
@@ -225,7 +225,7 @@ func idsDigest(ids []string) string {
 }
 
 // met reports whether a group shows what is expected. hidden says that it never shows members.
-func (e Expectation) met(have *scim.Resource, hidden bool) bool {
+func met(e Expectation, have *scim.Resource, hidden bool) bool {
 	if e.Name != "" && digestOf(have.Text("displayName")) != e.Name {
 		return false
 	}
@@ -328,7 +328,7 @@ func readBack(r Response) (*scim.Resource, *failure) {
 // rest.
 func (u *user) compare(have *scim.Resource, etag string) Step {
 	p := u.in.Pending
-	lacking := p.Expected.lacks(have)
+	lacking := lacks(p.Expected, have)
 	if len(lacking) == 0 {
 		return u.carriedOut(have)
 	}
@@ -441,7 +441,7 @@ func (g *group) readPending(id string) Step {
 			return g.start()
 		case f != nil:
 			return g.fail(f)
-		case have == nil, p.Expected.Gone, p.Operation != OpCreate && !p.Expected.met(have, g.traits[MembersHidden]):
+		case have == nil, p.Expected.Gone, p.Operation != OpCreate && !met(p.Expected, have, g.traits[MembersHidden]):
 			return g.outstanding()
 		}
 		g.out.RemoteID = id

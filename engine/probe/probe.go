@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -20,22 +21,6 @@ import (
 type Client interface {
 	Do(ctx context.Context, r plan.Request) plan.Response
 	Redact(text string) string
-}
-
-// Options of a probe. The zero value works on targets that ask for nothing beyond the RFC.
-type Options struct {
-	// Marker begins the names of the objects that are created. Defaults to "scimwright-probe-" and random letters.
-	Marker string
-	// Domain of the userName and address of the user. Defaults to example.com. Some targets accept verified domains only.
-	Domain string
-	// User holds further attributes that this target needs to create a user.
-	User *scim.Object
-	// SkipGroups leaves groups alone.
-	SkipGroups bool
-	// Settle is how long a change may take until a read shows it; it is read up to five times. Defaults to 2 s.
-	Settle time.Duration
-	// Now is the clock. Defaults to time.Now.
-	Now func() time.Time
 }
 
 // Limits of a probe.
@@ -48,7 +33,7 @@ const (
 
 // Run probes a target. The error is not nil when the target could not be reached or refused the credentials, or when ctx
 // ended; the profile then holds what was found until then. What was created is removed in any case.
-func Run(ctx context.Context, c Client, o Options) (Profile, error) {
+func Run(ctx context.Context, c Client, o engine.ProbeOptions) (engine.Profile, error) {
 	o.Domain = cmp.Or(o.Domain, defaultDomain)
 	o.Settle = cmp.Or(o.Settle, defaultSettle)
 	if o.Marker == "" {
@@ -57,7 +42,7 @@ func Run(ctx context.Context, c Client, o Options) (Profile, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &prober{client: c, o: o, userName: o.Marker + "@" + o.Domain, groupName: o.Marker, profile: Profile{At: o.Now().UTC()}}
+	p := &prober{client: c, o: o, userName: o.Marker + "@" + o.Domain, groupName: o.Marker, profile: engine.Profile{At: o.Now().UTC()}}
 	p.advertised(ctx)
 	p.users(ctx)
 	if !o.SkipGroups && p.userID != "" {
@@ -70,23 +55,23 @@ func Run(ctx context.Context, c Client, o Options) (Profile, error) {
 
 type prober struct {
 	client              Client
-	o                   Options
+	o                   engine.ProbeOptions
 	userName, groupName string
 	userID, groupID     string
-	profile             Profile
+	profile             engine.Profile
 	fatal               error // nothing more is tried
 }
 
 // all features in their order.
-var all = []Feature{
-	ListUsers, LookupMiss, CreateUser, LookupUserName, LookupExternalID, Conflict, KeepsUser, EntityTags, PutUser, PatchPath,
-	PatchNoPath, DeactivatePatch, DeactivatePath, DeactivatePut, Reactivate, CreateGroup, LookupGroup, AddMember, ShowsMembers,
-	RemoveByPath, RemoveByValue, ReplaceMembers, ReplaceByNone, RenameGroup, PutGroup, DeleteGroup, DeleteUser,
+var all = []engine.Feature{
+	engine.FeatureListUsers, engine.FeatureLookupMiss, engine.FeatureCreateUser, engine.FeatureLookupUserName, engine.FeatureLookupExternalID, engine.FeatureConflict, engine.FeatureKeepsUser, engine.FeatureEntityTags, engine.FeaturePutUser, engine.FeaturePatchPath,
+	engine.FeaturePatchNoPath, engine.FeatureDeactivatePatch, engine.FeatureDeactivatePath, engine.FeatureDeactivatePut, engine.FeatureReactivate, engine.FeatureCreateGroup, engine.FeatureLookupGroup, engine.FeatureAddMember, engine.FeatureShowsMembers,
+	engine.FeatureRemoveByPath, engine.FeatureRemoveByValue, engine.FeatureReplaceMembers, engine.FeatureReplaceWithEmpty, engine.FeatureRenameGroup, engine.FeaturePutGroup, engine.FeatureDeleteGroup, engine.FeatureDeleteUser,
 }
 
 // complete puts the results into their order and adds what was not tried.
 func (p *prober) complete() {
-	found := map[Feature]Result{}
+	found := map[engine.Feature]engine.ProbeResult{}
 	for _, r := range p.profile.Results {
 		found[r.Feature] = r
 	}
@@ -94,7 +79,7 @@ func (p *prober) complete() {
 	for _, f := range all {
 		r, ok := found[f]
 		if !ok {
-			r = Result{Feature: f, Verdict: Unknown}
+			r = engine.ProbeResult{Feature: f, Verdict: engine.ProbeUnknown}
 		}
 		p.profile.Results = append(p.profile.Results, r)
 	}
@@ -121,16 +106,16 @@ func (p *prober) sendIf(ctx context.Context, method, path, ifMatch string, body 
 }
 
 // note records a result. A detail is kept only for what is not simply as it should be.
-func (p *prober) note(f Feature, v Verdict, r plan.Response, format string, args ...any) Verdict {
+func (p *prober) note(f engine.Feature, v engine.ProbeVerdict, r plan.Response, format string, args ...any) engine.ProbeVerdict {
 	if p.fatal != nil {
-		return Unknown
+		return engine.ProbeUnknown
 	}
-	p.profile.Results = append(p.profile.Results, Result{Feature: f, Verdict: v, Status: r.Status, Detail: p.client.Redact(fmt.Sprintf(format, args...))})
+	p.profile.Results = append(p.profile.Results, engine.ProbeResult{Feature: f, Verdict: v, Status: r.Status, Detail: p.client.Redact(fmt.Sprintf(format, args...))})
 	return v
 }
 
-func (p *prober) refused(f Feature, r plan.Response) Verdict {
-	return p.note(f, Refused, r, "%s", p.quote(r))
+func (p *prober) refused(f engine.Feature, r plan.Response) engine.ProbeVerdict {
+	return p.note(f, engine.ProbeRefused, r, "%s", p.quote(r))
 }
 
 // quote words an answer that is an error.
@@ -171,7 +156,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // change sends a change and looks whether it took effect.
-func (p *prober) change(ctx context.Context, f Feature, method, path string, body *scim.Object, looks func(*scim.Object) bool) Verdict {
+func (p *prober) change(ctx context.Context, f engine.Feature, method, path string, body *scim.Object, looks func(*scim.Object) bool) engine.ProbeVerdict {
 	r := p.send(ctx, method, path, body)
 	if !ok(r) {
 		return p.refused(f, r)
@@ -179,11 +164,11 @@ func (p *prober) change(ctx context.Context, f Feature, method, path string, bod
 	done, read := p.settled(ctx, path, looks)
 	switch {
 	case done:
-		return p.note(f, Works, r, "")
+		return p.note(f, engine.ProbeWorks, r, "")
 	case !ok(read):
-		return p.note(f, Unknown, read, "the %s was answered with %d, reading the result failed: %s", method, r.Status, p.quote(read))
+		return p.note(f, engine.ProbeUnknown, read, "the %s was answered with %d, reading the result failed: %s", method, r.Status, p.quote(read))
 	default:
-		return p.note(f, Lost, r, "the %s was answered with %d, and %s afterwards shows no change", method, r.Status, path)
+		return p.note(f, engine.ProbeNoEffect, r, "the %s was answered with %d, and %s afterwards shows no change", method, r.Status, path)
 	}
 }
 
@@ -213,10 +198,10 @@ func (p *prober) cleanUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanUpTime, errors.New("probe: cleaning up took too long"))
 	defer cancel()
 	if p.groupID != "" {
-		p.remove(ctx, DeleteGroup, groupPath(p.groupID), nil)
+		p.remove(ctx, engine.FeatureDeleteGroup, groupPath(p.groupID), nil)
 	}
 	if p.userID != "" {
-		p.remove(ctx, DeleteUser, userPath(p.userID), func() bool {
+		p.remove(ctx, engine.FeatureDeleteUser, userPath(p.userID), func() bool {
 			return ok(p.send(ctx, http.MethodPatch, userPath(p.userID), patch(operation("replace", "", object("active", false)))))
 		})
 	}
@@ -224,7 +209,7 @@ func (p *prober) cleanUp(ctx context.Context) {
 }
 
 // remove deletes an object and looks whether it is gone. One that stays is a leftover; otherwise disables it at least.
-func (p *prober) remove(ctx context.Context, f Feature, path string, otherwise func() bool) {
+func (p *prober) remove(ctx context.Context, f engine.Feature, path string, otherwise func() bool) {
 	r := p.send(ctx, http.MethodDelete, path, nil)
 	if !ok(r) {
 		p.refused(f, r)
@@ -237,14 +222,14 @@ func (p *prober) remove(ctx context.Context, f Feature, path string, otherwise f
 	for i := range settleReads {
 		read := p.send(ctx, http.MethodGet, path, nil)
 		if read.Status == http.StatusNotFound {
-			p.note(f, Works, r, "")
+			p.note(f, engine.ProbeWorks, r, "")
 			return
 		}
 		if p.fatal != nil || i == settleReads-1 || !pause(ctx, p.o.Settle/(settleReads-1)) {
 			break
 		}
 	}
-	p.note(f, Lost, r, "the DELETE was answered with %d, and %s is still there", r.Status, path)
+	p.note(f, engine.ProbeNoEffect, r, "the DELETE was answered with %d, and %s is still there", r.Status, path)
 	p.profile.Leftovers = append(p.profile.Leftovers, path)
 }
 

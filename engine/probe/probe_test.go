@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/probe"
@@ -23,11 +24,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // tried probes a handler, which is the target as seen through whatever a test puts in front of it.
-func tried(t *testing.T, h http.Handler, o probe.Options) (probe.Profile, error) {
+func tried(t *testing.T, h http.Handler, o engine.ProbeOptions) (engine.Profile, error) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
-	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: connect.Auth{Secret: "t0ken"}})
+	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
 	require.NoError(t, err)
 	if o.Settle == 0 {
 		o.Settle = time.Nanosecond
@@ -43,10 +44,10 @@ func target() *enginetest.Target {
 }
 
 // differing lists what does not work.
-func differing(p probe.Profile) map[probe.Feature]probe.Verdict {
-	out := map[probe.Feature]probe.Verdict{}
+func differing(p engine.Profile) map[engine.Feature]engine.ProbeVerdict {
+	out := map[engine.Feature]engine.ProbeVerdict{}
 	for _, r := range p.Results {
-		if r.Verdict != probe.Works {
+		if r.Verdict != engine.ProbeWorks {
 			out[r.Feature] = r.Verdict
 		}
 	}
@@ -55,10 +56,10 @@ func differing(p probe.Profile) map[probe.Feature]probe.Verdict {
 
 func TestATargetThatCanDoEverything(t *testing.T) {
 	fake := target()
-	got, err := tried(t, fake, probe.Options{})
+	got, err := tried(t, fake, engine.ProbeOptions{})
 	require.NoError(t, err)
 	for _, r := range got.Results {
-		require.Equal(t, probe.Works, r.Verdict, "%+v", r)
+		require.Equal(t, engine.ProbeWorks, r.Verdict, "%+v", r)
 	}
 	usable, missing := got.Usable()
 	require.True(t, usable, missing)
@@ -69,7 +70,7 @@ func TestATargetThatCanDoEverything(t *testing.T) {
 
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
-	var back probe.Profile
+	var back engine.Profile
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Empty(t, cmp.Diff(got, back))
 }
@@ -96,7 +97,7 @@ func ignored(w http.ResponseWriter) bool {
 }
 
 func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
-	type verdicts = map[probe.Feature]probe.Verdict
+	type verdicts = map[engine.Feature]engine.ProbeVerdict
 	user := func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/Users") }
 	for name, c := range map[string]struct {
 		answer func(http.ResponseWriter, *http.Request) bool
@@ -106,15 +107,15 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		"no PATCH of users": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodPatch && user(r) && refuse(w, 501)
 		}, verdicts{
-			probe.PatchPath: probe.Refused, probe.PatchNoPath: probe.Refused, probe.DeactivatePatch: probe.Refused, probe.DeactivatePath: probe.Refused,
+			engine.FeaturePatchPath: engine.ProbeRefused, engine.FeaturePatchNoPath: engine.ProbeRefused, engine.FeatureDeactivatePatch: engine.ProbeRefused, engine.FeatureDeactivatePath: engine.ProbeRefused,
 		}, true},
 		"PATCH that changes nothing": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodPatch && user(r) && ignored(w)
 		}, verdicts{
-			probe.PatchPath: probe.Lost, probe.PatchNoPath: probe.Lost, probe.DeactivatePatch: probe.Lost, probe.DeactivatePath: probe.Lost,
+			engine.FeaturePatchPath: engine.ProbeNoEffect, engine.FeaturePatchNoPath: engine.ProbeNoEffect, engine.FeatureDeactivatePatch: engine.ProbeNoEffect, engine.FeatureDeactivatePath: engine.ProbeNoEffect,
 		}, true},
 		"no PUT": {func(w http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodPut && refuse(w, 405) }, verdicts{
-			probe.PutUser: probe.Refused, probe.DeactivatePut: probe.Refused, probe.PutGroup: probe.Refused, probe.EntityTags: probe.Refused,
+			engine.FeaturePutUser: engine.ProbeRefused, engine.FeatureDeactivatePut: engine.ProbeRefused, engine.FeaturePutGroup: engine.ProbeRefused, engine.FeatureEntityTags: engine.ProbeRefused,
 		}, true},
 		"filters are ignored": {func(_ http.ResponseWriter, r *http.Request) bool {
 			q := r.URL.Query()
@@ -125,7 +126,7 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		"no filters": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.URL.Query().Has("filter") && refuse(w, 501)
 		}, verdicts{
-			probe.LookupMiss: probe.Refused, probe.LookupUserName: probe.Refused, probe.LookupExternalID: probe.Refused, probe.LookupGroup: probe.Refused,
+			engine.FeatureLookupMiss: engine.ProbeRefused, engine.FeatureLookupUserName: engine.ProbeRefused, engine.FeatureLookupExternalID: engine.ProbeRefused, engine.FeatureLookupGroup: engine.ProbeRefused,
 		}, false},
 		"404 for an empty lookup": {func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.Contains(r.URL.RawQuery, "nobody-") && refuse(w, 404)
@@ -133,14 +134,14 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		"no groups": {func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.HasPrefix(r.URL.Path, "/Groups") && refuse(w, 404)
 		}, verdicts{
-			probe.CreateGroup: probe.Refused, probe.LookupGroup: probe.Unknown, probe.AddMember: probe.Unknown, probe.ShowsMembers: probe.Unknown,
-			probe.RemoveByPath: probe.Unknown, probe.RemoveByValue: probe.Unknown, probe.ReplaceMembers: probe.Unknown, probe.ReplaceByNone: probe.Unknown,
-			probe.RenameGroup: probe.Unknown, probe.PutGroup: probe.Unknown, probe.DeleteGroup: probe.Unknown,
+			engine.FeatureCreateGroup: engine.ProbeRefused, engine.FeatureLookupGroup: engine.ProbeUnknown, engine.FeatureAddMember: engine.ProbeUnknown, engine.FeatureShowsMembers: engine.ProbeUnknown,
+			engine.FeatureRemoveByPath: engine.ProbeUnknown, engine.FeatureRemoveByValue: engine.ProbeUnknown, engine.FeatureReplaceMembers: engine.ProbeUnknown, engine.FeatureReplaceWithEmpty: engine.ProbeUnknown,
+			engine.FeatureRenameGroup: engine.ProbeUnknown, engine.FeaturePutGroup: engine.ProbeUnknown, engine.FeatureDeleteGroup: engine.ProbeUnknown,
 		}, true},
 		"no DELETE": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodDelete && refuse(w, 403)
 		}, verdicts{
-			probe.DeleteUser: probe.Refused, probe.DeleteGroup: probe.Refused,
+			engine.FeatureDeleteUser: engine.ProbeRefused, engine.FeatureDeleteGroup: engine.ProbeRefused,
 		}, true},
 		"creates nothing": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodPost && user(r) && refuse(w, 400)
@@ -148,7 +149,7 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := target()
-			got, err := tried(t, before(fake, c.answer), probe.Options{})
+			got, err := tried(t, before(fake, c.answer), engine.ProbeOptions{})
 			require.NoError(t, err)
 			if c.want != nil {
 				require.Empty(t, cmp.Diff(c.want, differing(got)), "%+v", got.Results)
@@ -180,10 +181,10 @@ func TestAFilterThatIsIgnoredIsNoticedInCompany(t *testing.T) {
 	got, err := tried(t, before(fake, func(_ http.ResponseWriter, r *http.Request) bool {
 		r.URL.RawQuery = ""
 		return false
-	}), probe.Options{})
+	}), engine.ProbeOptions{})
 	require.NoError(t, err)
-	require.Equal(t, map[probe.Feature]probe.Verdict{
-		probe.LookupMiss: probe.Lost, probe.LookupUserName: probe.Lost, probe.LookupExternalID: probe.Lost,
+	require.Equal(t, map[engine.Feature]engine.ProbeVerdict{
+		engine.FeatureLookupMiss: engine.ProbeNoEffect, engine.FeatureLookupUserName: engine.ProbeNoEffect, engine.FeatureLookupExternalID: engine.ProbeNoEffect,
 	}, differing(got))
 	require.Len(t, fake.Users(), 1, "somebody else's user is untouched")
 	require.Equal(t, "ada", fake.Users()[0].Text("userName"))
@@ -213,10 +214,10 @@ func TestASlowTargetIsGivenTimeToShowAChange(t *testing.T) {
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write(rec.Body.Bytes())
 	})
-	got, err := tried(t, h, probe.Options{SkipGroups: true})
+	got, err := tried(t, h, engine.ProbeOptions{SkipGroups: true})
 	require.NoError(t, err)
-	for _, f := range []probe.Feature{probe.PutUser, probe.PatchPath, probe.PatchNoPath, probe.DeactivatePatch} {
-		require.Equal(t, probe.Works, got.Verdict(f), f)
+	for _, f := range []engine.Feature{engine.FeaturePutUser, engine.FeaturePatchPath, engine.FeaturePatchNoPath, engine.FeatureDeactivatePatch} {
+		require.Equal(t, engine.ProbeWorks, got.Verdict(f), f)
 	}
 }
 
@@ -224,7 +225,7 @@ func TestWhatEndsAProbe(t *testing.T) {
 	t.Run("refused credentials", func(t *testing.T) {
 		fake := target()
 		fake.Token = "another"
-		got, err := tried(t, fake, probe.Options{})
+		got, err := tried(t, fake, engine.ProbeOptions{})
 		require.ErrorContains(t, err, "does not accept the credentials")
 		require.NotContains(t, err.Error(), "t0ken")
 		require.Equal(t, 1, got.Requests)
@@ -232,17 +233,17 @@ func TestWhatEndsAProbe(t *testing.T) {
 	t.Run("a target that goes away", func(t *testing.T) {
 		fake := target()
 		fake.Inject(enginetest.Fault{Method: "PUT", Drop: true})
-		got, err := tried(t, fake, probe.Options{})
+		got, err := tried(t, fake, engine.ProbeOptions{})
 		require.ErrorContains(t, err, "closed the connection")
-		require.Equal(t, probe.Works, got.Verdict(probe.CreateUser))
-		require.Equal(t, probe.Unknown, got.Verdict(probe.DeactivatePatch))
+		require.Equal(t, engine.ProbeWorks, got.Verdict(engine.FeatureCreateUser))
+		require.Equal(t, engine.ProbeUnknown, got.Verdict(engine.FeatureDeactivatePatch))
 		require.Empty(t, fake.Users(), "what was created is removed")
 	})
 	t.Run("an end from outside", func(t *testing.T) {
 		fake := target()
 		server := httptest.NewServer(fake)
 		defer server.Close()
-		client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: connect.Auth{Secret: "t0ken"}})
+		client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		server.Config.Handler = before(fake, func(_ http.ResponseWriter, r *http.Request) bool {
@@ -251,16 +252,16 @@ func TestWhatEndsAProbe(t *testing.T) {
 			}
 			return false
 		})
-		_, err = probe.Run(ctx, client, probe.Options{Settle: time.Nanosecond})
+		_, err = probe.Run(ctx, client, engine.ProbeOptions{Settle: time.Nanosecond})
 		require.Error(t, err)
 		require.Empty(t, fake.Users(), "what was created is removed")
 	})
 	t.Run("an answer that was lost after the create", func(t *testing.T) {
 		fake := target()
 		fake.Inject(enginetest.Fault{Method: "POST", Truncate: true})
-		got, err := tried(t, fake, probe.Options{})
+		got, err := tried(t, fake, engine.ProbeOptions{})
 		require.NoError(t, err)
-		require.Equal(t, probe.Refused, got.Verdict(probe.CreateUser))
+		require.Equal(t, engine.ProbeRefused, got.Verdict(engine.FeatureCreateUser))
 		require.Empty(t, fake.Users())
 	})
 }

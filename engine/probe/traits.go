@@ -3,6 +3,7 @@ package probe
 import (
 	"slices"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -11,64 +12,64 @@ import (
 type finding struct {
 	trait    plan.Trait
 	holds    bool
-	verdicts []Verdict
-	features []Feature
+	verdicts []engine.ProbeVerdict
+	features []engine.Feature
 }
 
 var (
-	works       = []Verdict{Works}
-	broken      = []Verdict{Refused, Lost}
-	userPatches = []Feature{PatchNoPath, PatchPath, DeactivatePatch, DeactivatePath}
-	fine        = []Verdict{Works, Refused, Unknown} // never answered with success and without effect
+	works       = []engine.ProbeVerdict{engine.ProbeWorks}
+	broken      = []engine.ProbeVerdict{engine.ProbeRefused, engine.ProbeNoEffect}
+	userPatches = []engine.Feature{engine.FeaturePatchNoPath, engine.FeaturePatchPath, engine.FeatureDeactivatePatch, engine.FeatureDeactivatePath}
+	fine        = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown} // never answered with success and without effect
 )
 
 // findings are in the order of plan's traits. Whether PATCH works is told by users, as it is where sequences find it out. A filter
 // that is ignored finds anybody, so that the list has to be read.
 var findings = []finding{
-	{plan.NoPatch, false, works, []Feature{PatchNoPath}},
-	{plan.NoPatch, false, works, []Feature{PatchPath}},
-	{plan.NoPatch, false, works, []Feature{DeactivatePatch}},
-	{plan.NoPatch, false, works, []Feature{DeactivatePath}},
+	{plan.NoPatch, false, works, []engine.Feature{engine.FeaturePatchNoPath}},
+	{plan.NoPatch, false, works, []engine.Feature{engine.FeaturePatchPath}},
+	{plan.NoPatch, false, works, []engine.Feature{engine.FeatureDeactivatePatch}},
+	{plan.NoPatch, false, works, []engine.Feature{engine.FeatureDeactivatePath}},
 	{plan.NoPatch, true, broken, userPatches},
-	{plan.NoPut, false, works, []Feature{PutUser}},
-	{plan.NoPut, true, broken, []Feature{PutUser}},
-	{plan.NeedsPath, false, works, []Feature{PatchNoPath, DeactivatePatch}},
-	{plan.NoValuePath, false, works, []Feature{RemoveByPath}},
-	{plan.NoMembersReplace, false, works, []Feature{ReplaceMembers}},
-	{plan.NoMembersReplace, true, broken, []Feature{ReplaceMembers}},
-	{plan.NoUserFilter, true, []Verdict{Lost}, []Feature{LookupMiss}},
-	{plan.NoUserFilter, true, []Verdict{Refused}, []Feature{LookupUserName}},
-	{plan.NoUserFilter, false, works, []Feature{LookupUserName}},
-	{plan.NoGroupFilter, true, []Verdict{Refused}, []Feature{LookupGroup}},
-	{plan.NoGroupFilter, false, works, []Feature{LookupGroup}},
-	{plan.MembersHidden, true, []Verdict{Refused}, []Feature{ShowsMembers}},
-	{plan.MembersHidden, false, works, []Feature{ShowsMembers}},
+	{plan.NoPut, false, works, []engine.Feature{engine.FeaturePutUser}},
+	{plan.NoPut, true, broken, []engine.Feature{engine.FeaturePutUser}},
+	{plan.NeedsPath, false, works, []engine.Feature{engine.FeaturePatchNoPath, engine.FeatureDeactivatePatch}},
+	{plan.NoValuePath, false, works, []engine.Feature{engine.FeatureRemoveByPath}},
+	{plan.NoMembersReplace, false, works, []engine.Feature{engine.FeatureReplaceMembers}},
+	{plan.NoMembersReplace, true, broken, []engine.Feature{engine.FeatureReplaceMembers}},
+	{plan.NoUserFilter, true, []engine.ProbeVerdict{engine.ProbeNoEffect}, []engine.Feature{engine.FeatureLookupMiss}},
+	{plan.NoUserFilter, true, []engine.ProbeVerdict{engine.ProbeRefused}, []engine.Feature{engine.FeatureLookupUserName}},
+	{plan.NoUserFilter, false, works, []engine.Feature{engine.FeatureLookupUserName}},
+	{plan.NoGroupFilter, true, []engine.ProbeVerdict{engine.ProbeRefused}, []engine.Feature{engine.FeatureLookupGroup}},
+	{plan.NoGroupFilter, false, works, []engine.Feature{engine.FeatureLookupGroup}},
+	{plan.MembersHidden, true, []engine.ProbeVerdict{engine.ProbeRefused}, []engine.Feature{engine.FeatureShowsMembers}},
+	{plan.MembersHidden, false, works, []engine.Feature{engine.FeatureShowsMembers}},
 }
 
-// Traits are what the profile says about the ways in which the target differs: true for a trait that was seen to hold, false for
+// TraitsOf returns what the profile says about the ways in which the target differs: true for a trait that was seen to hold, false for
 // one that was seen not to hold. What the probe could not find out is missing.
 //
 // A trait that makes the engine send another form holds only where that form was seen to work. A method is trusted when it was
 // seen to take effect, and never to be answered with success without effect.
-func (p Profile) Traits() plan.Traits {
+func TraitsOf(p engine.Profile) plan.Traits {
 	out := plan.Traits{}
-	is := func(verdicts []Verdict, features ...Feature) bool {
-		return !slices.ContainsFunc(features, func(f Feature) bool { return !slices.Contains(verdicts, p.Verdict(f)) })
+	is := func(verdicts []engine.ProbeVerdict, features ...engine.Feature) bool {
+		return !slices.ContainsFunc(features, func(f engine.Feature) bool { return !slices.Contains(verdicts, p.Verdict(f)) })
 	}
 	for _, f := range findings {
 		if _, decided := out[f.trait]; !decided && is(f.verdicts, f.features...) {
 			out[f.trait] = f.holds
 		}
 	}
-	bare, path := is(broken, PatchNoPath) && is(works, PatchPath), is(broken, DeactivatePatch) && is(works, DeactivatePath)
-	if (bare || path) && !is(broken, PatchPath) && !is(broken, DeactivatePath) {
+	bare, path := is(broken, engine.FeaturePatchNoPath) && is(works, engine.FeaturePatchPath), is(broken, engine.FeatureDeactivatePatch) && is(works, engine.FeatureDeactivatePath)
+	if (bare || path) && !is(broken, engine.FeaturePatchPath) && !is(broken, engine.FeatureDeactivatePath) {
 		out[plan.NeedsPath] = true
 	}
-	if is(broken, RemoveByPath) && is(works, RemoveByValue) {
+	if is(broken, engine.FeatureRemoveByPath) && is(works, engine.FeatureRemoveByValue) {
 		out[plan.NoValuePath] = true
 	}
-	trust := func(t plan.Trait, features ...Feature) {
-		switch took := slices.ContainsFunc(features, func(f Feature) bool { return p.Verdict(f) == Works }); {
+	trust := func(t plan.Trait, features ...engine.Feature) {
+		switch took := slices.ContainsFunc(features, func(f engine.Feature) bool { return p.Verdict(f) == engine.ProbeWorks }); {
 		case !is(fine, features...):
 			out[t] = false
 		case took:
@@ -76,6 +77,6 @@ func (p Profile) Traits() plan.Traits {
 		}
 	}
 	trust(plan.PatchTrusted, userPatches...)
-	trust(plan.PutTrusted, PutUser, DeactivatePut)
+	trust(plan.PutTrusted, engine.FeaturePutUser, engine.FeatureDeactivatePut)
 	return out
 }

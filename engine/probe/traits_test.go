@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/probe"
 )
@@ -91,21 +92,21 @@ func TestWhatAProbeSawBecomesTraits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := tried(t, before(target(), c.answer), probe.Options{})
+			got, err := tried(t, before(target(), c.answer), engine.ProbeOptions{})
 			require.NoError(t, err)
-			require.Empty(t, cmp.Diff(c.want, got.Traits()), "%+v", got.Results)
+			require.Empty(t, cmp.Diff(c.want, probe.TraitsOf(got)), "%+v", got.Results)
 		})
 	}
 }
 
 func TestAnIgnoredFilterMeansThatTheListIsRead(t *testing.T) {
-	p := probe.Profile{Results: []probe.Result{{Feature: probe.LookupMiss, Verdict: probe.Lost}, {Feature: probe.LookupUserName, Verdict: probe.Works}}}
-	require.Empty(t, cmp.Diff(plan.Traits{plan.NoUserFilter: true}, p.Traits()))
+	p := engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeatureLookupMiss, Verdict: engine.ProbeNoEffect}, {Feature: engine.FeatureLookupUserName, Verdict: engine.ProbeWorks}}}
+	require.Empty(t, cmp.Diff(plan.Traits{plan.NoUserFilter: true}, probe.TraitsOf(p)))
 }
 
 func TestMembersThatAreNotShownAreHidden(t *testing.T) {
-	p := probe.Profile{Results: []probe.Result{{Feature: probe.ShowsMembers, Verdict: probe.Refused}}}
-	require.Empty(t, cmp.Diff(plan.Traits{plan.MembersHidden: true}, p.Traits()))
+	p := engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeatureShowsMembers, Verdict: engine.ProbeRefused}}}
+	require.Empty(t, cmp.Diff(plan.Traits{plan.MembersHidden: true}, probe.TraitsOf(p)))
 }
 
 func filtered(endpoint string, status int) func(http.ResponseWriter, *http.Request) bool {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -28,18 +29,18 @@ func (p *prober) users(ctx context.Context) {
 	r := p.send(ctx, http.MethodGet, "/Users?startIndex=1&count=1", nil)
 	switch {
 	case !ok(r):
-		p.refused(ListUsers, r)
+		p.refused(engine.FeatureListUsers, r)
 	case !isList(r):
-		p.note(ListUsers, Refused, r, "the answer is not a ListResponse")
+		p.note(engine.FeatureListUsers, engine.ProbeRefused, r, "the answer is not a ListResponse")
 	default:
-		p.note(ListUsers, Works, r, "")
+		p.note(engine.FeatureListUsers, engine.ProbeWorks, r, "")
 	}
 	p.lookupMiss(ctx)
 	if !p.createUser(ctx) {
 		return
 	}
-	p.lookup(ctx, LookupUserName, "/Users", "userName", p.userName, p.userID)
-	p.lookup(ctx, LookupExternalID, "/Users", "externalId", p.o.Marker, p.userID)
+	p.lookup(ctx, engine.FeatureLookupUserName, "/Users", "userName", p.userName, p.userID)
+	p.lookup(ctx, engine.FeatureLookupExternalID, "/Users", "externalId", p.o.Marker, p.userID)
 	p.conflict(ctx)
 	p.keeps(ctx)
 	p.updates(ctx)
@@ -59,33 +60,33 @@ func (p *prober) lookupMiss(ctx context.Context) {
 	r := p.send(ctx, http.MethodGet, plan.LookupPath("/Users", "userName", "nobody-"+p.userName), nil)
 	switch found := len(r.Body.Array("Resources")); {
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		p.note(LookupMiss, Works, r, "the answer is 404 instead of an empty list")
+		p.note(engine.FeatureLookupMiss, engine.ProbeWorks, r, "the answer is 404 instead of an empty list")
 	case !ok(r):
-		p.refused(LookupMiss, r)
+		p.refused(engine.FeatureLookupMiss, r)
 	case !isList(r):
-		p.note(LookupMiss, Refused, r, "the answer is not a ListResponse")
+		p.note(engine.FeatureLookupMiss, engine.ProbeRefused, r, "the answer is not a ListResponse")
 	case found > 0:
-		p.note(LookupMiss, Lost, r, "a filter for a name that nobody has finds %d users: the filter is ignored", found)
+		p.note(engine.FeatureLookupMiss, engine.ProbeNoEffect, r, "a filter for a name that nobody has finds %d users: the filter is ignored", found)
 	default:
-		p.note(LookupMiss, Works, r, "")
+		p.note(engine.FeatureLookupMiss, engine.ProbeWorks, r, "")
 	}
 }
 
 func (p *prober) createUser(ctx context.Context) bool {
 	r := p.send(ctx, http.MethodPost, "/Users", p.user())
 	if !ok(r) {
-		p.refused(CreateUser, r)
+		p.refused(engine.FeatureCreateUser, r)
 		if r.Err != nil {
 			p.adopt(ctx) // the answer could not be read: the user may be there all the same
 		}
 		return false
 	}
 	if p.userID = r.Body.Text("id"); p.userID == "" {
-		p.note(CreateUser, Lost, r, "the POST was answered with %d and no id", r.Status)
+		p.note(engine.FeatureCreateUser, engine.ProbeNoEffect, r, "the POST was answered with %d and no id", r.Status)
 		p.adopt(ctx)
 		return false
 	}
-	p.note(CreateUser, Works, r, "")
+	p.note(engine.FeatureCreateUser, engine.ProbeWorks, r, "")
 	return true
 }
 
@@ -100,7 +101,7 @@ func (p *prober) adopt(ctx context.Context) {
 }
 
 // lookup wants exactly the object with the id.
-func (p *prober) lookup(ctx context.Context, f Feature, endpoint, attribute, value, id string) {
+func (p *prober) lookup(ctx context.Context, f engine.Feature, endpoint, attribute, value, id string) {
 	path := plan.LookupPath(endpoint, attribute, value)
 	only := func(body *scim.Object) bool {
 		hits := body.Array("Resources")
@@ -113,11 +114,11 @@ func (p *prober) lookup(ctx context.Context, f Feature, endpoint, attribute, val
 	found, r := p.settled(ctx, path, only)
 	switch {
 	case found:
-		p.note(f, Works, r, "")
+		p.note(f, engine.ProbeWorks, r, "")
 	case !ok(r):
 		p.refused(f, r)
 	default:
-		p.note(f, Lost, r, "%s eq finds %d resources, not just the one that was created", attribute, len(r.Body.Array("Resources")))
+		p.note(f, engine.ProbeNoEffect, r, "%s eq finds %d resources, not just the one that was created", attribute, len(r.Body.Array("Resources")))
 	}
 }
 
@@ -125,23 +126,23 @@ func (p *prober) conflict(ctx context.Context) {
 	r := p.send(ctx, http.MethodPost, "/Users", p.user())
 	switch {
 	case r.Err == nil && r.Status == http.StatusConflict:
-		p.note(Conflict, Works, r, "")
+		p.note(engine.FeatureConflict, engine.ProbeWorks, r, "")
 	case ok(r) && r.Body.Text("id") != "" && r.Body.Text("id") != p.userID:
-		p.note(Conflict, Lost, r, "a second user with the same userName was created")
+		p.note(engine.FeatureConflict, engine.ProbeNoEffect, r, "a second user with the same userName was created")
 		if gone := p.send(ctx, http.MethodDelete, userPath(r.Body.Text("id")), nil); !ok(gone) {
 			p.profile.Leftovers = append(p.profile.Leftovers, userPath(r.Body.Text("id")))
 		}
 	case ok(r):
-		p.note(Conflict, Lost, r, "a second create of the same userName was answered with %d", r.Status)
+		p.note(engine.FeatureConflict, engine.ProbeNoEffect, r, "a second create of the same userName was answered with %d", r.Status)
 	default:
-		p.refused(Conflict, r)
+		p.refused(engine.FeatureConflict, r)
 	}
 }
 
 func (p *prober) keeps(ctx context.Context) {
 	r := p.send(ctx, http.MethodGet, userPath(p.userID), nil)
 	if !ok(r) {
-		p.refused(KeepsUser, r)
+		p.refused(engine.FeatureKeepsUser, r)
 		return
 	}
 	var lost []string
@@ -155,9 +156,9 @@ func (p *prober) keeps(ctx context.Context) {
 		lost = append(lost, "active: true was not kept")
 	}
 	if len(lost) > 0 {
-		p.note(KeepsUser, Lost, r, "%s", strings.Join(lost, "; "))
+		p.note(engine.FeatureKeepsUser, engine.ProbeNoEffect, r, "%s", strings.Join(lost, "; "))
 	} else {
-		p.note(KeepsUser, Works, r, "")
+		p.note(engine.FeatureKeepsUser, engine.ProbeWorks, r, "")
 	}
 	p.entityTags(ctx, r)
 }
@@ -165,7 +166,7 @@ func (p *prober) keeps(ctx context.Context) {
 // entityTags sends a change that must not happen. A target that makes it all the same has changed nothing but a display name.
 func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	if read.ETag == "" {
-		p.note(EntityTags, Refused, read, "a GET comes without an ETag")
+		p.note(engine.FeatureEntityTags, engine.ProbeRefused, read, "a GET comes without an ETag")
 		return
 	}
 	body := p.put(read)
@@ -173,11 +174,11 @@ func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	r := p.sendIf(ctx, http.MethodPut, userPath(p.userID), `W/"scimwright-stale"`, body)
 	switch {
 	case r.Err == nil && r.Status == http.StatusPreconditionFailed:
-		p.note(EntityTags, Works, r, "")
+		p.note(engine.FeatureEntityTags, engine.ProbeWorks, r, "")
 	case ok(r):
-		p.note(EntityTags, Lost, r, "a PUT with a stale If-Match was carried out")
+		p.note(engine.FeatureEntityTags, engine.ProbeNoEffect, r, "a PUT with a stale If-Match was carried out")
 	default:
-		p.refused(EntityTags, r)
+		p.refused(engine.FeatureEntityTags, r)
 	}
 }
 
@@ -203,10 +204,10 @@ func (p *prober) updates(ctx context.Context) {
 	if read := p.send(ctx, http.MethodGet, path, nil); ok(read) {
 		body := p.put(read)
 		body.Set("name", object("givenName", "Put", "familyName", "Probe"))
-		p.change(ctx, PutUser, http.MethodPut, path, body, called("Put"))
+		p.change(ctx, engine.FeaturePutUser, http.MethodPut, path, body, called("Put"))
 	}
-	p.change(ctx, PatchPath, http.MethodPatch, path, patch(operation("replace", "name.givenName", "Path")), called("Path"))
-	p.change(ctx, PatchNoPath, http.MethodPatch, path, patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
+	p.change(ctx, engine.FeaturePatchPath, http.MethodPatch, path, patch(operation("replace", "name.givenName", "Path")), called("Path"))
+	p.change(ctx, engine.FeaturePatchNoPath, http.MethodPatch, path, patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
 }
 
 // activation tries each way to deactivate, and goes back to active between them in whichever way works.
@@ -228,18 +229,18 @@ func (p *prober) activation(ctx context.Context) {
 		return body
 	}
 	ways := []struct {
-		feature Feature
+		feature engine.Feature
 		method  string
 		body    func(active bool) *scim.Object
 	}{
-		{DeactivatePatch, http.MethodPatch, func(active bool) *scim.Object { return patch(operation("replace", "", object("active", active))) }},
-		{DeactivatePath, http.MethodPatch, func(active bool) *scim.Object { return patch(operation("replace", "active", active)) }},
-		{DeactivatePut, http.MethodPut, byPut},
+		{engine.FeatureDeactivatePatch, http.MethodPatch, func(active bool) *scim.Object { return patch(operation("replace", "", object("active", active))) }},
+		{engine.FeatureDeactivatePath, http.MethodPatch, func(active bool) *scim.Object { return patch(operation("replace", "active", active)) }},
+		{engine.FeatureDeactivatePut, http.MethodPut, byPut},
 	}
 	reactivated := false
 	for _, way := range ways {
 		body := way.body(false)
-		if body == nil || p.change(ctx, way.feature, way.method, path, body, is(false)) != Works {
+		if body == nil || p.change(ctx, way.feature, way.method, path, body, is(false)) != engine.ProbeWorks {
 			continue
 		}
 		back := way.body(true)
@@ -251,11 +252,11 @@ func (p *prober) activation(ctx context.Context) {
 		}
 		if active, r := p.settled(ctx, path, is(true)); active && !reactivated {
 			reactivated = true
-			p.note(Reactivate, Works, r, "")
+			p.note(engine.FeatureReactivate, engine.ProbeWorks, r, "")
 		}
 	}
 	if !reactivated {
-		p.note(Reactivate, Refused, plan.Response{}, "a user that was deactivated could not be made active again")
+		p.note(engine.FeatureReactivate, engine.ProbeRefused, plan.Response{}, "a user that was deactivated could not be made active again")
 	}
 }
 

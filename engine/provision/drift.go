@@ -108,7 +108,7 @@ func (d *drift) listed(ctx context.Context) error {
 				return err
 			}
 			if !owned {
-				err = d.found(engine.Finding{What: engine.DriftStranger, RemoteID: r.ID(), RemoteName: reconcile.ObjectOf(r).UserName, ExternalID: r.ExternalID()})
+				err = d.found(engine.Finding{What: engine.DriftUnmanaged, RemoteID: r.ID(), RemoteName: reconcile.ObjectOf(r).UserName, ExternalID: r.ExternalID()})
 			} else {
 				d.report.Compared++
 				err = d.compare(ctx, owner, r, asked)

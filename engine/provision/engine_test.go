@@ -17,6 +17,7 @@ import (
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -26,6 +27,9 @@ import (
 func TestMain(m *testing.M) {
 	if orders := os.Getenv(childVariable); orders != "" {
 		os.Exit(childMain(orders))
+	}
+	if err := alltest.Draws(20); err != nil {
+		panic(err)
 	}
 	os.Exit(sqldbtest.Main(m))
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -170,7 +169,7 @@ type haltsCreates struct {
 	once *sync.Once
 }
 
-func (h haltsCreates) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
+func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
 	err := h.Store.Begin(ctx, l, intents)
 	if err == nil && intents[0].Creating {
 		h.once.Do(func() { err = h.Halt(ctx, l.App, []plan.Operation{plan.OpCreate}, "", time.Now()) })

@@ -25,7 +25,7 @@ const (
 )
 
 // importing works on one run for the time of a tenure. It is the lane.Func of imports, whose leases name runs.
-func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
+func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Time) {
 	id, err := strconv.ParseInt(t.Lease.App, 10, 64)
 	var run engine.ImportRun
 	if err == nil {
@@ -35,13 +35,13 @@ func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (lane.Hold, time
 		err = e.importRun(ctx, t, run)
 	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, engine.ErrLeaseLost) || errors.Is(err, engine.ErrNotFound) {
-		return lane.Hold{}, time.Time{}
+		return engine.Hold{}, time.Time{}
 	}
 	if later, ok := errors.AsType[*delayed](err); ok {
-		return lane.Hold{}, e.o.Now().Add(later.by)
+		return engine.Hold{}, e.o.Now().Add(later.by)
 	}
 	e.o.Logger.ErrorContext(ctx, "import interrupted", "app", run.App, "run", id, "error", err)
-	return lane.Hold{}, e.o.Now().Add(errorRest)
+	return engine.Hold{}, e.o.Now().Add(errorRest)
 }
 
 // importRun reads on where the run is, draws the conclusions and confirms. What is the fault of the target or the directory ends or

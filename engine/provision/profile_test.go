@@ -9,16 +9,15 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 )
 
-func (w *world) probe() probe.Profile {
+func (w *world) probe() engine.Profile {
 	w.t.Helper()
-	p, err := w.engine.ProbeApp(w.t.Context(), app, probe.Options{Settle: time.Nanosecond})
+	p, err := w.engine.ProbeApp(w.t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
 	require.NoError(w.t, err)
 	w.fake.Requests()
 	return p
@@ -31,7 +30,7 @@ func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrNotFound)
 		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 		p := w.probe()
-		require.Equal(t, probe.Refused, p.Verdict(probe.DeactivatePatch))
+		require.Equal(t, engine.ProbeRefused, p.Verdict(engine.FeatureDeactivatePatch))
 		stored, err := w.engine.Profile(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, p, stored)
@@ -103,11 +102,11 @@ func TestAProbeThatFailsLeavesTheProfileAsItWas(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	p := w.probe()
 	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
-	_, err := w.engine.ProbeApp(t.Context(), app, probe.Options{Settle: time.Nanosecond})
+	_, err := w.engine.ProbeApp(t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
 	require.ErrorContains(t, err, "credentials")
 	got, err := w.engine.Profile(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	_, err = w.engine.ProbeApp(t.Context(), "nobody", probe.Options{})
+	_, err = w.engine.ProbeApp(t.Context(), "nobody", engine.ProbeOptions{})
 	require.ErrorIs(t, err, engine.ErrUnknownApp)
 }

@@ -50,7 +50,7 @@ func TestAReconciliationFindsWhatWasNeverMarked(t *testing.T) {
 
 		got := w.reconciled()
 		require.Equal(t, []int{2, 2}, []int{got[engine.User].Unknown, got[engine.User].Unlisted})
-		require.Equal(t, map[engine.DriftKind]int{engine.DriftActivity: 1, engine.DriftDiffers: 1, engine.DriftStranger: 1}, got[engine.User].Drift.Found)
+		require.Equal(t, map[engine.DriftKind]int{engine.DriftActivity: 1, engine.DriftDiffers: 1, engine.DriftUnmanaged: 1}, got[engine.User].Drift.Found)
 		require.Equal(t, []int{2, 1}, []int{got[engine.User].Drift.Marked, got[engine.Group].Unknown})
 		w.settled()
 		require.Empty(t, cmp.Diff(map[string]bool{"ann": false, "bob": true, "cat": true, "dan": true, "eve": true, "zoe": true}, w.active()),

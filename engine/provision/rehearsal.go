@@ -91,7 +91,7 @@ func (e *Engine) hold(ctx context.Context, app string, c *connection, s engine.K
 		return "the app is paused", nil
 	case rest.Reason != "":
 		return fmt.Sprintf("%s until %s", rest.Reason, rest.Until.Format(time.RFC3339)), nil
-	case l.Hold.Kind != lane.HoldNone && l.Hold.Until.After(now):
+	case l.Hold.Kind != engine.HoldNone && l.Hold.Until.After(now):
 		return fmt.Sprintf("%s until %s: %s", l.Hold.Kind, l.Hold.Until.Format(time.RFC3339), l.Hold.Reason), nil
 	case s.NextAt.After(now):
 		return "it is tried again at " + s.NextAt.Format(time.RFC3339), nil

@@ -36,7 +36,7 @@ const (
 const storeTimeout = 5 * time.Second
 
 // lane works on one app for the time of a tenure.
-func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
+func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Time) {
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&engine.Learned{})
 	if err := w.recount(ctx); err != nil {
@@ -57,9 +57,9 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind == lane.HoldNone && w.isFull() {
+	if h := gate.Hold(); h.Kind == engine.HoldNone && w.isFull() {
 		return h, e.o.Now().Add(acceptedRest)
-	} else if h.Kind != lane.HoldNone {
+	} else if h.Kind != engine.HoldNone {
 		e.o.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
 	}
 	return gate.Hold(), time.Time{}
@@ -77,9 +77,9 @@ type work struct {
 	knowledge  atomic.Pointer[engine.Learned] // about the target, as stored
 	pace       *lane.Pace
 
-	rests *engine.Rest  // as stored, nil before that is known
-	gate  *lane.Gate    // asked between tasks only
-	noted lane.HoldKind // as stored
+	rests *engine.Rest    // as stored, nil before that is known
+	gate  *lane.Gate      // asked between tasks only
+	noted engine.HoldKind // as stored
 
 	accepted acceptedChanges
 	leavers  leavers // of this tenure
@@ -524,7 +524,7 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 		return answer, why
 	}
 	if !r.w.tenure.Valid() {
-		return failed(lane.ErrLeaseLost)
+		return failed(engine.ErrLeaseLost)
 	}
 	step := engine.Step{Method: q.Method, Path: q.Path}
 	if q.Alternative != nil {

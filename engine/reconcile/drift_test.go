@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/reconcile"
 	"github.com/scimwright/scimwright/scim"
@@ -23,30 +24,30 @@ func resource(t *testing.T, body string) *scim.Resource {
 func TestAnAccountIsComparedAsASequenceWould(t *testing.T) {
 	const wanted = `{"schemas":["` + scim.UserSchema + `"],"userName":"ann","name":{"givenName":"Ann"},"title":null}`
 	same := `"schemas":["` + scim.UserSchema + `"],"id":"r1","userName":"ann"`
-	differs := func(path string, have, want any) reconcile.Finding {
-		return reconcile.Finding{What: reconcile.Differs, Values: []plan.Difference{{Path: path, Have: have, Want: want}}}
+	differs := func(path string, have, want any) engine.Finding {
+		return engine.Finding{What: engine.DriftDiffers, Values: []plan.Difference{{Path: path, Have: have, Want: want}}}
 	}
-	activity := func(have, want bool) reconcile.Finding {
-		return reconcile.Finding{What: reconcile.Activity, Values: []plan.Difference{{Path: "active", Have: have, Want: want}}}
+	activity := func(have, want bool) engine.Finding {
+		return engine.Finding{What: engine.DriftActivity, Values: []plan.Difference{{Path: "active", Have: have, Want: want}}}
 	}
 	all := reconcile.UserWant{Want: plan.Active, Update: true, Deactivate: true}
 	with := func(change func(*reconcile.UserWant)) reconcile.UserWant { w := all; change(&w); return w }
 	for name, c := range map[string]struct {
 		want reconcile.UserWant
 		have string
-		says []reconcile.Finding
+		says []engine.Finding
 	}{
 		"the same, with more at the target": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`, nil},
-		"a sub-attribute":                   {all, `{` + same + `,"name":{"givenName":"Anna"}}`, []reconcile.Finding{differs("name.givenName", "Anna", "Ann")}},
-		"an attribute that is to be empty":  {all, `{` + same + `,"name":{"givenName":"Ann"},"title":"Dr."}`, []reconcile.Finding{differs("title", "Dr.", nil)}},
-		"inactive":                          {all, `{` + same + `,"name":{"givenName":"Ann"},"active":false}`, []reconcile.Finding{activity(false, true)}},
+		"a sub-attribute":                   {all, `{` + same + `,"name":{"givenName":"Anna"}}`, []engine.Finding{differs("name.givenName", "Anna", "Ann")}},
+		"an attribute that is to be empty":  {all, `{` + same + `,"name":{"givenName":"Ann"},"title":"Dr."}`, []engine.Finding{differs("title", "Dr.", nil)}},
+		"inactive":                          {all, `{` + same + `,"name":{"givenName":"Ann"},"active":false}`, []engine.Finding{activity(false, true)}},
 		"both": {all, `{` + same + `,"name":{"givenName":"X"},"active":"False"}`,
-			[]reconcile.Finding{differs("name.givenName", "X", "Ann"), activity(false, true)}},
+			[]engine.Finding{differs("name.givenName", "X", "Ann"), activity(false, true)}},
 		"updates are off": {with(func(w *reconcile.UserWant) { w.Update = false }), `{` + same + `,"name":{"givenName":"X"},"active":false}`,
-			[]reconcile.Finding{activity(false, true)}},
+			[]engine.Finding{activity(false, true)}},
 		"deactivations are off": {with(func(w *reconcile.UserWant) { w.Deactivate, w.Want = false, plan.Inactive }), `{` + same + `}`, nil},
 		"should be inactive": {with(func(w *reconcile.UserWant) { w.Want = plan.Inactive }), `{` + same + `,"name":{"givenName":"X"}}`,
-			[]reconcile.Finding{activity(true, false)}},
+			[]engine.Finding{activity(true, false)}},
 		"gone and inactive": {with(func(w *reconcile.UserWant) { w.Want = plan.Absent }), `{` + same + `,"active":false}`, nil},
 		"to be kept":        {with(func(w *reconcile.UserWant) { w.Want = plan.Keep }), `{"id":"r1","userName":"other","active":false}`, nil},
 	} {

@@ -4,33 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/scim"
-)
-
-// Rule says by what an account of a target and a principal of the directory are taken for the same.
-type Rule string
-
-// The rules. Names and addresses are compared without regard to letter case (RFC 7643 section 4.1), identifiers exactly.
-const (
-	ByExternalID Rule = "externalId"
-	ByUserName   Rule = "userName" // of a group: displayName
-	ByEmail      Rule = "email"    // any of theirs
-)
-
-// Known says whether there is such a rule.
-func (r Rule) Known() bool { return slices.Contains([]Rule{ByExternalID, ByUserName, ByEmail}, r) }
-
-// Verdict says whose an account is.
-type Verdict string
-
-// The verdicts.
-const (
-	Linked    Verdict = "linked"    // a principal has it already
-	Matched   Verdict = "matched"   // exactly one principal, by a rule
-	Ambiguous Verdict = "ambiguous" // several could be meant, or the one has another account: somebody has to say
-	Partial   Verdict = "partial"   // only the part before the @ or the whole name agrees: somebody has to look
-	Unmatched Verdict = "unmatched" // nobody
-	Gone      Verdict = "gone"      // listed by an earlier import, and not by this one
 )
 
 // Object is what is compared of an account or group of a target.
@@ -68,45 +43,36 @@ func ObjectOf(r *scim.Resource) Object {
 	return o
 }
 
-// Candidate is a principal that an object may belong to.
-type Candidate struct {
-	ID          string   `json:"id"`       // in the directory
-	UserName    string   `json:"userName"` // of a group: displayName
-	ExternalID  string   `json:"externalId,omitempty"`
-	Emails      []string `json:"emails,omitempty"`
-	DisplayName string   `json:"displayName,omitempty"`
-}
-
 // Match is whose an object seems to be.
 type Match struct {
-	Verdict Verdict
-	Rule    Rule     // that decided, empty for none
-	IDs     []string // of the principals, ascending, each once: one when Matched, one or more when Ambiguous or Partial
+	Verdict engine.Verdict
+	Rule    engine.MatchRule // that decided, empty for none
+	IDs     []string         // of the principals, ascending, each once: one when Matched, one or more when Ambiguous or Partial
 }
 
 // Find compares an object with its candidates. The first rule by which any of them agrees decides; values that are empty agree
 // with nothing. Only when no rule agrees, and partial is set, it is enough that the part before the @ of a userName or an address,
 // or the name shown to people, is the same.
-func Find(o Object, candidates []Candidate, rules []Rule, partial bool) Match {
+func Find(o Object, candidates []engine.Candidate, rules []engine.MatchRule, partial bool) Match {
 	for _, rule := range rules {
-		ids := agreeing(candidates, func(c Candidate) bool { return agrees(rule, o, c) })
+		ids := agreeing(candidates, func(c engine.Candidate) bool { return agrees(rule, o, c) })
 		switch len(ids) {
 		case 0:
 		case 1:
-			return Match{Verdict: Matched, Rule: rule, IDs: ids}
+			return Match{Verdict: engine.VerdictMatched, Rule: rule, IDs: ids}
 		default:
-			return Match{Verdict: Ambiguous, Rule: rule, IDs: ids}
+			return Match{Verdict: engine.VerdictAmbiguous, Rule: rule, IDs: ids}
 		}
 	}
 	if partial {
-		if ids := agreeing(candidates, func(c Candidate) bool { return resembles(o, c) }); len(ids) > 0 {
-			return Match{Verdict: Partial, IDs: ids}
+		if ids := agreeing(candidates, func(c engine.Candidate) bool { return resembles(o, c) }); len(ids) > 0 {
+			return Match{Verdict: engine.VerdictPartial, IDs: ids}
 		}
 	}
-	return Match{Verdict: Unmatched}
+	return Match{Verdict: engine.VerdictUnmatched}
 }
 
-func agreeing(candidates []Candidate, same func(Candidate) bool) (ids []string) {
+func agreeing(candidates []engine.Candidate, same func(engine.Candidate) bool) (ids []string) {
 	for _, c := range candidates {
 		if same(c) {
 			ids = append(ids, c.ID)
@@ -116,13 +82,13 @@ func agreeing(candidates []Candidate, same func(Candidate) bool) (ids []string) 
 	return slices.Compact(ids)
 }
 
-func agrees(rule Rule, o Object, c Candidate) bool {
+func agrees(rule engine.MatchRule, o Object, c engine.Candidate) bool {
 	switch rule {
-	case ByExternalID:
+	case engine.MatchExternalID:
 		return o.ExternalID != "" && o.ExternalID == c.ExternalID
-	case ByUserName:
+	case engine.MatchUserName:
 		return same(o.UserName, c.UserName)
-	case ByEmail:
+	case engine.MatchEmail:
 		return slices.ContainsFunc(o.Emails, func(e string) bool {
 			return slices.ContainsFunc(c.Emails, func(other string) bool { return same(e, other) })
 		})
@@ -131,7 +97,7 @@ func agrees(rule Rule, o Object, c Candidate) bool {
 	}
 }
 
-func resembles(o Object, c Candidate) bool {
+func resembles(o Object, c engine.Candidate) bool {
 	if same(o.DisplayName, c.DisplayName) {
 		return true
 	}

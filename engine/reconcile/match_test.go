@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/reconcile"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -32,40 +33,40 @@ func TestAnObjectIsWhatAResourceSays(t *testing.T) {
 }
 
 func TestTheFirstRuleThatAgreesDecides(t *testing.T) {
-	all := []reconcile.Rule{reconcile.ByExternalID, reconcile.ByUserName, reconcile.ByEmail}
-	ann := reconcile.Candidate{ID: "ann", UserName: "ann@x.org", ExternalID: "E1", Emails: []string{"ann@x.org", "lee@x.org"}, DisplayName: "Ann Lee"}
-	bob := reconcile.Candidate{ID: "bob", UserName: "bob@x.org", ExternalID: "E2", Emails: []string{"bob@x.org"}, DisplayName: "Bob Ray"}
-	both := []reconcile.Candidate{bob, ann}
+	all := []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName, engine.MatchEmail}
+	ann := engine.Candidate{ID: "ann", UserName: "ann@x.org", ExternalID: "E1", Emails: []string{"ann@x.org", "lee@x.org"}, DisplayName: "Ann Lee"}
+	bob := engine.Candidate{ID: "bob", UserName: "bob@x.org", ExternalID: "E2", Emails: []string{"bob@x.org"}, DisplayName: "Bob Ray"}
+	both := []engine.Candidate{bob, ann}
 	for name, c := range map[string]struct {
 		object  reconcile.Object
-		among   []reconcile.Candidate
-		rules   []reconcile.Rule
+		among   []engine.Candidate
+		rules   []engine.MatchRule
 		partial bool
 		want    reconcile.Match
 	}{
 		"by identifier although the name is another's": {reconcile.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, all, false,
-			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByExternalID, IDs: []string{"ann"}}},
-		"the precedence is the caller's": {reconcile.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, []reconcile.Rule{reconcile.ByUserName, reconcile.ByExternalID}, false,
-			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByUserName, IDs: []string{"bob"}}},
+			reconcile.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchExternalID, IDs: []string{"ann"}}},
+		"the precedence is the caller's": {reconcile.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, []engine.MatchRule{engine.MatchUserName, engine.MatchExternalID}, false,
+			reconcile.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"bob"}}},
 		"a name in another letter case": {reconcile.Object{UserName: "ANN@X.org"}, both, all, false,
-			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByUserName, IDs: []string{"ann"}}},
+			reconcile.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"ann"}}},
 		"an identifier in another letter case is another one": {reconcile.Object{ExternalID: "e1"}, both, all, false,
-			reconcile.Match{Verdict: reconcile.Unmatched}},
+			reconcile.Match{Verdict: engine.VerdictUnmatched}},
 		"by a second address": {reconcile.Object{UserName: "al", Emails: []string{"x@y", "Lee@x.org"}}, both, all, false,
-			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByEmail, IDs: []string{"ann"}}},
+			reconcile.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchEmail, IDs: []string{"ann"}}},
 		"two with the same address": {reconcile.Object{Emails: []string{"bob@x.org", "ann@x.org"}}, both, all, false,
-			reconcile.Match{Verdict: reconcile.Ambiguous, Rule: reconcile.ByEmail, IDs: []string{"ann", "bob"}}},
-		"one that is offered twice": {reconcile.Object{UserName: "ann@x.org"}, []reconcile.Candidate{ann, ann}, all, false,
-			reconcile.Match{Verdict: reconcile.Matched, Rule: reconcile.ByUserName, IDs: []string{"ann"}}},
-		"empty values agree with nothing": {reconcile.Object{}, []reconcile.Candidate{{ID: "x"}}, all, true,
-			reconcile.Match{Verdict: reconcile.Unmatched}},
+			reconcile.Match{Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, IDs: []string{"ann", "bob"}}},
+		"one that is offered twice": {reconcile.Object{UserName: "ann@x.org"}, []engine.Candidate{ann, ann}, all, false,
+			reconcile.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"ann"}}},
+		"empty values agree with nothing": {reconcile.Object{}, []engine.Candidate{{ID: "x"}}, all, true,
+			reconcile.Match{Verdict: engine.VerdictUnmatched}},
 		"the part before the @": {reconcile.Object{UserName: "Ann@other.org"}, both, all, true,
-			reconcile.Match{Verdict: reconcile.Partial, IDs: []string{"ann"}}},
+			reconcile.Match{Verdict: engine.VerdictPartial, IDs: []string{"ann"}}},
 		"the name shown to people": {reconcile.Object{UserName: "1234", DisplayName: "bob ray"}, both, all, true,
-			reconcile.Match{Verdict: reconcile.Partial, IDs: []string{"bob"}}},
+			reconcile.Match{Verdict: engine.VerdictPartial, IDs: []string{"bob"}}},
 		"a resemblance is nothing unless asked for": {reconcile.Object{UserName: "Ann@other.org"}, both, all, false,
-			reconcile.Match{Verdict: reconcile.Unmatched}},
-		"nobody is offered": {reconcile.Object{UserName: "ann@x.org"}, nil, all, true, reconcile.Match{Verdict: reconcile.Unmatched}},
+			reconcile.Match{Verdict: engine.VerdictUnmatched}},
+		"nobody is offered": {reconcile.Object{UserName: "ann@x.org"}, nil, all, true, reconcile.Match{Verdict: engine.VerdictUnmatched}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, cmp.Diff(c.want, reconcile.Find(c.object, c.among, c.rules, c.partial)))

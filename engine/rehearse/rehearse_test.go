@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/connect"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/plan"
@@ -36,7 +37,7 @@ func newWorld(t *testing.T, o rehearse.Options) *world {
 	t.Cleanup(server.Close)
 	network := &connect.Network{}
 	t.Cleanup(network.CloseIdleConnections)
-	c, err := connect.New(connect.Config{BaseURL: server.URL, Auth: connect.Auth{Secret: secret}, Network: network})
+	c, err := connect.New(connect.Config{BaseURL: server.URL, Auth: engine.Auth{Secret: secret}, Network: network})
 	require.NoError(t, err)
 	o.Secrets = append(o.Secrets, secret)
 	w.client = rehearse.New(c, o)

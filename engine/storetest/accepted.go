@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -62,7 +61,7 @@ func testAccepted(t *testing.T, s *suite) {
 	s.finish(l, again)
 	require.Len(t, s.events(0), len(told), "it is told once")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
-	require.NoError(t, s.store.Release(ctx, l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.store.Retry(ctx, s.now, s.app, engine.User, "a"))
 	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry reads it at once")
 	require.Equal(t, engine.StatusPending, s.state(engine.User, "a").Status)

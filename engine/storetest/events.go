@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -90,17 +89,17 @@ func testEvents(t *testing.T, s *suite) {
 func testHoldEvents(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	h := lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "s3cr3t", Streak: 1}
+	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "s3cr3t", Streak: 1}
 	require.NoError(t, s.store.Hold(t.Context(), l, s.now, h))
 	row, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, h, row.Hold)
 	require.NotEmpty(t, row.Owner, "the lease goes on")
-	require.NoError(t, s.store.Hold(t.Context(), l, s.now, lane.Hold{}))
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Hold(t.Context(), l, s.now, engine.Hold{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.ErrorIs(t, s.store.Hold(t.Context(), l, s.now, h), engine.ErrLeaseLost)
 	want := []engine.Event{
-		{App: s.app, Seq: 1, At: s.now, Type: engine.AppQuarantined, Data: engine.EventData{Hold: lane.HoldQuarantine, Until: h.Until.UTC()}},
+		{App: s.app, Seq: 1, At: s.now, Type: engine.AppQuarantined, Data: engine.EventData{Hold: engine.HoldQuarantine, Until: h.Until.UTC()}},
 		{App: s.app, Seq: 2, At: s.now, Type: engine.AppReleased},
 	}
 	require.Empty(t, cmp.Diff(want, s.events(0)))

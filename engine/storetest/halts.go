@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -68,7 +67,7 @@ func testHalts(t *testing.T, s *suite) {
 	require.NoError(t, err, "a guard has nothing to do with it")
 	require.Zero(t, n)
 
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.False(t, s.claimable())
 	s.resume(s.app, plan.OpUpdate, plan.OpLink)
 	require.Equal(t, []string{"user a", "group g"}, s.due())
@@ -111,6 +110,6 @@ func testHaltRace(t *testing.T, s *suite) {
 		require.NoError(t, finished)
 		require.NoError(t, resumed)
 		require.Equal(t, []string{"user a"}, s.due())
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -54,7 +53,7 @@ func testLag(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Minute)
 	s.finish(l, engine.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
 	require.Equal(t, third, since("d"), "what came while the sequence ran has not arrived")
-	h := lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
+	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
 	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
 	want.Oldest, want.Hold = third, h
 	require.Empty(t, cmp.Diff(want, lag()))

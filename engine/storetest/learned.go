@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -30,7 +29,7 @@ func testLearn(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(want, got))
 	require.Empty(t, cmp.Diff(want, learned()))
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.Empty(t, cmp.Diff(want, learned()), "it outlives the lease")
 
 	l = s.claim()

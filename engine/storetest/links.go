@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -79,7 +78,7 @@ func testLinkStopped(t *testing.T, s *suite) {
 	s.finish(l, engine.Finish{ID: "idle"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "idle", Want: true, Asked: 1}}))
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting, RemoteID: "rg"})
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
 	require.Contains(t, refused["due"], "about to be provisioned", "its sequence may be finding an account now")

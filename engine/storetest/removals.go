@@ -2,14 +2,12 @@ package storetest
 
 import (
 	"fmt"
-	"time"
-
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 )
 
@@ -71,7 +69,7 @@ func testRemovals(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Hour)
 	leave(0, 3)
 	require.Zero(t, remove("u0"), "the window has passed")
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	_, err = s.store.Remove(t.Context(), l, engine.User, "u5", s.now, guard)
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
 }

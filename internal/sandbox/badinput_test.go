@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -81,7 +83,8 @@ var badAnswers = map[string]http.HandlerFunc{
 // verdict in time, it is never a clean one, nothing panics, and what cannot be tested has a reason.
 func TestNonsenseBehindDiscoveryNeverPassesAndNeverBreaksTheSuite(t *testing.T) {
 	later := []string{"HTML", "401", "500", "a dropped connection", "silence", "an object of oddities"}
-	for name, bad := range badAnswers {
+	for _, name := range alltest.Sample(slices.Sorted(maps.Keys(badAnswers)), 4) {
+		bad := badAnswers[name]
 		for _, after := range []int64{0, 40} {
 			if after > 0 && !slices.Contains(later, name) {
 				continue

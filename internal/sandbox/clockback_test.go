@@ -33,6 +33,7 @@ func TestClock_ConfiguredTokenOutlivesJumps(t *testing.T) {
 	do(t, api, http.MethodPost, "/sandbox/v1/api-tokens", `{"name":"other","userId":"me"}`, &made)
 	other := &sandbox.APIClient{BaseURL: api.BaseURL, Token: made.Token}
 	advance(t, other, 200*day)
+	do(t, other, http.MethodGet, "/api/v1/users/me", "", nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/reset", `{}`, nil)
 	advance(t, api, 200*day)
 	require.NoError(t, s.Close(context.WithoutCancel(t.Context())))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -257,9 +256,9 @@ func laneWords(active, connected bool, l engine.Lane) (word, reason string) {
 		return "idle", "provisioning is not connected"
 	}
 	switch l.Hold.Kind {
-	case lane.HoldNone:
+	case engine.HoldNone:
 		return "running", ""
-	case lane.HoldQuarantine:
+	case engine.HoldQuarantine:
 		return "quarantined", l.Hold.Reason
 	default:
 		return "paused", l.Hold.Reason

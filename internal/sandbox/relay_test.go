@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
@@ -55,7 +54,7 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 }
 
 // own marks a principal and takes the app's lane.
-func (b *bench) own(kind engine.Kind, ids ...string) lane.Lease {
+func (b *bench) own(kind engine.Kind, ids ...string) engine.Lease {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx *docstore.Tx) error {
 		var marks []engine.Mark
@@ -70,7 +69,7 @@ func (b *bench) own(kind engine.Kind, ids ...string) lane.Lease {
 	return leases[0]
 }
 
-func (b *bench) finish(l lane.Lease, f engine.Finish) {
+func (b *bench) finish(l engine.Lease, f engine.Finish) {
 	b.Helper()
 	f.Gen, f.At = 1, time.Now()
 	_, err := b.states.Finish(b.Context(), l, f)

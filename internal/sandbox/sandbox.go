@@ -216,7 +216,7 @@ func (s *Sandbox) assemble(
 	counted := enginemetrics.New()
 	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
 	})
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (s *Sandbox) assemble(
 	options := on(db)
 	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
 	options.Connections, options.Imports, options.Syncing = &connections{engine: p.engine, timeout: o.TargetTimeout}, engineSide, p.work.syncing
-	options.Limits = mgmtapi.Limits{Off: o.NoRateLimits}
+	options.Limits, options.HashCost = mgmtapi.Limits{Off: o.NoRateLimits}, o.HashCost
 	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
 	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword
 	options.Hooks = mgmtapi.HookNetwork{
@@ -266,17 +266,13 @@ func (s *Sandbox) assemble(
 	if err := api.Setup(ctx, p.content()); err != nil {
 		return nil, err
 	}
-	doc, err := api.OpenAPI()
-	if err != nil {
-		return nil, err
-	}
 	pages, err := console.New(console.Options{Source: &consoleSource{engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
 	p.metrics = together(metrics, counted)
 	p.handler = &routes{
-		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(doc), health: http.HandlerFunc(health), console: pages,
+		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(api.OpenAPI, o.Logger), health: http.HandlerFunc(health), console: pages,
 	}
 	return p, nil
 }

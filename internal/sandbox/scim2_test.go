@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -26,11 +27,9 @@ import (
 // python3 and the registry, so it skips the test unless it is asked for by SCIMWRIGHT_TEST_INTEROP=1.
 func runPython(t *testing.T, script string, args ...string) [][]string {
 	t.Helper()
-	if os.Getenv("SCIMWRIGHT_TEST_INTEROP") == "" {
-		t.Skip("SCIMWRIGHT_TEST_INTEROP is not set")
-	}
+	root := alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP")
 	folder := filepath.Join("testdata", "interop", "scim2")
-	python := filepath.Join(t.TempDir(), "venv", "bin", "python")
+	python := filepath.Join(root, "scim2-tools", "venv", "bin", "python")
 	for _, command := range [][]string{
 		{"python3", "-m", "venv", filepath.Dir(filepath.Dir(python))},
 		{python, "-m", "pip", "install", "--quiet", "--requirement", filepath.Join(folder, "requirements.txt")},

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -59,10 +60,11 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	other := 0 // work that is not the engine's
 	err = poll(ctx, func() (bool, error) {
-		var err error
-		if other, err = w.bridge.wanted.Unfinished(ctx); err != nil {
+		unfinished, err := w.bridge.wanted.Unfinished(ctx)
+		if err != nil {
 			return false, err
 		}
+		other = unfinished.Total()
 		due, err := w.engine.Pending(ctx)
 		if err != nil {
 			return false, err
@@ -76,12 +78,27 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err
 	}
-	if other > 0 {
+	held, told := w.held(context.WithoutCancel(ctx))
+	if held = min(held, other); held > 0 {
+		left.Waiting = append(left.Waiting, fmt.Sprintf("held: %d users or applications; PUT /sandbox/v1/work releases them", held))
+	}
+	if other -= held; other > 0 {
 		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")
 	}
-	waiting, told := waitingFor(ctx, w.bridge.wanted, w.engine, "", nil)
+	waiting, err := waitingFor(ctx, w.bridge.wanted, w.engine, "", nil)
 	left.Waiting = append(left.Waiting, waiting...)
-	return left, errors.Join(ctx.Err(), told)
+	return left, errors.Join(ctx.Err(), told, err)
+}
+
+// held counts the users and applications with work while /sandbox/v1/work holds that work, and 0 otherwise.
+func (w *work) held(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	unfinished, err := w.bridge.wanted.Unfinished(ctx)
+	if err != nil || !unfinished.Held {
+		return 0, err
+	}
+	return unfinished.Requests, nil
 }
 
 // maxTasks bounds the list of failed tasks of one app.

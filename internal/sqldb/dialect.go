@@ -52,14 +52,6 @@ func (d Dialect) BytesType() string {
 	return "BLOB"
 }
 
-// hasTableSQL counts the tables with a name where CREATE TABLE would make one.
-func (d Dialect) hasTableSQL() string {
-	if d == Postgres {
-		return "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = ?"
-	}
-	return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
-}
-
 // maxCachedTexts bounds the memory of rewriter. Programs have a fixed set of texts; only generated conditions vary.
 const maxCachedTexts = 4096
 

@@ -112,6 +112,19 @@ func (tx *Tx) Columns(ctx context.Context, schema, table string) ([]string, erro
 	return tx.strings(ctx, `SELECT name FROM pragma_table_info(?)`, table)
 }
 
+// HasTable reports whether there is a table where CREATE TABLE {name} would create one.
+func (tx *Tx) HasTable(ctx context.Context, name string) (bool, error) {
+	names := tx.texts.names
+	query, args := `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, []any{names.Plain(name)}
+	if tx.Dialect() == Postgres {
+		query = `SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE tablename = ? AND schemaname = COALESCE(NULLIF(CAST(? AS TEXT), ''), current_schema())`
+		args = append(args, names.Schema)
+	}
+	var n int
+	err := tx.QueryRow(ctx, query, args...).Scan(&n)
+	return n > 0, err
+}
+
 // strings reads rows of one string.
 func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []string, err error) {
 	rows, err := tx.Query(ctx, query, args...)

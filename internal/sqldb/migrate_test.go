@@ -129,14 +129,22 @@ func TestTakeOver_RenamesAllOfATable(t *testing.T) {
 }
 
 func TestTx_HasTable(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		require.NoError(t, db.Migrate(t.Context(), "a", []string{"CREATE TABLE there (v TEXT)"}))
-		for name, want := range map[string]bool{"there": true, "here": false, "there_": false} {
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
+		raw := p.Open(t)
+		for _, names := range []sqldb.Names{{}, {Prefix: "p_"}} {
+			db, err := sqldb.New(sqldb.Options{Dialect: p.Dialect, Writer: raw, Names: names})
+			require.NoError(t, err)
 			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-				have, err := tx.HasTable(t.Context(), name)
-				require.Equal(t, want, have, name)
+				_, err := tx.Exec(t.Context(), "CREATE TABLE {there"+names.Prefix+"} (v TEXT)")
 				return err
 			}))
+			for name, want := range map[string]bool{"there" + names.Prefix: true, "here": false, "there_": false} {
+				require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+					have, err := tx.HasTable(t.Context(), name)
+					require.Equal(t, want, have, name)
+					return err
+				}))
+			}
 		}
 	})
 }

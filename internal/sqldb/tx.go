@@ -65,13 +65,6 @@ func (tx *Tx) Err() error { return tx.failed }
 // Dialect tells which database the transaction runs on.
 func (tx *Tx) Dialect() Dialect { return tx.texts.dialect }
 
-// HasTable reports whether there is a table with a name where CREATE TABLE would make one.
-func (tx *Tx) HasTable(ctx context.Context, name string) (bool, error) {
-	var n int
-	err := tx.QueryRow(ctx, tx.Dialect().hasTableSQL(), name).Scan(&n)
-	return n > 0, err
-}
-
 // Query reads rows, which the caller closes: on SQLite rows that stay open hold up every update that follows. Errors are those of Exec.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := tx.begin(ctx)

@@ -1,4 +1,4 @@
-package lane
+package engine
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type Lease struct {
 	Hold  Hold // as the last owner left it
 	// Kicks counts how often somebody wanted a hold to end. The store compares it at the release.
 	Kicks int64
-	// Marks counts the marks of principals. During a quarantine, whoever marks one makes the lane due; see [Gate.Slots].
+	// Marks counts the marks of principals. During a quarantine, whoever marks one makes the lane due; so that what may still be done is done.
 	Marks int64
 }
 
@@ -54,3 +54,31 @@ type Leases interface {
 	// nor before the hold ends; when somebody wanted holds to end since the claim, neither keeps it. ErrLeaseLost when there is nothing to give back.
 	Release(ctx context.Context, l Lease, hold Hold, notBefore time.Time) error
 }
+
+// Lane is the state of an app.
+type Lane struct {
+	App    string
+	Owner  string // who works on it now, empty when nobody does
+	Until  time.Time
+	NextAt time.Time // when it is due; zero when nothing is
+	Hold   Hold
+	// Learned is what was found out about the target.
+	Learned Learned
+	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
+}
+
+// Rest is why a lane sends nothing, other than a hold, which the target has brought about.
+type Rest struct {
+	Reason RestReason `json:"reason,omitempty"`
+	Until  time.Time  `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
+}
+
+// RestReason says why a lane rests.
+type RestReason string
+
+// The reasons.
+const (
+	RestPaused      RestReason = "paused"      // Target.Paused
+	RestMaintenance RestReason = "maintenance" // Target.Maintenance
+	RestUnknown     RestReason = "unknown-app" // the directory has no target for the app
+)
