@@ -241,7 +241,7 @@ const childVariable = "SQLSTORE_TEST_CHILD"
 func TestChild(t *testing.T) {
 	order := os.Getenv(childVariable)
 	if order == "" {
-		t.Skip("for the tests that start it")
+		return // for the tests that start it
 	}
 	var c child
 	require.NoError(t, json.Unmarshal([]byte(order), &c))

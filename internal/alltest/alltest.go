@@ -1,11 +1,13 @@
 // Package alltest decides what a run of tests includes: the quick ones by default, all of them with SCIMWRIGHT_TEST_ALL=1 ("make test-all").
 //
-// A test that takes long asks for it with [Only], one that has a short form with [All], and one that needs a program or a service that a
+// A test that takes long asks for it with [Only], one that has a short form with [All], [Sample] or [Draws], and one that needs a program or a service that a
 // machine may lack calls [Lacks] without it. In a run of all tests nothing is left out: what is lacking is a failure.
 package alltest
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -21,6 +23,27 @@ func Only(t testing.TB, why string) {
 	if !All() {
 		t.Skipf("%s: runs with %s=1 (make test-all)", why, Variable)
 	}
+}
+
+// Sample returns every n-th of the cases, beginning with the first, and all of them in a run of all tests.
+func Sample[T any](cases []T, n int) []T {
+	if All() {
+		return cases
+	}
+	var some []T
+	for i := 0; i < len(cases); i += n {
+		some = append(some, cases[i])
+	}
+	return some
+}
+
+// Draws bounds how many cases a property of package rapid draws, unless the run is one of all tests or the command line says how many. It is
+// called by TestMain, before the tests.
+func Draws(n int) error {
+	if All() {
+		return nil
+	}
+	return flag.Set("rapid.checks", strconv.Itoa(n))
 }
 
 // Lacks ends a test that needs what this machine does not have: a run of all tests fails, any other skips the test.

@@ -1,10 +1,12 @@
 package alltest_test
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	_ "pgregory.net/rapid" // has the flag
 
 	"github.com/scimwright/scimwright/internal/alltest"
 )
@@ -60,7 +62,14 @@ func TestRun_LeavesNothingOut(t *testing.T) {
 	require.Equal(t, "/kept", folder)
 	t.Setenv(variable, "")
 
+	require.Equal(t, []int{1, 4}, alltest.Sample([]int{1, 2, 3, 4, 5}, 3))
+	require.NoError(t, alltest.Draws(7))
+	require.Equal(t, "7", flag.Lookup("rapid.checks").Value.String())
+
 	t.Setenv(alltest.Variable, "1")
+	require.Equal(t, []int{1, 2, 3, 4, 5}, alltest.Sample([]int{1, 2, 3, 4, 5}, 3))
+	require.NoError(t, alltest.Draws(8))
+	require.Equal(t, "7", flag.Lookup("rapid.checks").Value.String())
 	require.True(t, alltest.All())
 	require.Equal(t, "ran", outcome(t, only))
 	require.Equal(t, "failed: a run of all tests needs sh", outcome(t, lacks))

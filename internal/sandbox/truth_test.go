@@ -40,7 +40,7 @@ var provedElsewhere = map[string]string{"auth.tls": "TestATargetThatIsReachedWit
 // concurrently is the same for all of them. A run of all takes minutes: make test-all and .ci/run set SCIMWRIGHT_TEST_ALL for it.
 const (
 	mutantsPerRace = 40
-	mutantsPerTest = 10
+	mutantsPerTest = 40
 )
 
 // leftOut reports whether this run omits the i-th mutant or variant.
@@ -109,6 +109,7 @@ func TestTheSuiteTellsTheTruth(t *testing.T) {
 }
 
 func TestEveryObjectThatATargetKeepsIsLeftBehindAndNoOther(t *testing.T) {
+	t.Parallel()
 	for _, m := range mutants.All() {
 		switch m.ID {
 		case "delete.keeps":
