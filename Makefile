@@ -62,7 +62,7 @@ race: ## run all tests with the race detector
 # What runs in several goroutines. Left out are packages that only compute. Of the management API and the whole sandbox it is the tests in
 # which several do something at the same time: the others send one request after the other, or put the conformance suite on trial. `make race`
 # leaves out nothing.
-RACING := ./engine/connect ./engine/lane ./engine/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
+RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
 RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // DriftRequest says what to compare.
@@ -129,7 +127,7 @@ type Finding struct {
 	RemoteID   string    `json:"remoteId,omitempty"`
 	RemoteName string    `json:"remoteName,omitempty"` // userName or displayName at the target, as far as known
 	// Values are what differs, or is ignored, by attribute path; the values of secrets are left out.
-	Values []plan.Difference `json:"values,omitempty"`
+	Values []Mismatch `json:"values,omitempty"`
 	// Lacking and Surplus count the members that a group should have besides, and those that it should not have; Examples are some of
 	// their ids at the target.
 	Lacking  int      `json:"lacking,omitempty"`
@@ -139,4 +137,11 @@ type Finding struct {
 	ExternalID string `json:"externalId,omitempty"`
 	Other      string `json:"other,omitempty"`
 	Note       string `json:"note,omitempty"` // what else is known, e.g. why an account was not created
+}
+
+// Mismatch is an attribute of an account or group that has another value than is desired.
+type Mismatch struct {
+	Path string `json:"path"` // RFC 7644 section 3.10, e.g. name.givenName
+	Have any    `json:"have"` // at the target, nil for none
+	Want any    `json:"want"` // nil: it should have none
 }

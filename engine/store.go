@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
 )
-
-// RemoteMember is a user as it was pushed to, or removed from, a group of the target.
-type RemoteMember = plan.Member
 
 // MemberQuery selects members of a pushed group, ascending by user.
 type MemberQuery struct {

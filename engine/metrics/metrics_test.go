@@ -19,7 +19,6 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/metrics"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
@@ -57,12 +56,12 @@ func TestWhatAnEngineDoesIsCounted(t *testing.T) {
 	m := metrics.New()
 	for range 2 {
 		m.Result(t.Context(), engine.Result{
-			App: "crm", Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean, Duration: 20 * time.Millisecond,
+			App: "crm", Operation: engine.OpCreate, Outcome: engine.Done, Status: engine.StatusClean, Duration: 20 * time.Millisecond,
 			Steps: []engine.Step{{Method: "GET", Status: 200}, {Method: "POST", Status: 201}},
 		})
 	}
 	m.Result(t.Context(), engine.Result{
-		App: "crm", Operation: plan.OpUpdate, Outcome: plan.Transient, Status: engine.StatusRetrying, Duration: time.Second,
+		App: "crm", Operation: engine.OpUpdate, Outcome: engine.Transient, Status: engine.StatusRetrying, Duration: time.Second,
 		Steps: []engine.Step{{Method: "GET", Status: 0}, {Method: "GET", Status: 999}, {Method: "GET", Status: 503}},
 	})
 	m.Overdue(t.Context(), engine.Overdue{App: "crm"})

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/probe"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/probe"
+	"github.com/scimwright/scimwright/engine/internal/probe"
 )
 
 // ProbeApp finds out what the target of an app really does, as [Engine.Probe] does, and stores it: the sequences that follow send

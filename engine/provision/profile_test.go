@@ -8,7 +8,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -34,7 +33,7 @@ func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
 		stored, err := w.engine.Profile(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, p, stored)
-		require.True(t, w.learned().Probed[plan.NoPatch])
+		require.True(t, w.learned().Probed[engine.NoPatch])
 		require.WithinDuration(t, p.At, w.learned().ProbedAt, 0)
 
 		w.set("u-1", user("u-1", "ann"))
@@ -54,16 +53,16 @@ func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
 	w.stop(w.engine) // a lane that is still winding down has read what is known already
 	w.probe()
 	w.engine = w.start(provision.Options{})
-	require.Contains(t, w.learned().Probed, plan.NoPatch)
-	require.False(t, w.learned().Probed[plan.NoPatch])
+	require.Contains(t, w.learned().Probed, engine.NoPatch)
+	require.False(t, w.learned().Probed[engine.NoPatch])
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 	w.set("u-1", off("u-1", "ann"))
 	w.wait()
-	require.Contains(t, w.learned().Traits, plan.NoPatch)
-	require.NotContains(t, w.learned().Probed, plan.NoPatch)
+	require.Contains(t, w.learned().Traits, engine.NoPatch)
+	require.NotContains(t, w.learned().Probed, engine.NoPatch)
 	w.fake.Heal()
 	w.probe()
-	require.NotContains(t, w.learned().Traits, plan.NoPatch, "and less than a younger one")
+	require.NotContains(t, w.learned().Traits, engine.NoPatch, "and less than a younger one")
 }
 
 func TestAProbeCountsForMoreThanTheServiceProviderConfig(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
 )

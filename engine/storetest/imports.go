@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -170,9 +169,9 @@ func testImportConfirm(t *testing.T, s *suite) {
 	links, err := s.store.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Link{
-		{Kind: engine.User, ID: "a", RemoteID: "r3", RemoteName: "name of r3", Origin: plan.Imported},
-		{Kind: engine.User, ID: "has", RemoteID: "r0", Origin: plan.Imported},
-		{Kind: engine.User, ID: "z", RemoteID: "r1", RemoteName: "name of r1", Origin: plan.Imported},
+		{Kind: engine.User, ID: "a", RemoteID: "r3", RemoteName: "name of r3", Origin: engine.Imported},
+		{Kind: engine.User, ID: "has", RemoteID: "r0", Origin: engine.Imported},
+		{Kind: engine.User, ID: "z", RemoteID: "r1", RemoteName: "name of r1", Origin: engine.Imported},
 	}, links))
 	found, err := s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)

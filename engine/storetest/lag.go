@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testLag(t *testing.T, s *suite) {
@@ -69,7 +68,7 @@ func testOverdue(t *testing.T, s *suite) {
 	l := s.claim()
 	require.NoError(t, s.store.Begin(ctx, l, []engine.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
 	for _, id := range []string{"gone", "known"} {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r " + id, Origin: plan.Created})
+		s.finish(l, engine.Finish{ID: id, RemoteID: "r " + id, Origin: engine.Created})
 		s.mark(engine.Mark{ID: id})
 	}
 	late := func(after *engine.State, limit int) (ids []string, page []engine.State) {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testProfile(t *testing.T, s *suite) {
@@ -28,12 +27,12 @@ func testProfile(t *testing.T, s *suite) {
 	require.Equal(t, 1, row.Learned.MemberBatch)
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = plan.Traits{plan.NoPut: true, plan.NoPatch: false} })
+	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = engine.Traits{engine.NoPut: true, engine.NoPatch: false} })
 	require.NoError(t, err)
 	save(engine.Capabilities{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
-	want := engine.Learned{MemberBatch: 2, Probed: plan.Traits{plan.NoPut: true, plan.NoPatch: false}}
+	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
 	require.Empty(t, cmp.Diff(want, row.Learned), "also while somebody works on the lane")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))

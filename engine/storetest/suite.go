@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // InTx runs fn in a transaction, which is committed when fn returns nil and rolled back otherwise.
@@ -180,9 +179,9 @@ func testMark(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann", Origin: plan.Created, Operation: plan.OpCreate, HTTP: 201})
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann", Origin: engine.Created, Operation: engine.OpCreate, HTTP: 201})
 	want = engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Synced: 1, Status: engine.StatusClean, UpdatedAt: s.now,
-		RemoteID: "r1", RemoteName: "ann", Origin: plan.Created, LastOperation: plan.OpCreate, LastStatus: 201}
+		RemoteID: "r1", RemoteName: "ann", Origin: engine.Created, LastOperation: engine.OpCreate, LastStatus: 201}
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a")))
 	require.Equal(t, []string{"user b"}, s.due())
 }
@@ -449,7 +448,7 @@ func testMembers(t *testing.T, s *suite) {
 
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann"})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Want: true, RemoteID: "r1", RemoteName: "ann"}, {User: "b", Want: true}}, s.members(engine.MembersPending)))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Replaced: true, Added: []plan.Member{{User: "a", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Replaced: true, Added: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "b", Want: true}}, s.members(engine.MembersPending)))
 
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 6, []engine.MemberAnswer{{User: "c", Want: true}, {User: "gone", Want: true}}))
@@ -461,7 +460,7 @@ func testMembers(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersWanted)))
 	pending := s.members(engine.MembersPending)
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Pushed: true, PushedID: "r1", RemoteID: "r1", RemoteName: "ann"}, {User: "c", Want: true}}, pending))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Removed: []plan.Member{{User: "a", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Removed: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersPending)))
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusRetrying, NextAt: s.now, Unsure: true})
@@ -482,7 +481,7 @@ func testWaiting(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user a"}, s.due())
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
 	require.Equal(t, []string{"group g"}, s.due())
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r0"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "a", ID: "r0"}}})
 	require.Len(t, s.members(engine.MembersPending), 1, "what was pushed is an older account of that user")
 }
 
@@ -523,7 +522,7 @@ func testLostUser(t *testing.T, s *suite) {
 	l := s.claim()
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, s.members(engine.MembersPending))
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r2"})
 	require.Equal(t, []string{"group g"}, s.due())
@@ -539,7 +538,7 @@ func testAccounts(t *testing.T, s *suite) {
 	begin(l, "old", engine.Active)
 	s.finish(l, engine.Finish{ID: "old", RemoteID: "r1"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "old", Want: true, Asked: 1}}))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "old", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "old", ID: "r1"}}})
 	found, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, RemoteID: "r1"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/mgmtapi"
 )
@@ -118,15 +117,15 @@ func principalOf(app string, kind engine.Kind, id string) mgmtapi.Principal {
 }
 
 // operations translates what a sequence did. What is not told apart in the log has no translation.
-var operations = map[plan.Operation]mgmtapi.Operation{
-	plan.OpCreate: mgmtapi.Created, plan.OpLink: mgmtapi.Linked, plan.OpUpdate: mgmtapi.Updated,
-	plan.OpReactivate: mgmtapi.Reactivated, plan.OpDeactivate: mgmtapi.Deactivated,
+var operations = map[engine.Operation]mgmtapi.Operation{
+	engine.OpCreate: mgmtapi.Created, engine.OpLink: mgmtapi.Linked, engine.OpUpdate: mgmtapi.Updated,
+	engine.OpReactivate: mgmtapi.Reactivated, engine.OpDeactivate: mgmtapi.Deactivated,
 }
 
 // confirmed translates what a target has carried out after it had accepted it.
-var confirmed = map[plan.Operation]mgmtapi.Operation{
-	plan.OpCreate: mgmtapi.Created, plan.OpUpdate: mgmtapi.Updated, plan.OpReactivate: mgmtapi.Reactivated,
-	plan.OpDeactivate: mgmtapi.Deactivated, plan.OpMembers: mgmtapi.Updated, plan.OpDelete: mgmtapi.Removed,
+var confirmed = map[engine.Operation]mgmtapi.Operation{
+	engine.OpCreate: mgmtapi.Created, engine.OpUpdate: mgmtapi.Updated, engine.OpReactivate: mgmtapi.Reactivated,
+	engine.OpDeactivate: mgmtapi.Deactivated, engine.OpMembers: mgmtapi.Updated, engine.OpDelete: mgmtapi.Removed,
 }
 
 func steps(sent []engine.Step) []mgmtapi.Step {
@@ -137,13 +136,13 @@ func steps(sent []engine.Step) []mgmtapi.Step {
 	return out
 }
 
-func outcomeOf(c plan.Class) mgmtapi.Outcome {
+func outcomeOf(c engine.Class) mgmtapi.Outcome {
 	switch c {
-	case plan.Done:
+	case engine.Done:
 		return mgmtapi.Done
-	case plan.Skipped:
+	case engine.Skipped:
 		return mgmtapi.Skipped
-	case plan.Accepted:
+	case engine.Accepted:
 		return mgmtapi.Started // the target has yet to carry it out
 	default:
 		return mgmtapi.Failed

@@ -12,6 +12,7 @@ import (
 )
 
 func TestADrainWaitsForWhatIsDoneLater(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	do := func(method, path, body string) (int, string) {
 		t.Helper()

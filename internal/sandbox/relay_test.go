@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -102,7 +101,7 @@ func (b *bench) catchUp() {
 func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	l := b.own(engine.Group, "g")
-	b.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: plan.Created})
+	b.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: engine.Created})
 	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
 		_, err := b.model.PushMappings.Insert(t.Context(), tx, "m1", model.PushMapping{
 			AppID: "a", SourceGroupID: "g", Status: model.PushInactive, RemoteID: "g1", Deleted: true, DeleteTarget: true, TargetName: "Staff",
