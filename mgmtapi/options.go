@@ -19,8 +19,9 @@ const (
 
 // Options configure an API. DB and Dialect are required; the zero values of the other options work.
 type Options struct {
-	// DB holds the tables of the API, which Open creates. The caller closes it, after Close. SQLite needs a file and the connection
-	// parameters _journal_mode=WAL, _busy_timeout and _foreign_keys=on.
+	// DB holds the tables of the API, which Open creates. Their names have no prefix: the API needs a database, or on PostgreSQL a schema, of
+	// its own. The caller closes DB, after Close. SQLite needs a file and the connection parameters _journal_mode=WAL, _busy_timeout
+	// and _foreign_keys=on.
 	DB *sql.DB
 	// Readers run what does not write. Default: DB, which then needs more than one connection.
 	Readers *sql.DB
