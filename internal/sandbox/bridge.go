@@ -60,7 +60,7 @@ var fallbacks = map[model.Fallback]engine.Fallback{model.FallbackLearn: engine.F
 // User implements engine.Directory.
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
 	u, err := b.desired.User(ctx, app, user)
-	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Anew: u.Anew, Password: u.Password, PasswordVersion: u.PasswordVersion}, err
+	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Activating: u.Anew, Password: u.Password, PasswordVersion: u.PasswordVersion}, err
 }
 
 // Group implements engine.Directory.
