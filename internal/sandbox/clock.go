@@ -116,7 +116,7 @@ func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error 
 				query.After = &page[len(page)-1]
 			}
 		}
-		if err := p.engine.Unlearn(ctx, app.ID); err != nil {
+		if err := p.engine.ResetLearned(ctx, app.ID); err != nil {
 			return err
 		}
 		return p.engine.Kick(ctx, app.ID)

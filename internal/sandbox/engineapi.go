@@ -48,7 +48,7 @@ var refusals = []struct {
 	err  error
 	code rest.Code
 }{
-	{engine.ErrMoved, rest.CodeMoved},
+	{engine.ErrStale, rest.CodeMoved},
 	{engine.ErrExpired, rest.CodeMoved},
 	{engine.ErrApplied, rest.CodeMoved},
 	{engine.ErrCanary, rest.CodeMoved},

@@ -69,7 +69,7 @@ func (e *engineAPI) describe(ctx context.Context, a mgmtapi.App) (sandboxapi.Eng
 	target, err := e.bridge.wanted.Target(ctx, a.ID)
 	switch {
 	case errors.Is(err, mgmtapi.ErrNoTarget):
-		app.Lane = sandboxapi.LaneState{State: string(engine.RestUnknown), Reason: "there is no provisioning connection"}
+		app.Lane = sandboxapi.LaneState{State: string(engine.SuspensionUnknownApp), Reason: "there is no provisioning connection"}
 		return app, nil
 	case err != nil:
 		return app, err
@@ -87,9 +87,9 @@ func (e *engineAPI) describe(ctx context.Context, a mgmtapi.App) (sandboxapi.Eng
 func laneState(paused bool, l engine.Lane) sandboxapi.LaneState {
 	switch {
 	case paused:
-		return sandboxapi.LaneState{State: string(engine.RestPaused), Reason: "the application or its connection is not active"}
-	case l.Rest.Reason == engine.RestMaintenance:
-		return sandboxapi.LaneState{State: string(l.Rest.Reason), Until: l.Rest.Until}
+		return sandboxapi.LaneState{State: string(engine.SuspensionPaused), Reason: "the application or its connection is not active"}
+	case l.Suspension.Reason == engine.SuspensionMaintenance:
+		return sandboxapi.LaneState{State: string(l.Suspension.Reason), Until: l.Suspension.Until}
 	case l.Hold.Kind != engine.HoldNone:
 		return sandboxapi.LaneState{State: string(l.Hold.Kind), Reason: l.Hold.Reason, Until: l.Hold.Until}
 	}
@@ -156,7 +156,7 @@ func (e *engineAPI) Profile(ctx context.Context, app string) (sandboxapi.Profile
 
 // Unlearn implements sandboxapi.Lanes.
 func (e *engineAPI) Unlearn(ctx context.Context, app string) error {
-	return e.engine.Unlearn(ctx, app)
+	return e.engine.ResetLearned(ctx, app)
 }
 
 // WaitApp implements sandboxapi.Lanes.

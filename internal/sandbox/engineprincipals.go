@@ -63,7 +63,7 @@ func known(s engine.State) sandboxapi.Known {
 		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: string(s.Origin), Operation: string(s.LastOperation), HTTP: s.LastStatus,
 		Error: s.LastError, UpdatedAt: s.UpdatedAt, Pending: pendingOf(s.Pending),
 	}
-	for path, u := range s.Unkept {
+	for path, u := range s.IgnoredAttributes {
 		if k.Unkept == nil {
 			k.Unkept = map[string]sandboxapi.Unkept{}
 		}
@@ -103,7 +103,7 @@ func (e *engineAPI) Rehearse(ctx context.Context, app, kind, id string) (sandbox
 	if err != nil {
 		return sandboxapi.Trace{}, err
 	}
-	t, err := e.engine.Rehearse(ctx, app, engine.Kind(kind), id)
+	t, err := e.engine.DryRun(ctx, app, engine.Kind(kind), id)
 	if err != nil {
 		return sandboxapi.Trace{}, refused(err, notThere[kind], id)
 	}
@@ -175,7 +175,7 @@ func (e *engineAPI) Dismiss(ctx context.Context, app, task string) error {
 		switch err := e.engine.Dismiss(ctx, app, kind, task); {
 		case errors.Is(err, engine.ErrNotFound):
 			continue
-		case errors.Is(err, engine.ErrMoved):
+		case errors.Is(err, engine.ErrStale):
 			return &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
 		default:
 			return err
