@@ -50,7 +50,7 @@ race: ## run all tests with the race detector
 # which several do something at the same time: the others send one request after the other, or put the conformance suite on trial. `make race`
 # leaves out nothing.
 RACING := ./engine/connect ./engine/lane ./engine/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
-	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./internal/wirelog \
+	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
 RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush
 RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/sessions ./mgmtapi/users ./internal/sandbox
@@ -60,7 +60,7 @@ race-short: ## run the tests of what is concurrent with the race detector
 	@$(MAKE) --no-print-directory -j2 -O race-packages race-together
 race-packages:
 	go test -race -timeout 20m -skip Killed $(RACING) # who is killed is a process of its own
-	go test -race -timeout 20m -skip Killed ./engine -rapid.checks=25 # a race shows in few runs of a property
+	go test -race -timeout 20m -skip Killed ./engine/provision -rapid.checks=25 # a race shows in few runs of a property
 race-together:
 	go test -race -timeout 20m -run '$(RACING_TESTS)' $(RACING_TOGETHER)
 

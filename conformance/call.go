@@ -16,8 +16,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // MaxBody is the largest response body that is read, in bytes. A larger one is a network error: no check asks for more than

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // An Observed exchange is one that somebody else has held, for [Observe].

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Masked stands where a value of somebody else's resource was.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Outcome is how a check ended, or how much one finding weighs.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Doc is a JSON object that a check sends. A nil value is sent as null; see [T.User] for leaving out a default.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Watched is one exchange of the run as a check that watches sees it.

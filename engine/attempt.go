@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Curl returns the request of an exchange as a command line for a POSIX shell, which takes none of it for anything but text. Secrets

@@ -61,6 +61,7 @@ type Store interface {
 	RestStore
 	TaskStore
 	AcceptedStore
+	LeaverStore
 
 	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
 	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due. One with
@@ -289,6 +290,13 @@ type ProfileStore interface {
 	SaveProfile(ctx context.Context, app string, now time.Time, c Capabilities, change func(*Learned)) error
 	// Profile returns the stored profile, or ErrNotFound.
 	Profile(ctx context.Context, app string) (Capabilities, error)
+}
+
+// LeaverStore pages through the users of an app, so that deactivations are found behind other changes that cannot be sent.
+type LeaverStore interface {
+	// DueUsers returns users that are due at now, may have an account at the target (RemoteID or Tried) and do not have StatusPending:
+	// those with a RemoteID first, oldest first. after is the last one of the page before, nil for the first page.
+	DueUsers(ctx context.Context, app string, now time.Time, after *State, limit int) ([]State, error)
 }
 
 // PushStore keeps how far the push of a large group has come, so that whoever takes over goes on from there.

@@ -32,8 +32,8 @@ type ProvisionOptions struct {
 	AllMembers bool
 }
 
-// Trace is one sequence of one principal, step by step: as it would be now (see [Engine.Rehearse]) or as it was (see
-// [Engine.Provision]).
+// Trace is one sequence of one principal, step by step: as it would be now (see provision.Engine.Rehearse) or as it was (see
+// provision.Engine.Provision).
 type Trace struct {
 	App       string    `json:"app"`
 	Kind      Kind      `json:"kind"`

@@ -88,7 +88,7 @@ type Options struct {
 	OptionalPassword bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets internal errors. Defaults to none.
+	// Logger gets internal errors. Default: slog.Default.
 	Logger *slog.Logger
 }
 
@@ -126,7 +126,7 @@ func New(o Options) (*API, error) {
 		o.Now = time.Now
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.Default()
 	}
 	if o.Secrets == nil {
 		o.Secrets = seal.Random()

@@ -41,7 +41,7 @@ type Options struct {
 	// Refuse is what to refuse of the things that well-known clients send outside the RFCs; lenient.Rules lists them.
 	// Defaults to nothing: they are read as they are meant. Strict refuses them all.
 	Refuse lenient.Set
-	// Logger gets internal errors and panics. Defaults to discarding them.
+	// Logger gets internal errors and panics. Default: slog.Default.
 	Logger *slog.Logger
 }
 
@@ -157,7 +157,7 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+		s.log = slog.Default()
 	}
 	types := o.Types
 	if types == nil {

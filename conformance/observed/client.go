@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/conformance/grammar"
 	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/conformance/requirements"
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // clientArea begins the ids of all checks of the client's side.

@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // An Exchange is a request and its answer, without secrets. Its JSON form is a line of a recording.

@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/conformance/report"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 func write(t *testing.T, form string, r *conformance.Result) string {

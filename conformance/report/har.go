@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // The members of an HTTP archive 1.2 that this suite has something to say about.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 //go:embed page.html

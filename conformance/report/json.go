@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Format is the version of the JSON report. It grows when a member changes its meaning or goes away; new members may come

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/internal/goldentest"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 func golden(t *testing.T, name string, got []byte) {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // TextOptions shape the text report. The zero value works.

@@ -2,7 +2,7 @@
 // registry; it serves nothing itself.
 //
 //	m := metrics.New()
-//	e, err := engine.New(engine.Options{Observer: engine.Observers(m, mine), ...})
+//	e, err := provision.New(provision.Options{Observer: engine.Observers(m, mine), ...})
 //	m.Follow(e) // the gauges: what is in the store, whichever process works on it
 //	registry.MustRegister(m)
 //

@@ -21,6 +21,7 @@ import (
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -136,7 +137,7 @@ func TestTheMetricsOfARunningEngine(t *testing.T) {
 	dir.SetUser("crm", "u-1", engine.UserState{Want: engine.Active, UserName: "ann", Resource: person})
 	m, seen := metrics.New(), 0
 	other := engine.ObserverFunc(func(context.Context, engine.Result) { seen++ })
-	e, err := engine.New(engine.Options{Store: store, Directory: dir, Observer: engine.Observers(m, other)})
+	e, err := provision.New(provision.Options{Store: store, Directory: dir, Observer: engine.Observers(m, other)})
 	require.NoError(t, err)
 	m.Follow(e)
 	require.NoError(t, e.Start(t.Context()))

@@ -89,8 +89,8 @@ func located(location, endpoint string) string {
 	return id
 }
 
-// and returns the operation of a sequence that has seen that this one was carried out, and has done another one.
-func (confirmed Operation) and(o Operation) Operation {
+// combined returns the operation of a sequence that has seen that this one was carried out, and has done another one.
+func combined(confirmed Operation, o Operation) Operation {
 	if confirmed != "" && (o == OpNone || o == OpLookup || o == OpLink && confirmed == OpCreate) {
 		return confirmed
 	}
@@ -264,7 +264,7 @@ func (u *user) accept(req Request, r Response) Step {
 }
 
 // isAbout reports whether the change concerns the resource with the id: for a create, that there is none yet.
-func (p *Pending) isAbout(remoteID string) bool {
+func isAbout(p *Pending, remoteID string) bool {
 	if p.Operation == OpCreate {
 		return remoteID == ""
 	}
@@ -272,7 +272,7 @@ func (p *Pending) isAbout(remoteID string) bool {
 }
 
 // readAgain returns a copy that counts one more read.
-func (p *Pending) readAgain() *Pending {
+func readAgain(p *Pending) *Pending {
 	next := *p
 	next.Reads++
 	return &next
@@ -282,10 +282,10 @@ func (p *Pending) readAgain() *Pending {
 func (u *user) await() Step {
 	p := u.in.Pending
 	creates := p.Operation == OpCreate
-	if !p.isAbout(u.out.RemoteID) {
+	if !isAbout(p, u.out.RemoteID) {
 		return u.start()
 	}
-	u.out.Pending, u.out.Operation, u.confirming = p.readAgain(), p.Operation, true
+	u.out.Pending, u.out.Operation, u.confirming = readAgain(p), p.Operation, true
 	if p.RemoteID == "" {
 		return u.lookup(func(_ Response, found []*scim.Resource) Step {
 			if len(found) == 0 || !u.ours(found[0]) {
@@ -407,10 +407,10 @@ func remoteIDs(members []Member) []string {
 // await reads whether the target has carried out what it has accepted.
 func (g *group) await() Step {
 	p := g.in.Pending
-	if !p.isAbout(g.out.RemoteID) {
+	if !isAbout(p, g.out.RemoteID) {
 		return g.start()
 	}
-	g.out.Pending, g.out.Operation, g.confirming = p.readAgain(), p.Operation, true
+	g.out.Pending, g.out.Operation, g.confirming = readAgain(p), p.Operation, true
 	if p.RemoteID != "" {
 		return g.readPending(p.RemoteID)
 	}

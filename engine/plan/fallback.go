@@ -15,11 +15,11 @@ type Alternative struct {
 func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
 
 // believed returns the traits that a sequence works with.
-func (f Fallback) believed(t Traits) Traits {
+func believed(f Fallback, t Traits) Traits {
 	if f == FallbackNone {
 		return Traits{}
 	}
-	return t.with()
+	return withTraits(t)
 }
 
 // strict reports whether only the forms of the style are sent.
@@ -28,7 +28,7 @@ func (g *group) strict() bool { return g.in.Fallback == FallbackNone }
 
 // ways lists the forms of a change in the order in which they are tried.
 func (u *user) ways(style Style) []way {
-	ways := u.traits.ways(style)
+	ways := waysOf(u.traits, style)
 	if u.strict() {
 		ways = ways[:1]
 	}
@@ -37,7 +37,7 @@ func (u *user) ways(style Style) []way {
 
 // alternative describes a way that is not the first one of the style, nil for that one.
 func (c *change) alternative(w way) *Alternative {
-	own := Traits{}.ways(c.style)[0]
+	own := waysOf(Traits{}, c.style)[0]
 	if w == own {
 		return nil
 	}

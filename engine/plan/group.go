@@ -71,7 +71,7 @@ func Group(in GroupInput) *Sequence {
 	}
 	g := &group{
 		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
-		traits: in.Fallback.believed(in.Traits), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
+		traits: believed(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[Trait]bool{},
 	}
 	s := &Sequence{sofar: func() Outcome { return g.out }, accept: g.accept}
 	g.s = s
@@ -113,7 +113,7 @@ func (g *group) send(req Request, then func(Response) Step) Step {
 
 func (g *group) end(class Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
-	g.out.Operation = g.out.Confirmed.and(g.out.Operation)
+	g.out.Operation = combined(g.out.Confirmed, g.out.Operation)
 	if g.confirming && class == Held {
 		g.out.Pending = nil // a decision is needed whatever becomes of it
 	}
@@ -358,7 +358,7 @@ func (g *group) gone(r Response, read bool) Step {
 		if g.in.OnMissing == Fail {
 			return g.fail(gone)
 		}
-		if !g.full && !g.traits.puts(g.in.Style) {
+		if !g.full && !puts(g.traits, g.in.Style) {
 			// The whole list is needed now, and only deltas were given: forget the id, the next sequence starts over.
 			g.out.RemoteID, g.out.Origin = "", ""
 			return g.fail(transient(r, "the group "+lost+" is gone at the target, it is pushed anew"))

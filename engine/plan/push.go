@@ -24,7 +24,7 @@ func (g *group) push() Step {
 
 // puts says whether the group is written as a whole. Behind a target that hides members nobody would see whether that has its effect.
 func (g *group) puts() bool {
-	return g.traits.puts(g.in.Style) && (!g.traits[MembersHidden] || g.traits[NoPatch])
+	return puts(g.traits, g.in.Style) && (!g.traits[MembersHidden] || g.traits[NoPatch])
 }
 
 func (g *group) pushByPatch() Step {

@@ -23,8 +23,8 @@ const (
 // Traits says which traits a target has. One that is missing is not known to hold.
 type Traits map[Trait]bool
 
-// with returns a copy that can be changed.
-func (t Traits) with() Traits {
+// withTraits returns a copy that can be changed.
+func withTraits(t Traits) Traits {
 	if t == nil {
 		return Traits{}
 	}
@@ -41,20 +41,20 @@ const (
 	byPathPatch way = "PATCH with a path"
 )
 
-// ways lists the forms in the order in which they are to be tried.
-func (t Traits) ways(style Style) []way {
+// waysOf lists the forms in the order in which they are to be tried.
+func waysOf(t Traits, style Style) []way {
 	patches := []way{byBarePatch, byPathPatch}
 	if t[NeedsPath] {
 		patches = []way{byPathPatch, byBarePatch}
 	}
-	if t.puts(style) {
+	if puts(t, style) {
 		return append([]way{byPut}, patches...)
 	}
 	return append(patches, byPut)
 }
 
 // puts says whether PUT is tried before PATCH, where the style has no opinion of its own on PUT.
-func (t Traits) puts(style Style) bool {
+func puts(t Traits, style Style) bool {
 	if style == Wizard {
 		return !t[NoPut] || t[NoPatch]
 	}

@@ -96,7 +96,7 @@ func User(in UserInput) *Sequence {
 	}
 	u := &user{
 		in: in, out: Outcome{Operation: OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
-		traits: in.Fallback.believed(in.Traits), unkept: ledger{map[string]Unkept{}, in.Rounds},
+		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]Unkept{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {
@@ -150,7 +150,7 @@ func (u *user) send(req Request, then func(Response) Step) Step {
 
 func (u *user) end(class Class, message string) Step {
 	u.out.Class, u.out.Message = class, message
-	u.out.Operation = u.out.Confirmed.and(u.out.Operation)
+	u.out.Operation = combined(u.out.Confirmed, u.out.Operation)
 	if u.confirming && class == Held {
 		u.out.Pending = nil // a decision is needed whatever becomes of it
 	}
@@ -567,7 +567,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	}
 	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // what is written says that the account is active
 	u.linking = reactivate && u.found && !u.in.Deactivate
-	if reactivate && !u.traits.puts(u.in.Style) {
+	if reactivate && !puts(u.traits, u.in.Style) {
 		return u.write(&change{
 			what: "reactivate", op: OpReactivate, set: []assignment{setActive(true)}, have: have, etag: etag,
 			ways: u.ways(u.in.Style), style: u.in.Style, again: u.refresh,
@@ -589,7 +589,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 
 // update writes what differs, if anything does, and the password. Where changes are put, the password goes with them.
 func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
-	along := u.passwordDue() && u.traits.puts(u.in.Style)
+	along := u.passwordDue() && puts(u.traits, u.in.Style)
 	if along {
 		set = append(set, u.newPassword())
 	}

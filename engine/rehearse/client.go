@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Target answers reads. *connect.Client is one.

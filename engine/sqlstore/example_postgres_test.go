@@ -9,13 +9,14 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 )
 
 // provider is an identity provider on PostgreSQL. It has a table plan; that of the engine is scimwright.plan.
 type provider struct {
 	db     *sql.DB
-	engine *engine.Engine
+	engine *provision.Engine
 }
 
 const providerTables = `
@@ -35,7 +36,7 @@ func openProvider(ctx context.Context, url string, directory engine.Directory) (
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(engine.Options{Store: store, Directory: directory})
+	e, err := provision.New(provision.Options{Store: store, Directory: directory})
 	return &provider{db: db, engine: e}, err
 }
 

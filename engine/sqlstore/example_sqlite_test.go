@@ -12,13 +12,14 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 )
 
 // shop is a program on SQLite that provisions its users. Its table plan and the engine's do not collide.
 type shop struct {
 	db     *sql.DB
-	engine *engine.Engine
+	engine *provision.Engine
 }
 
 const shopTables = `
@@ -39,7 +40,7 @@ func openShop(ctx context.Context, path string, directory engine.Directory) (*sh
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(engine.Options{Store: store, Directory: directory})
+	e, err := provision.New(provision.Options{Store: store, Directory: directory})
 	return &shop{db: db, engine: e}, err
 }
 
@@ -82,6 +83,6 @@ func ExampleOpen_sqlite() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(pending, "user to provision; Engine.Start begins")
-	// Output: 1 user to provision; Engine.Start begins
+	fmt.Println(pending, "user to provision; provision.Engine.Start begins")
+	// Output: 1 user to provision; provision.Engine.Start begins
 }

@@ -31,6 +31,8 @@ func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
 		"accounts that are due":    {dueQuery(dueSets[0] + dueOthers), []string{"sync_state_due_known (app_id=?"}},
 		"creates that are due":     {dueQuery(dueSets[1] + dueOthers), []string{"sync_state_due_new (app_id=?"}},
 		"groups that are due":      {dueQuery(dueSets[2] + dueOthers), []string{"sync_state_due_group (app_id=?"}},
+		"leavers with an account":  {dueUsers(leaverSets[0]), []string{"sync_state_due_known (app_id=?"}},
+		"leavers without one":      {dueUsers(leaverSets[1]), []string{"sync_state_due_new (app_id=?"}},
 		"who has an account":       {holders, []string{key, "sync_state_remote (app_id=? AND kind=? AND remote_id=?)"}},
 		"who is about to lose one": {leaving, []string{"sync_state_leaving (app_id=? AND want=?)", "sync_state_held (app_id=? AND last_op=?)"}},
 	} {

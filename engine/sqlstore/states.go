@@ -72,6 +72,37 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 	return out, nil
 }
 
+// leaverSets are the users that may have an account, each with an index of its own.
+var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
+
+// dueUsers selects a page of a set in the order of next_at, ids ascending.
+func dueUsers(set string) string {
+	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
+		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
+}
+
+// DueUsers implements engine.Store.
+func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error) {
+	var out []engine.State
+	for i, set := range leaverSets {
+		var since int64
+		var id string
+		switch {
+		case limit <= len(out), after != nil && after.RemoteID == "" && i == 0:
+			continue
+		case after != nil && (after.RemoteID == "") == (i == 1):
+			since, id = ms(after.NextAt), after.ID
+		}
+		rows, err := s.db.Reader().Query(ctx, dueUsers(set), app, ms(now), since, since, id, limit-len(out))
+		found, err := collect(rows, err, scanState)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: due users of %s: %w", app, err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
 // Begin implements engine.Store.
 func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
 	intents = slices.SortedFunc(slices.Values(intents), func(a, b engine.Intent) int {

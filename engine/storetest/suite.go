@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
@@ -59,6 +57,7 @@ func Run(t *testing.T, store engine.Store, inTx InTx) {
 		"what is wrong is listed, retried and dismissed":       testTasks,
 		"what is queued is dropped":                            testDrop,
 		"a change that was accepted is kept and waited for":    testAccepted,
+		"users with an account are due page by page":           testDueUsers,
 		"removals are counted, held back and approved":         testRemovals,
 		"what is halted is held until it is resumed":           testHalts,
 		"a halt that ends leaves nobody behind":                testHaltRace,
@@ -564,63 +563,6 @@ func testAccounts(t *testing.T, s *suite) {
 	s.finish(l, engine.Finish{ID: "old", RemoteID: "r1"})
 	require.Empty(t, s.state(engine.User, "old").RemoteID, "a late deactivation does not get it back")
 	require.Contains(t, s.due(), "user new", "and may have hit the other user")
-}
-
-func testExchanges(t *testing.T, s *suite) {
-	s.mark(engine.Mark{ID: "a"})
-	l := s.claim()
-	x := engine.Attempt{Run: "run", At: s.now, Method: "POST", URL: "http://h/Users", RequestHeader: http.Header{"A": {"b"}}, RequestBody: "{}",
-		Status: 201, ResponseHeader: http.Header{"C": {"d"}}, ResponseBody: "bad \x00 \xff text", Duration: 3 * time.Millisecond, Error: "oops"}
-	s.finish(l, engine.Finish{ID: "a", Exchanges: []engine.Attempt{x}})
-	got, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Kind: engine.User, Principal: "a"})
-	require.NoError(t, err)
-	want := x
-	want.App, want.Kind, want.Principal, want.Gen, want.ResponseBody = s.app, engine.User, "a", 1, "bad \uFFFD \uFFFD text"
-	require.Empty(t, cmp.Diff([]engine.Attempt{want}, got, cmpopts.IgnoreFields(engine.Attempt{}, "ID")))
-	for range 30 {
-		s.finish(l, engine.Finish{ID: "a", Exchanges: []engine.Attempt{x, x, x, x, x}})
-	}
-	got, err = s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
-	require.NoError(t, err)
-	require.Less(t, len(got), 151, "old exchanges are removed")
-	require.Greater(t, got[0].ID, got[1].ID, "newest first")
-	page, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Before: got[1].ID, Limit: 2})
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(got[2:4], page))
-
-	for range 30 {
-		require.NoError(t, s.store.Record(t.Context(), s.app, []engine.Attempt{x, x, x, x, x}))
-	}
-	got, err = s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
-	require.NoError(t, err)
-	require.Less(t, len(got), 301, "old ones are removed")
-	want.Kind, want.Principal, want.Gen = "", "", 0
-	require.Empty(t, cmp.Diff(want, got[0], cmpopts.IgnoreFields(engine.Attempt{}, "ID")))
-}
-
-func testStates(t *testing.T, s *suite) {
-	for _, id := range []string{"c", "B", "a", "ä"} {
-		s.mark(engine.Mark{ID: id}, engine.Mark{Kind: engine.Group, ID: id})
-	}
-	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusFailed})
-	q := engine.StateQuery{App: s.app, Limit: 3}
-	var ids []string
-	for {
-		page, err := s.store.States(t.Context(), q)
-		require.NoError(t, err)
-		for _, r := range page {
-			ids = append(ids, string(r.Kind)+" "+r.ID)
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = &page[len(page)-1]
-	}
-	require.Equal(t, []string{"group B", "group a", "group c", "group ä", "user B", "user a", "user c", "user ä"}, ids, "in byte order")
-	failed, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, Status: engine.StatusFailed})
-	require.NoError(t, err)
-	require.Len(t, failed, 1)
 }
 
 func testForget(t *testing.T, s *suite) {

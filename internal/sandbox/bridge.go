@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
@@ -146,7 +147,7 @@ func outcomeOf(c plan.Class) desired.Outcome {
 
 // connections verifies connections with the engine's client.
 type connections struct {
-	engine  *engine.Engine
+	engine  *provision.Engine
 	timeout time.Duration
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -16,7 +17,7 @@ func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != 
 
 // catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its
 // results first and tells of them afterwards. It runs before the engine starts.
-func catchUp(ctx context.Context, eng *engine.Engine, b *bridge, m *model.Model, store *docstore.Store) error {
+func catchUp(ctx context.Context, eng *provision.Engine, b *bridge, m *model.Model, store *docstore.Store) error {
 	err := statePages(ctx, eng, "", func(states []engine.State) error {
 		untold, err := notTold(ctx, m, store, states)
 		if err != nil {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/internal/cli/conform"
-	"github.com/scimwright/scimwright/internal/wirelog"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // contents is everything that a target holds, as text by path.

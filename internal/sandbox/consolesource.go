@@ -11,6 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -29,7 +30,7 @@ const (
 type consoleSource struct {
 	model  *model.Model
 	store  *docstore.Store
-	engine *engine.Engine
+	engine *provision.Engine
 	bridge *bridge
 	base   string
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -21,7 +22,7 @@ import (
 type engineAPI struct {
 	model  *model.Model
 	store  *docstore.Store
-	engine *engine.Engine
+	engine *provision.Engine
 	bridge *bridge
 	now    func() time.Time
 }

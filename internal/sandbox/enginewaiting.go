@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -39,7 +40,7 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 
 // waitingFor says of the principals of an app, or (empty) of all, or of one of them, that are not settled why they wait, and until when.
 func waitingFor(
-	ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, app string, only *engine.Principal,
+	ctx context.Context, m *model.Model, q docstore.Reader, eng *provision.Engine, app string, only *engine.Principal,
 ) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
@@ -76,7 +77,7 @@ func waitingFor(
 	return texts, err
 }
 
-func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *engine.Engine, waiting []engine.Waiting) ([]string, error) {
+func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *provision.Engine, waiting []engine.Waiting) ([]string, error) {
 	about := map[string][]engine.Principal{} // by app
 	for _, w := range waiting {
 		about[w.App] = append(about[w.App], engine.Principal{Kind: w.Kind, ID: w.ID})

@@ -21,6 +21,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/mockserver"
 	"github.com/scimwright/scimwright/scim"
@@ -63,7 +64,7 @@ func TestTheEngineIsGradedCleanByTheMock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := startMock(t, settings...)
-			provision(t, joinerMoverLeaver, engine.Target{BaseURL: server.URL()})
+			provisionInto(t, joinerMoverLeaver, engine.Target{BaseURL: server.URL()})
 			result, err := server.Grade(t.Context())
 			require.NoError(t, err)
 			for _, c := range result.Checks {
@@ -92,7 +93,7 @@ func TestMock_EngineKeepsContracts(t *testing.T) {
 				}
 				server := startMockWith(t, scenario.Name, contract)
 				target.BaseURL = server.URL()
-				provision(t, scenario.Name, target)
+				provisionInto(t, scenario.Name, target)
 				result, err := server.Grade(t.Context())
 				require.NoError(t, err)
 				for _, c := range result.Checks {
@@ -118,7 +119,7 @@ func TestMock_EngineKeepsContracts(t *testing.T) {
 			t.Parallel()
 			server := startMockWith(t, c.scenario, c.contract, c.quirks...)
 			c.target.BaseURL = server.URL()
-			provision(t, c.scenario, c.target)
+			provisionInto(t, c.scenario, c.target)
 			result, err := server.Grade(t.Context())
 			require.NoError(t, err)
 			require.Contains(t, []conformance.Outcome{conformance.Fail, conformance.Warn}, outcomeOf(result, c.fails))
@@ -136,7 +137,7 @@ func outcomeOf(r *conformance.Result, id string) conformance.Outcome {
 }
 
 // provision has the engine do what a scenario asks, with the target's style and fallback.
-func provision(t *testing.T, scenario string, target engine.Target) {
+func provisionInto(t *testing.T, scenario string, target engine.Target) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+url.PathEscape(filepath.Join(t.TempDir(), "idp.db"))+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func provision(t *testing.T, scenario string, target engine.Target) {
 	target.Auth = engine.Auth{Scheme: engine.Bearer, Secret: mockToken}
 	target.CreateUsers, target.UpdateUsers, target.DeactivateUsers, target.PushGroups = true, true, true, true
 	directory.SetTarget("app", target)
-	e, err := engine.New(engine.Options{Store: store, Directory: directory, RetryInitial: 20 * time.Millisecond, RetryMax: testRetryMax})
+	e, err := provision.New(provision.Options{Store: store, Directory: directory, RetryInitial: 20 * time.Millisecond, RetryMax: testRetryMax})
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))
 	defer func() { require.NoError(t, e.Stop(context.Background())) }()

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -21,7 +22,7 @@ func (p *parts) label(ctx context.Context, app string) string {
 // namesOf returns the names of principals of an app, by kind and id: the login of a user, the name of a group. One that was deleted has the
 // name that it had at the target, if the engine knows one.
 func namesOf(
-	ctx context.Context, m *model.Model, q docstore.Reader, e *engine.Engine, app string, principals []engine.Principal,
+	ctx context.Context, m *model.Model, q docstore.Reader, e *provision.Engine, app string, principals []engine.Principal,
 ) (map[engine.Principal]string, error) {
 	var users, groups []string
 	for _, p := range principals {

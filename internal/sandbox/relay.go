@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -24,7 +25,7 @@ const (
 // transaction that takes the events out of the outbox, so each event is marked exactly once.
 type relay struct {
 	store  *docstore.Store
-	engine *engine.Engine
+	engine *provision.Engine
 	log    *slog.Logger
 	// forgotten is told which apps are no more. Optional.
 	forgotten func(app string)
@@ -32,7 +33,7 @@ type relay struct {
 	done      chan struct{}
 }
 
-func newRelay(store *docstore.Store, eng *engine.Engine, log *slog.Logger) *relay {
+func newRelay(store *docstore.Store, eng *provision.Engine, log *slog.Logger) *relay {
 	r := &relay{store: store, engine: eng, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	store.OnEmit(func() {
 		select {

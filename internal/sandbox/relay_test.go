@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
@@ -29,7 +30,7 @@ type bench struct {
 	model  *model.Model
 	store  *docstore.Store
 	states *sqlstore.Store
-	engine *engine.Engine
+	engine *provision.Engine
 	bridge *bridge
 	relay  *relay
 }
@@ -42,7 +43,7 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	b.bridge = &bridge{desired: desired.New(b.model, b.store, nil, time.Now), log: slog.New(slog.DiscardHandler)}
-	b.engine, err = engine.New(engine.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
+	b.engine, err = provision.New(provision.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
 	require.NoError(t, err)
 	b.relay = newRelay(b.store, b.engine, slog.New(slog.DiscardHandler))
 	return b

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -186,7 +187,7 @@ type parts struct {
 	store     *docstore.Store
 	kept      docstore.Collection[settings]
 	model     *model.Model
-	engine    *engine.Engine
+	engine    *provision.Engine
 	bridge    *bridge
 	work      *work
 	relay     *relay
@@ -229,7 +230,7 @@ func (s *Sandbox) assemble(
 	}
 	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, clk.Now), timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
-	p.engine, err = engine.New(engine.Options{
+	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
 		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
 	})

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 )
 
 // statePage is how many states of principals are read at once.
 const statePage = 500
 
 // statePages hands the states of an app's principals (of all apps', when empty) to fn, a page at a time.
-func statePages(ctx context.Context, eng *engine.Engine, app string, fn func([]engine.State) error) error {
+func statePages(ctx context.Context, eng *provision.Engine, app string, fn func([]engine.State) error) error {
 	q := engine.StateQuery{App: app, Limit: statePage}
 	for {
 		states, err := eng.States(ctx, q)

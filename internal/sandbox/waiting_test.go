@@ -79,6 +79,11 @@ func TestDrain_NamesWhoIsPending(t *testing.T) {
 	require.Regexp(t, `^user \S+@chain.example of Test app \(pending\): create: accepted at 20\S+Z with transaction t\d+, `+
 		`not carried out yet; until 20\S+Z$`, causes[1])
 	require.Equal(t, "and 6 more", causes[21])
+	third := newApp(t, api, url, scimToken)
+	assignTo(t, api, third, "yan@chain.example").becomes("STAGED SYNCING")
+	causes = notDrained(t, api, "/sandbox/v1/apps/"+third+"/wait")
+	require.Len(t, causes, 1, "of this app")
+	require.Regexp(t, `^user yan@chain.example of `, causes[0])
 	good, token := newSCIMServer(t)
 	other := newApp(t, api, good, token)
 	assignTo(t, api, other, "zoe@chain.example").becomes("PROVISIONED SYNCHRONIZED")

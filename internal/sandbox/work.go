@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -21,7 +22,7 @@ const drainPoll = 10 * time.Millisecond
 type work struct {
 	model  *model.Model
 	store  *docstore.Store
-	engine *engine.Engine
+	engine *provision.Engine
 	now    func() time.Time
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/egress"
-	"github.com/scimwright/scimwright/internal/wirelog"
+	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // Failure says that a hook gave no answer that can be used, after all attempts.

@@ -26,7 +26,7 @@ type Options struct {
 	// Endpoints are the first path segments of the resource types. Defaults to Users and Groups. Requests elsewhere are counted
 	// together, so that hostile paths do not make for endless metrics.
 	Endpoints []string
-	// Logger gets a record of level info for each request. Defaults to discarding them.
+	// Logger gets a record of level info for each request. Default: slog.Default.
 	Logger *slog.Logger
 	// Metrics counts the requests. Defaults to not counting.
 	Metrics *Metrics
@@ -58,7 +58,7 @@ func Wrap(h http.Handler, o Options) http.Handler {
 		o.Endpoints = []string{"Users", "Groups"}
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.Default()
 	}
 	if o.TokenID == nil {
 		o.TokenID = tokenID

@@ -37,7 +37,7 @@ type Options struct {
 	PasswordCost int
 	// Metrics counts the requests by tenant. Defaults to not counting.
 	Metrics *observe.Metrics
-	// Logger gets the access log, whose records name the tenant, and internal errors. Defaults to discarding them.
+	// Logger gets the access log, whose records name the tenant, and internal errors. Default: slog.Default.
 	Logger *slog.Logger
 	// Now is the clock by which tokens expire. Defaults to time.Now.
 	Now func() time.Time
@@ -70,7 +70,7 @@ func New(o Options) (*Tenants, error) {
 		return nil, errors.New("tenants: Options.Stores is required")
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.Default()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

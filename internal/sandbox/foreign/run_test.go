@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -32,7 +33,7 @@ type run struct {
 	target reader
 	dir    *enginetest.Directory
 	db     *sqldb.DB
-	engine *engine.Engine
+	engine *provision.Engine
 	wire   *wire
 	marks  []engine.Mark // since the last settle
 	marked int           // of the phase
@@ -60,7 +61,7 @@ func newRun(t *testing.T, target reader, style engine.Style) *run {
 		BaseURL: target.base, Auth: engine.Auth{Secret: target.token}, Style: style,
 		CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true,
 	})
-	r.engine, err = engine.New(engine.Options{
+	r.engine, err = provision.New(provision.Options{
 		Store: store, Directory: r.dir, Transport: r.wire, RetryInitial: 20 * time.Millisecond, RetryMax: 200 * time.Millisecond,
 	})
 	require.NoError(t, err)

@@ -1,0 +1,105 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+)
+
+// Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
+// Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.
+//
+// It is refused with ErrMoved when a principal was marked since, when what is desired of it is not what was planned, and when
+// the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
+// skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
+func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
+	if o.Directory == nil {
+		o.Directory = e.o.Directory
+	}
+	p, items, err := e.o.Store.Planned(ctx, tx, id)
+	if err != nil {
+		return fmt.Errorf("engine: plan %s: %w", id, err)
+	}
+	part, to, err := e.applicable(p, items, o)
+	if err != nil {
+		return err
+	}
+	t, err := o.Directory.Target(ctx, p.App)
+	switch {
+	case err != nil:
+		return fmt.Errorf("engine: target of %s: %w", p.App, err)
+	case t.BaseURL != p.BaseURL:
+		return fmt.Errorf("%w: the target of %s is %s, and was %s", engine.ErrMoved, p.App, t.BaseURL, p.BaseURL)
+	}
+	var moved []engine.Planned
+	marks := make([]engine.PlanItem, len(part))
+	for i, item := range part {
+		marks[i] = item.PlanItem
+		if item.Now != item.Generation {
+			moved = append(moved, item)
+			continue
+		}
+		digest, err := digestOf(ctx, o.Directory, p.App, engine.Principal{Kind: item.Kind, ID: item.ID})
+		if err != nil {
+			return fmt.Errorf("engine: the directory cannot tell the desired state of %s %s: %w", item.Kind, item.ID, err)
+		}
+		if digest != item.Digest {
+			moved = append(moved, item)
+		}
+	}
+	if len(moved) > 0 {
+		return fmt.Errorf("%w since the plan was made: %s", engine.ErrMoved, few(moved))
+	}
+	return e.o.Store.ApplyPlan(ctx, tx, e.o.Now(), p, to, marks)
+}
+
+// applicable chooses the items that are to be applied, and the status that the plan has then.
+func (e *Engine) applicable(p engine.Plan, items []engine.Planned, o engine.ApplyOptions) (part []engine.Planned, to engine.PlanStatus, err error) {
+	switch {
+	case p.Status == engine.PlanApplied:
+		return nil, "", engine.ErrApplied
+	case p.Status == engine.PlanMaking:
+		return nil, "", fmt.Errorf("engine: plan %s is not complete", p.ID)
+	case !e.o.Now().Before(p.ExpiresAt):
+		return nil, "", fmt.Errorf("%w at %s", engine.ErrExpired, p.ExpiresAt)
+	}
+	var failed []engine.Planned
+	for _, item := range items {
+		switch planned := item.Status == engine.StatusSkipped && item.Outcome == plan.Skipped; {
+		case !item.Marked:
+			part = append(part, item)
+		case item.Status != engine.StatusClean && !planned:
+			failed = append(failed, item)
+		}
+	}
+	if len(failed) > 0 {
+		return nil, "", fmt.Errorf("%w: %s", engine.ErrCanary, few(failed))
+	}
+	if o.First > 0 && o.First < len(part) {
+		return part[:o.First], engine.PlanPartial, nil
+	}
+	return part, engine.PlanApplied, nil
+}
+
+// maxFew is how many principals an error names.
+const maxFew = 5
+
+// few names the first few.
+func few(items []engine.Planned) string {
+	var names []string
+	for _, item := range items[:min(len(items), maxFew)] {
+		name := string(item.Kind) + " " + item.ID
+		if item.Marked {
+			name += " (" + string(item.Status) + ")"
+		}
+		names = append(names, name)
+	}
+	text := strings.Join(names, ", ")
+	if n := len(items) - len(names); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}

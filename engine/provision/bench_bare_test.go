@@ -1,0 +1,180 @@
+package provision_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/scim"
+)
+
+const (
+	benchLatency     = 20 * time.Millisecond // of each answer
+	benchConcurrency = 8                     // requests at once
+)
+
+// conversation is a kind of work, as the requests that it takes.
+type conversation struct {
+	principals int
+	seeded     int // users that have an account before
+	members    int
+	mark       func(n int) engine.Mark
+	requests   func(n int) []plan.Request // of one principal, one after another
+}
+
+func object(format string, args ...any) *scim.Object {
+	o, err := scim.Decode(fmt.Appendf(nil, format, args...))
+	if err != nil {
+		panic(err) // a text of this file
+	}
+	return o
+}
+
+func lookupOf(endpoint, attribute, value string) plan.Request {
+	return plan.Request{Method: http.MethodGet, Path: fmt.Sprintf("/%s?filter=%s%%20eq%%20%%22%s%%22&startIndex=1&count=100", endpoint, attribute, value)}
+}
+
+func memberList(from, to int) string {
+	var list []byte
+	for n := from; n < to; n++ {
+		if n > from {
+			list = append(list, ',')
+		}
+		list = fmt.Appendf(list, `{"value":"r-%s","display":"%[1]s"}`, crowdID(n))
+	}
+	return string(list)
+}
+
+func groupOf(n int) string { return fmt.Sprintf("g%05d", n) }
+
+// conversations are what the engine does most. What it says is written out here again, so that the bare loop says the same.
+var conversations = map[string]conversation{
+	"creates": {
+		principals: 800,
+		mark:       func(n int) engine.Mark { return userMark(crowdID(n)) },
+		requests: func(n int) []plan.Request {
+			body := object(`{"schemas":[%q],"externalId":%q,"userName":%[2]q,"password":"placeholder","groups":[],"active":true}`, scim.UserSchema, crowdID(n))
+			return []plan.Request{lookupOf("Users", "userName", crowdID(n)), {Method: http.MethodPost, Path: "/Users", Body: body}}
+		},
+	},
+	"updates": {
+		principals: 800, seeded: 800,
+		mark: func(n int) engine.Mark { return userMark(crowdID(n)) },
+		requests: func(n int) []plan.Request {
+			path := "/Users/r-" + crowdID(n)
+			body := object(`{"schemas":[%q],"id":%q,"externalId":%q,"userName":%[3]q,"active":true}`, scim.UserSchema, "r-"+crowdID(n), crowdID(n))
+			return []plan.Request{{Method: http.MethodGet, Path: path}, {Method: http.MethodPut, Path: path, Body: body}}
+		},
+	},
+	"groups": {
+		principals: 600, seeded: 20, members: 20,
+		mark: func(n int) engine.Mark { return groupMark(groupOf(n)) },
+		requests: func(n int) []plan.Request {
+			name := "Tea" + groupOf(n)[1:]
+			body := object(`{"schemas":[%q],"displayName":%q,"members":[%s]}`, scim.GroupSchema, name, memberList(0, 20))
+			return []plan.Request{lookupOf("Groups", "displayName", name), {Method: http.MethodPost, Path: "/Groups", Body: body}}
+		},
+	},
+	"large-group": {
+		principals: 1, seeded: 20_000, members: 20_000,
+		mark: func(int) engine.Mark { return groupMark("g") },
+		requests: func(int) []plan.Request {
+			body := object(`{"schemas":[%q],"displayName":"Tea","members":[%s]}`, scim.GroupSchema, memberList(0, plan.DefaultBatch))
+			out := []plan.Request{lookupOf("Groups", "displayName", "Tea"), {Method: http.MethodPost, Path: "/Groups", Body: body}}
+			for from := plan.DefaultBatch; from < 20_000; from += plan.DefaultBatch {
+				patch := object(`{"schemas":[%q],"Operations":[{"op":"add","path":"members","value":[%s]}]}`, scim.PatchOpMessage, memberList(from, from+plan.DefaultBatch))
+				out = append(out, plan.Request{Method: http.MethodPatch, Path: "/Groups/rg-1", Body: patch})
+			}
+			return out
+		},
+	},
+}
+
+// bare sends the requests of a conversation without an engine.
+func (c conversation) bare(b *testing.B, baseURL string) time.Duration {
+	b.Helper()
+	client, err := connect.New(connect.Config{BaseURL: baseURL, Network: &connect.Network{}, UserAgent: "bare"})
+	require.NoError(b, err)
+	all := make([][]plan.Request, c.principals)
+	for n := range all {
+		all[n] = c.requests(n)
+	}
+	next := make(chan []plan.Request)
+	start := time.Now()
+	var workers sync.WaitGroup
+	for range benchConcurrency {
+		workers.Go(func() {
+			for requests := range next {
+				for _, r := range requests {
+					if answer := client.Do(b.Context(), r); answer.Err != nil || answer.Status >= 300 {
+						b.Errorf("%s %s: %d %v", r.Method, r.Path, answer.Status, answer.Err)
+					}
+				}
+			}
+		})
+	}
+	for _, requests := range all {
+		next <- requests
+	}
+	close(next)
+	workers.Wait()
+	return time.Since(start)
+}
+
+// throughEngine has the engine do the same, from its start to the last stored result.
+func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration, requests int) {
+	b.Helper()
+	s := newStage(b, db, c.seeded)
+	s.hall.latency = benchLatency
+	s.target(func(t *engine.Target) { t.Concurrency = benchConcurrency })
+	s.crowd.first = c.members
+	marks := make([]engine.Mark, c.principals)
+	for n := range marks {
+		marks[n] = c.mark(n)
+	}
+	s.mark(marks...)
+	start := time.Now()
+	e := s.start(provision.Options{}, 0)
+	s.wait(e, app)
+	took = time.Since(start)
+	s.stop(e)
+	return took, s.hall.counted()
+}
+
+// BenchmarkAgainstBareLoop compares the engine with a loop that sends the same requests by the same client, as many at a time, to
+// a target that answers in 20 ms. The two take turns; %_of_bare is the median of what the engine reaches. Commits wait for the disk. Both
+// have as many processors as cmd/scimwright gives itself, unless -cpu or GOMAXPROCS asks for more.
+func BenchmarkAgainstBareLoop(b *testing.B) {
+	for _, name := range []string{"creates", "updates", "groups", "large-group"} {
+		c := conversations[name]
+		b.Run(name, func(b *testing.B) {
+			processors := runtime.GOMAXPROCS(0)
+			runtime.GOMAXPROCS(sqlopen.Processors(processors))
+			b.Cleanup(func() { runtime.GOMAXPROCS(processors) })
+			var ratios []float64
+			for b.Loop() {
+				h, server := newHall(b)
+				h.latency = benchLatency
+				bare := c.bare(b, server.URL)
+				took, sent := c.throughEngine(b, sqldbtest.SQLite(b, sqldbtest.Durable))
+				require.Equal(b, h.counted(), sent, "the same requests")
+				ratios = append(ratios, 100*bare.Seconds()/took.Seconds())
+			}
+			slices.Sort(ratios)
+			b.ReportMetric(ratios[len(ratios)/2], "%_of_bare")
+		})
+	}
+}

@@ -1,0 +1,240 @@
+package provision_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+const (
+	fleet       = 50                     // apps that share an engine
+	fleetUsers  = 40                     // that each of them creates
+	fleetAnswer = 200 * time.Millisecond // of their targets: long enough that not the processor is what they share
+	slowAnswer  = 2 * time.Second        // of the one that is slow
+)
+
+// share has the apps create their users, the first of them at a slow target or not at all, and tells how long the others took.
+func share(b *testing.B, slow bool) time.Duration {
+	b.Helper()
+	s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+	s.hall.latency = fleetAnswer
+	snail, server := newHall(b)
+	snail.latency = slowAnswer
+	var marks []engine.Mark
+	for n := range fleet {
+		name, target := fmt.Sprintf("app-%02d", n), s.crowd.target[app]
+		switch {
+		case n == 0 && !slow:
+			continue
+		case n == 0:
+			target.BaseURL = server.URL
+		}
+		s.crowd.target[name] = target
+		for i := range fleetUsers {
+			marks = append(marks, engine.Mark{App: name, Kind: engine.User, ID: crowdID(i)})
+		}
+	}
+	s.mark(marks...)
+	start := time.Now()
+	e := s.start(provision.Options{}, 0)
+	for n := 1; n < fleet; n++ {
+		s.wait(e, fmt.Sprintf("app-%02d", n))
+	}
+	took := time.Since(start)
+	end(b, e)
+	return took
+}
+
+// BenchmarkSlowApp compares how long 49 apps take to create their users with and without a fiftieth whose target answers after 2 s.
+// The two take turns; %_lost is the median of what the others lose. Commits wait for the disk.
+func BenchmarkSlowApp(b *testing.B) {
+	var lost []float64
+	for b.Loop() {
+		without, with := share(b, false), share(b, true)
+		lost = append(lost, 100*(with.Seconds()/without.Seconds()-1))
+	}
+	slices.Sort(lost)
+	b.ReportMetric(lost[len(lost)/2], "%_lost")
+}
+
+// counting counts the transactions and queries of an engine.
+type counting struct {
+	engine.Store
+	reads, writes atomic.Int64
+}
+
+func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]lane.Lease, time.Time, error) {
+	leases, next, err := c.Store.Claim(ctx, owner, now, until, limit)
+	c.reads.Add(2)
+	if len(leases) > 0 {
+		c.writes.Add(1)
+	}
+	return leases, next, err
+}
+
+func (c *counting) Release(ctx context.Context, l lane.Lease, h lane.Hold, notBefore time.Time) error {
+	c.writes.Add(1)
+	return c.Store.Release(ctx, l, h, notBefore)
+}
+
+func (c *counting) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+	c.writes.Add(1)
+	return c.Store.Extend(ctx, l, until)
+}
+
+func (c *counting) Learn(ctx context.Context, l lane.Lease, change func(*engine.Learned)) (engine.Learned, error) {
+	c.writes.Add(1)
+	return c.Store.Learn(ctx, l, change)
+}
+
+func (c *counting) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
+	c.reads.Add(3)
+	return c.Store.Due(ctx, app, now, limit)
+}
+
+func (c *counting) Lane(ctx context.Context, app string) (engine.Lane, error) {
+	c.reads.Add(1)
+	return c.Store.Lane(ctx, app)
+}
+
+const (
+	idleApps = 10_000
+	idleFor  = 20 * time.Second // that are watched
+	hurry    = 60               // how much faster the clock of an engine goes whose apps are paused
+)
+
+// BenchmarkIdle counts what an engine with 10,000 apps does to its database while there is nothing to do: because nothing is due,
+// and because the apps, which have something to do, are paused. As paused apps are only looked at every ten minutes, time goes
+// sixty times faster for them; the rates are by the engine's clock, and its look for due lanes every second comes on top.
+func BenchmarkIdle(b *testing.B) {
+	for _, paused := range []bool{false, true} {
+		name := map[bool]string{false: "nothing-due", true: "paused"}[paused]
+		b.Run(name, func(b *testing.B) {
+			s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+			target := s.crowd.target[app]
+			target.Paused = paused
+			for from := 0; from < idleApps; from += 1000 {
+				var marks []engine.Mark
+				for n := from; n < from+1000; n++ {
+					id := fmt.Sprintf("app-%05d", n)
+					s.crowd.target[id] = target
+					marks = append(marks, engine.Mark{App: id, Kind: engine.User, ID: crowdID(n)})
+				}
+				s.mark(marks...)
+			}
+			if !paused {
+				s.seed(0) // whoever was marked has an account by now
+			}
+			c := &counting{Store: s.store}
+			factor := map[bool]float64{false: 1, true: hurry}[paused]
+			begin := time.Now()
+			clock := func() time.Time { return begin.Add(time.Duration(factor * float64(time.Since(begin)))) }
+			e := s.start(provision.Options{Store: c, Now: clock}, 0)
+			time.Sleep(idleFor) // the lanes that a mark made due are looked at once, and spread
+			var reads, writes float64
+			for b.Loop() {
+				r, w := c.reads.Load(), c.writes.Load()
+				time.Sleep(idleFor) // what is measured is what happens meanwhile
+				reads += float64(c.reads.Load()-r) / idleFor.Seconds() / factor
+				writes += float64(c.writes.Load()-w) / idleFor.Seconds() / factor
+			}
+			b.ReportMetric(reads/float64(b.N), "reads/s")
+			b.ReportMetric(writes/float64(b.N), "writes/s")
+			s.stop(e)
+		})
+	}
+}
+
+const largest = 100_000 // members
+
+// BenchmarkLargestPush pushes a group of 100,000 members and then one change, and counts the requests.
+func BenchmarkLargestPush(b *testing.B) {
+	for b.Loop() {
+		s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), largest+1)
+		s.crowd.first = largest
+		s.mark(groupMark("g"))
+		before := peakMemory(b)
+		start := time.Now()
+		e := s.start(provision.Options{}, 0)
+		s.wait(e, app)
+		b.ReportMetric(time.Since(start).Seconds(), "s/push")
+		b.ReportMetric(float64(s.hall.counted()), "requests/push")
+		b.ReportMetric(peakMemory(b)-before, "MB-more")
+		s.hall.sent()
+		s.crowd.set(func() { s.crowd.in[crowdID(largest)] = true })
+		start = time.Now()
+		s.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{crowdID(largest)}})
+		e.Wake(app)
+		s.wait(e, app)
+		b.ReportMetric(1000*time.Since(start).Seconds(), "ms/change")
+		b.ReportMetric(float64(s.hall.counted()), "requests/change")
+		s.stop(e)
+		_, members := s.hall.has(b)
+		require.Len(b, members, largest+1)
+	}
+}
+
+var million = flag.Bool("engine.million", false, "queue 1,000,000 creates instead of 50,000")
+
+// longDrawn is how many principals are worked on while a long lane is watched.
+const longDrawn = 2_000
+
+// BenchmarkLongLane has an engine work through the beginning of a long queue of creates. peak-MB is the most memory that the process
+// had, the target's included; run it alone.
+func BenchmarkLongLane(b *testing.B) {
+	queued := 50_000
+	if *million {
+		queued = 1_000_000
+	}
+	for b.Loop() {
+		s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+		s.target(func(t *engine.Target) { t.Concurrency = benchConcurrency })
+		for from := 0; from < queued; from += 1000 {
+			marks := make([]engine.Mark, 1000)
+			for i := range marks {
+				marks[i] = userMark(crowdID(from + i))
+			}
+			s.mark(marks...)
+		}
+		done := make(chan struct{})
+		var sequences atomic.Int64
+		start := time.Now()
+		e := s.start(provision.Options{Observer: engine.ObserverFunc(func(context.Context, engine.Result) {
+			if sequences.Add(1) == longDrawn {
+				close(done)
+			}
+		})}, 0)
+		<-done
+		b.ReportMetric(longDrawn/time.Since(start).Seconds(), "sequences/s")
+		b.ReportMetric(peakMemory(b), "peak-MB")
+		end(b, e)
+	}
+}
+
+// peakMemory is the most memory that this process had, in millions of bytes; 0 where that cannot be told.
+func peakMemory(b *testing.B) float64 {
+	b.Helper()
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.Atoi(strings.Fields(rest)[0])
+			require.NoError(b, err)
+			return float64(kib) * 1024 / 1e6
+		}
+	}
+	return 0
+}

@@ -1,0 +1,406 @@
+package provision_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// crowd is a directory of so many users that only their number is kept. They are called u-0000000, u-0000001 and so on, and those
+// that are seeded have the account r-u-0000000 and so on. All groups have the same members: those whose number is less than first, but
+// for those of whom it is said otherwise.
+type crowd struct {
+	mu     sync.Mutex
+	target map[string]engine.Target // by app
+	name   string                   // of the group "g"; the others have what follows the g in their id behind it
+	first  int
+	in     map[string]bool
+	off    map[string]bool // users that are to be inactive
+}
+
+func crowdID(n int) string { return fmt.Sprintf("u-%07d", n) }
+
+func (c *crowd) Target(_ context.Context, app string) (engine.Target, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.target[app]
+	if !ok {
+		return t, engine.ErrUnknownApp
+	}
+	return t, nil
+}
+
+func (c *crowd) User(_ context.Context, _, id string) (engine.UserState, error) {
+	r := &scim.Resource{}
+	r.Set("schemas", []any{scim.UserSchema})
+	r.Set("externalId", id)
+	r.Set("userName", id)
+	want := engine.Active
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.off[id] {
+		want = engine.Inactive
+	}
+	return engine.UserState{Want: want, UserName: id, Resource: r, Password: "placeholder"}, nil
+}
+
+func (c *crowd) Group(_ context.Context, _, id string) (engine.GroupState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return engine.GroupState{Want: engine.Active, DisplayName: c.name + strings.TrimPrefix(id, "g")}, nil
+}
+
+func (c *crowd) member(id string) bool {
+	if in, said := c.in[id]; said {
+		return in
+	}
+	return id < crowdID(c.first)
+}
+
+func (c *crowd) Members(_ context.Context, _, _, after string, limit int) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begin := 0
+	if after != "" {
+		if _, err := fmt.Sscanf(after, "u-%d", &begin); err != nil {
+			return nil, err
+		}
+		begin++
+	}
+	end := c.first
+	for id := range c.in {
+		end = max(end, number(id)+1)
+	}
+	var out []string
+	for n := begin; n < end && len(out) < limit; n++ {
+		if id := crowdID(n); c.member(id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+func number(id string) (n int) {
+	_, _ = fmt.Sscanf(id, "u-%d", &n)
+	return n
+}
+
+func (c *crowd) IsMember(_ context.Context, _, _ string, users []string) (map[string]bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[string]bool{}
+	for _, id := range users {
+		out[id] = c.member(id)
+	}
+	return out, nil
+}
+
+func (c *crowd) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+// wanted are the accounts of the members.
+func (c *crowd) wanted() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for n := range c.first {
+		if id := crowdID(n); c.member(id) {
+			out = append(out, "r-"+id)
+		}
+	}
+	for id := range c.in {
+		if number(id) >= c.first && c.member(id) {
+			out = append(out, "r-"+id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// hall is a target for large groups: what a request costs does not depend on their size. Users are answered and forgotten.
+type hall struct {
+	latency time.Duration
+	strict  bool // removing somebody who is not in the group is refused
+
+	mu       sync.Mutex
+	seq      int
+	groups   map[string]*hallGroup
+	requests []string // method, path without the query, and for groups the operations
+	count    int      // of all requests
+}
+
+type hallGroup struct {
+	name    string
+	members map[string]bool
+}
+
+type hallMember struct {
+	Value string `json:"value"`
+}
+
+func newHall(t testing.TB) (*hall, *httptest.Server) {
+	h := &hall{groups: map[string]*hallGroup{}}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return h, s
+}
+
+func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		DisplayName string       `json:"displayName"`
+		Members     []hallMember `json:"members"`
+		Operations  []struct {
+			Op    string          `json:"op"`
+			Path  string          `json:"path"`
+			Value json.RawMessage `json:"value"`
+		} `json:"Operations"`
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err == nil && len(raw) > 0 && strings.HasPrefix(r.URL.Path, "/Groups") {
+		err = json.Unmarshal(raw, &body)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if h.latency > 0 {
+		time.Sleep(h.latency) // this target is slow on purpose
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count++
+	entry := r.Method + " " + r.URL.Path
+	for _, o := range body.Operations {
+		if kind := o.Op + " " + strings.SplitN(o.Path, "[", 2)[0]; !strings.HasSuffix(entry, kind) {
+			entry += ", " + kind
+		}
+	}
+	if len(h.requests) < 10_000 {
+		h.requests = append(h.requests, entry)
+	}
+	w.Header().Set("Content-Type", scim.MediaType)
+	answer := func(status int, format string, args ...any) {
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, format, args...)
+	}
+	id := strings.TrimPrefix(r.URL.Path, "/Groups/")
+	g := h.groups[id]
+	switch {
+	case r.Method == http.MethodPost && r.URL.Path == "/Users":
+		h.seq++
+		answer(http.StatusCreated, `{"schemas":[%q],"id":"r-%d"}`, scim.UserSchema, h.seq)
+	case r.Method == http.MethodPatch && strings.HasPrefix(r.URL.Path, "/Users/"):
+		answer(http.StatusOK, `{"schemas":[%q],"id":%q,"active":false}`, scim.UserSchema, strings.TrimPrefix(r.URL.Path, "/Users/"))
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/Users/"):
+		id := strings.TrimPrefix(r.URL.Path, "/Users/")
+		answer(http.StatusOK, `{"schemas":[%q],"id":%q,"userName":"before","active":true}`, scim.UserSchema, id)
+	case r.Method == http.MethodPut && g != nil:
+		g.name, g.members = body.DisplayName, map[string]bool{}
+		g.add(body.Members)
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodPut:
+		answer(http.StatusOK, "%s", raw)
+	case r.Method == http.MethodGet && g != nil:
+		list := make([]hallMember, 0, len(g.members))
+		for id := range g.members {
+			list = append(list, hallMember{id})
+		}
+		members, _ := json.Marshal(list)
+		answer(http.StatusOK, `{"id":%q,"displayName":%q,"members":%s}`, id, g.name, members)
+	case r.Method == http.MethodGet && r.URL.Path == "/Groups":
+		found, filter := []string{}, r.URL.Query().Get("filter")
+		for id, g := range h.groups {
+			if strings.Contains(filter, `"`+g.name+`"`) {
+				found = append(found, fmt.Sprintf(`{"id":%q,"displayName":%q}`, id, g.name))
+			}
+		}
+		answer(http.StatusOK, `{"schemas":[%q],"totalResults":%d,"Resources":[%s]}`, scim.ListResponseMessage, len(found), strings.Join(found, ","))
+	case r.Method == http.MethodGet:
+		answer(http.StatusOK, `{"schemas":[%q],"totalResults":0,"Resources":[]}`, scim.ListResponseMessage)
+	case r.Method == http.MethodPost:
+		h.seq++
+		id := fmt.Sprint("rg-", h.seq)
+		h.groups[id] = &hallGroup{name: body.DisplayName, members: map[string]bool{}}
+		h.groups[id].add(body.Members)
+		answer(http.StatusCreated, `{"id":%q}`, id)
+	case g == nil:
+		answer(http.StatusNotFound, `{"schemas":[%q],"status":"404"}`, scim.ErrorMessage)
+	default:
+		next := &hallGroup{name: g.name, members: g.members}
+		if h.strict {
+			next.members = maps.Clone(g.members)
+		}
+		for _, o := range body.Operations {
+			var list []hallMember
+			switch {
+			case o.Op == "replace" && o.Path == "":
+				var named struct{ DisplayName string }
+				_ = json.Unmarshal(o.Value, &named)
+				next.name = named.DisplayName
+			case o.Op == "remove":
+				if o.Path == "members" {
+					_ = json.Unmarshal(o.Value, &list)
+				} else {
+					list = []hallMember{{strings.Split(o.Path, `"`)[1]}}
+				}
+				for _, m := range list {
+					if h.strict && !next.members[m.Value] {
+						answer(http.StatusBadRequest, `{"schemas":[%q],"status":"400","scimType":"noTarget"}`, scim.ErrorMessage)
+						return
+					}
+					delete(next.members, m.Value)
+				}
+			default:
+				if o.Op == "replace" {
+					next.members = map[string]bool{}
+				}
+				_ = json.Unmarshal(o.Value, &list)
+				next.add(list)
+			}
+		}
+		h.groups[id] = next
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (g *hallGroup) add(list []hallMember) {
+	for _, m := range list {
+		g.members[m.Value] = true
+	}
+}
+
+// sent returns the requests so far, and forgets them.
+func (h *hall) sent() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.requests
+	h.requests, h.count = nil, 0
+	return out
+}
+
+// counted is how many requests there were.
+func (h *hall) counted() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.count
+}
+
+// has returns the name and the members of the only group.
+func (h *hall) has(t testing.TB) (string, []string) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	require.Len(t, h.groups, 1)
+	for _, g := range h.groups {
+		return g.name, slices.Sorted(maps.Keys(g.members))
+	}
+	return "", nil
+}
+
+// stage is where engines work on a crowd.
+type stage struct {
+	t     testing.TB
+	db    *sqldb.DB
+	store *sqlstore.Store
+	crowd *crowd
+	hall  *hall
+}
+
+func newStage(t testing.TB, db *sqldb.DB, seeded int) *stage {
+	t.Helper()
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+	require.NoError(t, err)
+	h, server := newHall(t)
+	target := engine.Target{BaseURL: server.URL, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true}
+	s := &stage{t: t, db: db, store: store, hall: h,
+		crowd: &crowd{target: map[string]engine.Target{app: target}, name: "Tea", in: map[string]bool{}, off: map[string]bool{}}}
+	s.seed(seeded)
+	return s
+}
+
+// seed lets so many users have accounts, as if they had been provisioned.
+func (s *stage) seed(n int) {
+	s.t.Helper()
+	for from := 0; from < n; from += 1000 {
+		var marks []engine.Mark
+		for i := from; i < min(from+1000, n); i++ {
+			marks = append(marks, userMark(crowdID(i)))
+		}
+		s.mark(marks...)
+	}
+	require.NoError(s.t, s.db.Update(s.t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(s.t.Context(), `UPDATE scimwright_sync_state SET remote_id = 'r-' || principal_id, remote_name = principal_id, status = 'clean',
+			synced_gen = desired_gen, next_at = NULL, tried = 1, want = 'active', link_origin = 'created' WHERE kind = 'user'`)
+		return err
+	}))
+}
+
+func (s *stage) mark(marks ...engine.Mark) {
+	s.t.Helper()
+	require.NoError(s.t, s.db.Update(s.t.Context(), func(tx *sqldb.Tx) error {
+		return s.store.Mark(s.t.Context(), tx.Execer(), time.Now(), marks)
+	}))
+}
+
+// start begins an engine that sees the time later than it is.
+func (s *stage) start(o provision.Options, later time.Duration) *provision.Engine {
+	s.t.Helper()
+	if o.Store == nil {
+		o.Store = s.store
+	}
+	o.Directory = s.crowd
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Now().Add(later) }
+	}
+	if o.RetryInitial == 0 {
+		o.RetryInitial, o.RetryMax = 2*time.Millisecond, 20*time.Millisecond
+	}
+	e, err := provision.New(o)
+	require.NoError(s.t, err)
+	require.NoError(s.t, e.Start(s.t.Context()))
+	return e
+}
+
+func (s *stage) wait(e *provision.Engine, app string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 4*deadline)
+	defer cancel()
+	require.NoError(s.t, e.Wait(ctx, app))
+}
+
+func (s *stage) stop(e *provision.Engine) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	require.NoError(s.t, e.Stop(ctx))
+}
+
+// target changes the target of the app.
+func (s *stage) target(change func(*engine.Target)) {
+	s.crowd.set(func() {
+		t := s.crowd.target[app]
+		change(&t)
+		s.crowd.target[app] = t
+	})
+}

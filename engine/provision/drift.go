@@ -1,0 +1,354 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/reconcile"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// repairBatch is how many principals are marked in one transaction.
+const repairBatch = 500
+
+// Drift compares what the target of an app has with what the directory wants, and writes nothing at the target. The target's list is
+// read once, at the app's pace; groups that are listed without members are read one by one. What a sequence would not write because
+// of the target's options (CreateUsers, UpdateUsers, DeactivateUsers, PushGroups) is no drift. A list that contradicts itself, and a
+// directory that cannot tell a desired state, end the comparison with an error, and nothing is marked. So does Target.Paused
+// (ErrPaused).
+func (e *Engine) Drift(ctx context.Context, app string, r engine.DriftRequest) (engine.DriftReport, error) {
+	if r.Kind == "" {
+		r.Kind = engine.User
+	}
+	if endpoints[r.Kind] == "" {
+		return engine.DriftReport{}, fmt.Errorf("engine: compare %s: there is no kind %q", app, r.Kind)
+	}
+	d := &drift{e: e, app: app, request: r, report: engine.DriftReport{App: app, Kind: r.Kind, Found: map[engine.DriftKind]int{}}, external: map[string]string{}}
+	if err := d.run(ctx); err != nil {
+		return d.report, fmt.Errorf("engine: compare %s: %w", app, err)
+	}
+	return d.report, nil
+}
+
+// drift is one comparison.
+type drift struct {
+	e       *Engine
+	app     string
+	request engine.DriftRequest
+	report  engine.DriftReport
+	reader  *reader
+	pages   *plan.Pages
+	traits  plan.Traits
+
+	began    time.Time
+	external map[string]string // of externalId to the first account that has it
+	repairs  []engine.Repair
+}
+
+func (d *drift) run(ctx context.Context) (err error) {
+	if d.reader, err = d.e.reader(ctx, d.app); err != nil {
+		return err
+	}
+	if d.request.Kind == engine.Group && !d.reader.target.PushGroups {
+		return fmt.Errorf("group push is switched off for this target")
+	}
+	learned, err := d.reader.recall(ctx, d.app)
+	if err != nil {
+		return err
+	}
+	d.traits = learned.TraitsAt(d.e.o.Now())
+	d.began = d.e.o.Now()
+	if err := d.listed(ctx); err != nil {
+		return err
+	}
+	if err := d.unlisted(ctx); err != nil {
+		return err
+	}
+	if err := d.e.repair(ctx, d.app, d.repairs); err != nil {
+		return err
+	}
+	d.report.Marked = len(d.repairs)
+	return nil
+}
+
+// listed compares what the target has.
+func (d *drift) listed(ctx context.Context) error {
+	d.pages = plan.NewPages(endpoints[d.request.Kind])
+	d.pages.Max = engine.MaxListed
+	for last := false; !last; {
+		var page []*scim.Resource
+		var err error
+		asked := d.e.o.Now()
+		if page, last, err = d.reader.page(ctx, d.pages); err != nil {
+			return err
+		}
+		d.report.Listed = d.pages.Listed
+		ids := make([]string, len(page))
+		for i, r := range page {
+			ids[i] = r.ID()
+		}
+		states, err := d.e.o.Store.StatesByRemoteID(ctx, d.app, d.request.Kind, ids)
+		if err != nil {
+			return err
+		}
+		owners := map[string]engine.State{}
+		for _, s := range states {
+			owners[s.RemoteID] = s
+		}
+		for _, r := range page {
+			owner, owned := owners[r.ID()]
+			if err := d.shared(r, owner.ID); err != nil {
+				return err
+			}
+			if !owned {
+				err = d.found(engine.Finding{What: engine.DriftStranger, RemoteID: r.ID(), RemoteName: reconcile.ObjectOf(r).UserName, ExternalID: r.ExternalID()})
+			} else {
+				d.report.Compared++
+				err = d.compare(ctx, owner, r, asked)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shared reports an externalId that another account has too.
+func (d *drift) shared(r *scim.Resource, owner string) error {
+	external := r.ExternalID()
+	if external == "" {
+		return nil
+	}
+	first, again := d.external[external]
+	if !again {
+		d.external[strings.Clone(external)] = strings.Clone(r.ID()) // not to keep the page
+		return nil
+	}
+	return d.found(engine.Finding{What: engine.DriftDuplicate, Principal: owner, RemoteID: r.ID(), RemoteName: reconcile.ObjectOf(r).UserName, ExternalID: external, Other: first})
+}
+
+// compare compares an account, or group, with what its principal should have.
+func (d *drift) compare(ctx context.Context, s engine.State, have *scim.Resource, asked time.Time) error {
+	var found []engine.Finding
+	var err error
+	if s.Kind == engine.User {
+		found, err = d.user(ctx, s, have)
+	} else {
+		found, err = d.group(ctx, s, have)
+	}
+	if err != nil {
+		return err
+	}
+	return d.differs(ctx, s, found, asked, reconcile.ObjectOf(have).UserName)
+}
+
+func (d *drift) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
+	want, err := d.e.o.Directory.User(ctx, d.app, s.ID)
+	if err != nil {
+		return nil, undecided(s, err)
+	}
+	t := d.reader.target
+	return reconcile.User(reconcile.UserWant{
+		Want: want.Want, Resource: want.Resource, Unkept: s.Unkept, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+	}, have), nil
+}
+
+// undecided says that the directory cannot tell what a principal should be.
+func undecided(s engine.State, err error) error {
+	return fmt.Errorf("the directory cannot tell the desired state of the %s %s: %w", s.Kind, s.ID, err)
+}
+
+func (d *drift) group(ctx context.Context, s engine.State, have *scim.Resource) (found []engine.Finding, err error) {
+	want, err := d.e.o.Directory.Group(ctx, d.app, s.ID)
+	switch {
+	case err != nil:
+		return nil, undecided(s, err)
+	case want.Want == engine.Absent && want.DeleteRemote:
+		return []engine.Finding{{What: engine.DriftActivity, Note: "the group is to be deleted"}}, nil
+	case want.Want != engine.Active:
+		return nil, nil
+	}
+	if name := have.Text("displayName"); name != want.DisplayName {
+		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: []plan.Difference{{Path: "displayName", Have: name, Want: want.DisplayName}}})
+	}
+	members, told := reconcile.MemberIDs(have)
+	switch {
+	case d.traits[plan.MembersHidden]:
+		d.report.Hidden++
+		return found, nil
+	case !told:
+		answer := d.reader.get(ctx, plan.Request{Method: http.MethodGet, Path: plan.GroupsEndpoint + "/" + url.PathEscape(s.RemoteID)})
+		if answer.Err == nil && answer.Status == http.StatusNotFound && answer.Page == "" {
+			return []engine.Finding{{What: engine.DriftMissing, Note: "it was listed, and is gone since"}}, nil
+		}
+		if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
+			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.said(answer))
+		}
+		members, _ = reconcile.MemberIDs(&scim.Resource{Object: *answer.Body})
+	}
+	accounts, err := d.members(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if f, differ := reconcile.CompareMembers(accounts, members); differ {
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// said is what a target gave as a reason.
+func (d *drift) said(r plan.Response) string {
+	switch {
+	case r.Err != nil:
+		return d.reader.client.Redact(r.Err.Error())
+	case r.Body == nil:
+		return "no body"
+	default:
+		return d.reader.client.Redact(r.Body.Text("detail"))
+	}
+}
+
+// members are the accounts of those who belong to a group.
+func (d *drift) members(ctx context.Context, s engine.State) (accounts []string, err error) {
+	for page, err := range membersOf(ctx, d.e.o.Directory, d.app, s.ID) {
+		if err != nil {
+			return nil, undecided(s, err)
+		}
+		states, err := d.e.o.Store.StatesByID(ctx, d.app, engine.User, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range states {
+			if m.RemoteID != "" {
+				accounts = append(accounts, m.RemoteID)
+			}
+		}
+	}
+	return accounts, nil
+}
+
+// unlisted looks for principals that should have an account and have none.
+func (d *drift) unlisted(ctx context.Context) error {
+	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: memberPage}
+	for {
+		states, err := d.e.o.Store.States(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, s := range states {
+			d.report.Known++
+			if s.RemoteID != "" && d.pages.Seen(s.RemoteID) {
+				continue
+			}
+			missing, err := d.missing(ctx, s)
+			if err != nil {
+				return err
+			}
+			if err := d.differs(ctx, s, missing, d.began, s.RemoteName); err != nil {
+				return err
+			}
+		}
+		if len(states) < q.Limit {
+			return nil
+		}
+		q.After = &states[len(states)-1]
+	}
+}
+
+func (d *drift) missing(ctx context.Context, s engine.State) ([]engine.Finding, error) {
+	var want engine.Want
+	var err error
+	if s.Kind == engine.User {
+		var u engine.UserState
+		u, err = d.e.o.Directory.User(ctx, d.app, s.ID)
+		want = u.Want
+	} else {
+		var g engine.GroupState
+		g, err = d.e.o.Directory.Group(ctx, d.app, s.ID)
+		want = g.Want
+	}
+	switch t := d.reader.target; {
+	case err != nil:
+		return nil, undecided(s, err)
+	case want != engine.Active, s.Kind == engine.User && !t.CreateUsers:
+		return nil, nil
+	default:
+		return []engine.Finding{{What: engine.DriftMissing, Note: s.LastError}}, nil
+	}
+}
+
+// differs reports what was found about a principal, unless it is being worked on.
+func (d *drift) differs(ctx context.Context, s engine.State, found []engine.Finding, asked time.Time, name string) error {
+	if len(found) == 0 {
+		return nil
+	}
+	now, err := d.e.state(ctx, d.app, s.Kind, s.ID)
+	if err != nil {
+		return err
+	}
+	if !now.NextAt.IsZero() || !now.UpdatedAt.Before(asked.Truncate(time.Millisecond)) || now.RemoteID != s.RemoteID {
+		d.report.Busy++
+		return nil
+	}
+	repair := engine.Repair{Mark: engine.Mark{App: d.app, Kind: s.Kind, ID: s.ID, Retry: true, AllMembers: s.Kind == engine.Group}}
+	mend := false
+	for _, f := range found {
+		f.Principal, f.RemoteID, f.RemoteName = s.ID, s.RemoteID, name
+		mend = mend || f.What.Repairable()
+		if s.Kind == engine.Group && f.What != engine.DriftMissing {
+			repair.RemoteName = name
+		}
+		if err := d.found(f); err != nil {
+			return err
+		}
+	}
+	if mend && d.request.Repair {
+		d.repairs = append(d.repairs, repair)
+	}
+	return nil
+}
+
+// found counts a finding and hands it out, without the values of secrets.
+func (d *drift) found(f engine.Finding) error {
+	d.report.Found[f.What]++
+	if d.request.Each == nil {
+		return nil
+	}
+	for i := range f.Values {
+		v := &f.Values[i]
+		v.Have, v.Want = unveiled(v.Path, v.Have), unveiled(v.Path, v.Want)
+	}
+	return d.request.Each(f)
+}
+
+// unveiled replaces secrets in a value.
+func unveiled(name string, value any) any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case *scim.Object:
+		out := scim.NewObject()
+		for sub, inner := range v.All() {
+			out.Set(sub, unveiled(sub, inner))
+		}
+		value = out
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = unveiled("", inner)
+		}
+		value = out
+	}
+	if wirelog.Secret(name) {
+		return wirelog.Redacted
+	}
+	return value
+}

@@ -1,0 +1,371 @@
+package provision
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/connect"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/probe"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// Options configures an Engine. Store and Directory are required.
+type Options struct {
+	Store     engine.Store
+	Directory engine.Directory
+	Observer  engine.Observer // Defaults to nobody
+	Logger    *slog.Logger    // Default: slog.Default
+
+	// Owner names this engine among those that share a store. Defaults to a random name. A fixed name, unique per running
+	// engine, lets a restarted one take its lanes back at once instead of waiting for the leases to end.
+	Owner string
+	// Lease is how long a lane stays with an engine that no longer answers. A call may take a little less than a third of
+	// it. Defaults to 200 s, which allows calls of 60 s.
+	Lease time.Duration
+	// Sweep is how often the store is asked for due lanes when nobody calls Wake. Defaults to 1 s.
+	Sweep time.Duration
+	// Lanes is how many apps are worked on at once. Defaults to 64.
+	Lanes int
+	// Concurrency is how many requests of the lanes of all apps are on their way at once. They take turns in the order in which they come; one
+	// app has at most half of it, so that a slow one leaves room. Defaults to 256.
+	Concurrency int
+	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.
+	RetryInitial, RetryMax time.Duration
+	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
+	BreakerAfter int
+	// CheckInitial and CheckMax bound the time between two reads of a principal whose change was accepted with 202; it doubles. Default to
+	// 2 s and 60 s.
+	CheckInitial, CheckMax time.Duration
+	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
+	// plan.DefaultRounds.
+	KeepRounds int
+	// DeactivateWithin is how long a deactivation may take, counted from the first change of that user that has not arrived. Who
+	// is overdue is told to an Observer that is an OverdueObserver. Defaults to 5 min.
+	DeactivateWithin time.Duration
+	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
+	UserAgent string
+	// Egress is the policy for the addresses of targets and their token endpoints. Default: every address but link-local ones and
+	// metadata services; an identity provider whose tenants choose the base URLs sets connect.EgressPublic.
+	Egress connect.Egress
+	// Transport sends the requests instead of connections of the engine's own; Egress and Target.TLS do not apply then.
+	Transport http.RoundTripper
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Defaults that are not documented by a name elsewhere.
+const (
+	defaultLease       = 200 * time.Second
+	defaultSweep       = time.Second
+	defaultLanes       = 64
+	defaultTotal       = 256
+	defaultConcurrency = 4
+	defaultBreaker     = 5
+	defaultRetry       = time.Second
+	defaultRetryMax    = 5 * time.Minute
+	defaultDeactivate  = 5 * time.Minute
+	defaultCheck       = 2 * time.Second
+	defaultCheckMax    = time.Minute
+)
+
+func (o *Options) fill() {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Observer == nil {
+		o.Observer = engine.ObserverFunc(func(context.Context, engine.Result) {})
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Owner = cmp.Or(o.Owner, rand.Text())
+	o.Lease = cmp.Or(o.Lease, defaultLease)
+	o.Sweep = cmp.Or(o.Sweep, defaultSweep)
+	o.Lanes = cmp.Or(o.Lanes, defaultLanes)
+	o.Concurrency = cmp.Or(o.Concurrency, defaultTotal)
+	o.RetryInitial = cmp.Or(o.RetryInitial, defaultRetry)
+	o.RetryMax = max(cmp.Or(o.RetryMax, defaultRetryMax), o.RetryInitial)
+	o.BreakerAfter = cmp.Or(o.BreakerAfter, defaultBreaker)
+	o.DeactivateWithin = cmp.Or(o.DeactivateWithin, defaultDeactivate)
+	o.CheckInitial = cmp.Or(o.CheckInitial, defaultCheck)
+	o.CheckMax = max(cmp.Or(o.CheckMax, defaultCheckMax), o.CheckInitial)
+	o.KeepRounds = cmp.Or(o.KeepRounds, plan.DefaultRounds)
+}
+
+// Engine provisions. It may be used by several goroutines.
+type Engine struct {
+	o          Options
+	backoff    lane.Backoff
+	dispatcher *lane.Dispatcher
+	imports    *lane.Dispatcher
+	network    *connect.Network
+	busy       busy
+	turns      *semaphore.Weighted // of the requests of all apps, in the order in which they come
+	paces      sync.Map            // of app to its *lane.Pace, which outlives a tenure
+	searches   sync.Map            // of app to its *leavers
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc // nil before Start
+	stopped bool
+	done    chan struct{}
+}
+
+// New returns an engine that does nothing until Start.
+func New(o Options) (*Engine, error) {
+	if o.Store == nil || o.Directory == nil {
+		return nil, errors.New("engine: Options.Store and Options.Directory are required")
+	}
+	if min(o.Lease, o.Sweep, o.RetryInitial, o.RetryMax, o.DeactivateWithin, o.CheckInitial, o.CheckMax) < 0 ||
+		min(o.Lanes, o.BreakerAfter, o.KeepRounds, o.Concurrency) < 0 {
+		return nil, errors.New("engine: Options must not be negative")
+	}
+	o.fill()
+	e := &Engine{o: o, backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}, done: make(chan struct{})}
+	e.turns = semaphore.NewWeighted(int64(o.Concurrency))
+	e.busy.changed = make(chan struct{})
+	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
+	e.dispatcher = lane.NewDispatcher(lane.Options{
+		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
+	})
+	e.imports = lane.NewDispatcher(lane.Options{
+		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes, Now: o.Now, Logger: o.Logger,
+	})
+	return e, nil
+}
+
+// Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
+// Stop does; after that it is an error.
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopped {
+		return errors.New("engine: it was stopped, make a new one")
+	}
+	if e.cancel != nil {
+		return nil
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.cancel = cancel
+	go func() {
+		defer close(e.done)
+		defer cancel()
+		var beside sync.WaitGroup
+		alarm, stop := context.WithCancel(work)
+		beside.Go(func() { (&watcher{e: e}).run(alarm) })
+		beside.Go(func() { e.imports.Run(work, e.importing) })
+		e.dispatcher.Run(work, e.lane)
+		stop()
+		beside.Wait()
+		e.network.CloseIdleConnections()
+	}()
+	return nil
+}
+
+// Stop lets running sequences come to their end, gives the lanes back and returns. When ctx ends first, the sequences are
+// cut off and its error is returned; what they were about is taken up by the next engine that starts. A second call waits too.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.mu.Lock()
+	e.stopped = true
+	cancel := e.cancel
+	if cancel == nil {
+		cancel = func() {}
+		e.cancel = cancel
+		close(e.done)
+	}
+	e.mu.Unlock()
+	e.dispatcher.Drain()
+	e.imports.Drain()
+	select {
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+	}
+	cancel()
+	<-e.done
+	return fmt.Errorf("engine: running sequences were cut off: %w", ctx.Err())
+}
+
+// Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the
+// commit; without it the change is found at the next sweep.
+func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {
+	return e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
+}
+
+// Forget removes, inside the caller's transaction, whatever is known about an app that is no more: its principals, members,
+// recorded exchanges and lane. Nothing is sent to its target; a sequence that is on its way comes to its end, and what it
+// brought about is not kept.
+func (e *Engine) Forget(ctx context.Context, tx engine.Execer, app string) error {
+	e.paces.Delete(app)
+	e.searches.Delete(app)
+	return e.o.Store.Forget(ctx, tx, app)
+}
+
+// Wake says that the apps may have something to do; without names, that any may.
+func (e *Engine) Wake(apps ...string) { e.dispatcher.Wake(apps...) }
+
+// Kick ends the pause, the breaker or the quarantine of the apps and has them work at once, e.g. after new credentials were
+// set or a target is no longer Paused. Principals in back-off stay there; Mark with Retry ends that.
+func (e *Engine) Kick(ctx context.Context, apps ...string) error {
+	if err := e.o.Store.Kick(ctx, e.o.Now(), apps); err != nil {
+		return err
+	}
+	e.Wake(apps...)
+	return nil
+}
+
+// State returns what is known about one principal, or ErrNotFound.
+func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
+	return e.state(ctx, app, kind, id)
+}
+
+func (e *Engine) state(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
+	if app == "" || kind == "" || id == "" {
+		return engine.State{}, engine.ErrNotFound // an empty field would not restrict the query
+	}
+	found, err := e.o.Store.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: id, Limit: 1})
+	if err != nil {
+		return engine.State{}, err
+	}
+	if len(found) == 0 {
+		return engine.State{}, fmt.Errorf("%s %s of %s: %w", kind, id, app, engine.ErrNotFound)
+	}
+	return found[0], nil
+}
+
+// States lists what is known about principals, by app, kind and id.
+func (e *Engine) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
+	return e.o.Store.States(ctx, q)
+}
+
+// Attempts lists recorded exchanges, newest first.
+func (e *Engine) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error) {
+	return e.o.Store.Attempts(ctx, q)
+}
+
+// Lane returns the state of an app, or ErrNotFound.
+func (e *Engine) Lane(ctx context.Context, app string) (engine.Lane, error) {
+	return e.o.Store.Lane(ctx, app)
+}
+
+// Unlearn forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
+// form that the app's style says. It may be called while the lane works.
+func (e *Engine) Unlearn(ctx context.Context, app string) error { return e.o.Store.Unlearn(ctx, app) }
+
+// Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
+// the pause ends.
+func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
+
+// Counts counts the principals of an app by status.
+func (e *Engine) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
+	return e.o.Store.Counts(ctx, app)
+}
+
+// Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
+// ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
+func (e *Engine) Test(ctx context.Context, t engine.Target) error {
+	c := e.connection(t)
+	if c.broken != nil {
+		return c.broken
+	}
+	return c.client.Test(ctx)
+}
+
+// TestApp is Test for the target that an app has or is to have, and records the exchange among the attempts of the app. Only a SCIM
+// message is recorded as it is: the address may be that of anything, whose answer is not for administrators of the app to read.
+func (e *Engine) TestApp(ctx context.Context, app string, t engine.Target) error {
+	c := e.connection(t)
+	if c.broken != nil {
+		return c.broken
+	}
+	var sent []engine.Attempt
+	run := rand.Text()
+	failure := c.client.Record(func(x wirelog.Exchange) {
+		a := attemptOf(run, x)
+		if !strings.Contains(a.ResponseBody, messageURN) {
+			withhold(&a)
+		}
+		sent = append(sent, a)
+	}).Test(ctx)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := e.o.Store.Record(store, app, sent); err != nil {
+		e.o.Logger.ErrorContext(ctx, "the test of a connection is not recorded", "app", app, "error", err)
+	}
+	return failure
+}
+
+// messageURN begins the schemas of lists and errors.
+const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
+
+// withhold removes from an exchange what is not said by its status and media type.
+func withhold(a *engine.Attempt) {
+	if a.ResponseBody != "" {
+		a.ResponseBody = "[not shown: no SCIM message]"
+	}
+	mediaType := a.ResponseHeader.Values("Content-Type")
+	if a.ResponseHeader = (http.Header{}); len(mediaType) > 0 {
+		a.ResponseHeader["Content-Type"] = mediaType
+	}
+}
+
+func attemptOf(run string, x wirelog.Exchange) engine.Attempt {
+	return engine.Attempt{
+		Run: run, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
+		Status: x.Status, ResponseHeader: x.ResponseHeader, ResponseBody: x.ResponseBody, Duration: x.Duration, Error: x.Err,
+	}
+}
+
+// Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
+// is stored; [Engine.ProbeApp] stores it.
+func (e *Engine) Probe(ctx context.Context, t engine.Target, o probe.Options) (probe.Profile, error) {
+	c := e.connection(t)
+	if c.broken != nil {
+		return probe.Profile{}, c.broken
+	}
+	return probe.Run(ctx, c.client, o)
+}
+
+func (e *Engine) pace(app string) *lane.Pace {
+	p, ok := e.paces.Load(app)
+	if !ok {
+		p, _ = e.paces.LoadOrStore(app, lane.NewPace(e.o.Now))
+	}
+	return p.(*lane.Pace)
+}
+
+// connection makes the client for a target, or says why there is none.
+func (e *Engine) connection(t engine.Target) *connection {
+	c := &connection{target: t, slots: semaphore.NewWeighted(int64(e.requests(t)))}
+	if c.broken = checkTarget(t); c.broken == nil {
+		c.windows, c.broken = compile(t.Maintenance)
+	}
+	if c.broken == nil {
+		c.names, c.broken = heldNames(t.HoldNames)
+	}
+	if c.broken == nil {
+		c.client, c.broken = e.client(t)
+	}
+	return c
+}
+
+func (e *Engine) client(t engine.Target) (*connect.Client, error) {
+	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
+	limit := e.o.Lease * 3 / 10
+	return connect.New(connect.Config{
+		BaseURL: t.BaseURL, Auth: t.Auth, TLS: t.TLS, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
+		UserAgent: e.o.UserAgent, Network: e.network, Now: e.o.Now,
+	})
+}

@@ -1,0 +1,692 @@
+package provision_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func TestMain(m *testing.M) {
+	if orders := os.Getenv(childVariable); orders != "" {
+		os.Exit(childMain(orders))
+	}
+	os.Exit(sqldbtest.Main(m))
+}
+
+const app = "crm"
+
+// deadline bounds every wait of these tests.
+const deadline = 30 * time.Second
+
+// world is an engine between a directory in memory and a fake target on loopback.
+type world struct {
+	t      testing.TB
+	db     *sqldb.DB
+	store  *sqlstore.Store
+	dir    *enginetest.Directory
+	fake   *enginetest.Target
+	server *httptest.Server
+	engine *provision.Engine
+	target engine.Target
+
+	mu      sync.Mutex
+	results []engine.Result
+}
+
+func newWorld(t testing.TB, db *sqldb.DB, o provision.Options) *world {
+	t.Helper()
+	w := &world{t: t, db: db, dir: &enginetest.Directory{}, fake: enginetest.NewTarget()}
+	w.fake.Token = "s3cr3t-token"
+	w.server = httptest.NewServer(w.fake)
+	t.Cleanup(w.server.Close)
+	var err error
+	w.store, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
+	require.NoError(t, err)
+	w.target = engine.Target{
+		BaseURL: w.server.URL, Auth: engine.Auth{Secret: "s3cr3t-token"},
+		CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true,
+	}
+	w.dir.SetTarget(app, w.target)
+	w.engine = w.start(o)
+	return w
+}
+
+func (w *world) start(o provision.Options) *provision.Engine {
+	w.t.Helper()
+	o.Directory = w.dir
+	if o.Store == nil {
+		o.Store = w.store
+	}
+	o.Observer = engine.ObserverFunc(func(_ context.Context, r engine.Result) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.results = append(w.results, r)
+	})
+	if o.RetryInitial == 0 {
+		o.RetryInitial, o.RetryMax = 2*time.Millisecond, 20*time.Millisecond
+	}
+	e, err := provision.New(o)
+	require.NoError(w.t, err)
+	require.NoError(w.t, e.Start(w.t.Context()))
+	w.t.Cleanup(func() { w.stop(e) })
+	return e
+}
+
+func (w *world) stop(e *provision.Engine) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	require.NoError(w.t, e.Stop(ctx))
+}
+
+func (w *world) mark(marks ...engine.Mark) {
+	w.t.Helper()
+	err := w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Mark(w.t.Context(), tx.Execer(), marks...) })
+	require.NoError(w.t, err)
+	w.engine.Wake(app)
+}
+
+func (w *world) wait() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), deadline)
+	defer cancel()
+	if err := w.engine.Wait(ctx, app); err != nil {
+		states, _ := w.engine.States(context.Background(), engine.StateQuery{App: app, Status: engine.StatusRetrying, Limit: 3})
+		lane, _ := w.engine.Lane(context.Background(), app)
+		require.NoError(w.t, err, "%+v %+v", lane, states)
+	}
+}
+
+func (w *world) state(kind engine.Kind, id string) engine.State {
+	w.t.Helper()
+	s, err := w.engine.State(w.t.Context(), app, kind, id)
+	require.NoError(w.t, err)
+	return s
+}
+
+func (w *world) result() engine.Result {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.NotEmpty(w.t, w.results)
+	return w.results[len(w.results)-1]
+}
+
+func user(id, name string) engine.UserState {
+	r := &scim.Resource{}
+	r.Set("schemas", []string{scim.UserSchema})
+	r.Set("userName", name)
+	r.Set("name", map[string]any{"familyName": "Quist", "givenName": name})
+	r.Set("externalId", id)
+	return engine.UserState{Want: engine.Active, UserName: name, Resource: r}
+}
+
+func userMark(id string) engine.Mark { return engine.Mark{App: app, Kind: engine.User, ID: id} }
+
+func (w *world) set(id string, u engine.UserState) {
+	w.dir.SetUser(app, id, u)
+	w.mark(userMark(id))
+}
+
+func (w *world) requests(want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.fake.Requests()); diff != "" {
+		w.t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "POST /Users")
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+		require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+		got := w.result()
+		require.Equal(t, engine.Result{
+			App: app, Kind: engine.User, ID: "u-1", Want: engine.Active, Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean,
+			RemoteID: "u1", HTTP: 201, Steps: got.Steps, Duration: got.Duration,
+		}, got)
+		require.Positive(t, got.Duration)
+		require.Equal(t, []int{200, 201}, []int{got.Steps[0].Status, got.Steps[1].Status})
+
+		w.set("u-1", user("u-1", "anna"))
+		w.wait()
+		w.requests("GET /Users/u1", "PUT /Users/u1")
+		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"))
+
+		gone := user("u-1", "anna")
+		gone.Want = engine.Inactive
+		w.set("u-1", gone)
+		w.wait()
+		w.requests("PATCH /Users/u1")
+		active, _ := w.fake.Users()[0].Bool("active")
+		require.False(t, active)
+
+		w.set("u-1", user("u-1", "anna"))
+		w.wait()
+		w.requests("GET /Users/u1", "PATCH /Users/u1")
+		active, _ = w.fake.Users()[0].Bool("active")
+		require.True(t, active)
+		require.Len(t, w.fake.Users(), 1)
+	})
+}
+
+func TestAnUnchangedUserIsOnlyRead(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.fake.Requests()
+	w.mark(userMark("u-1"))
+	w.wait()
+	w.requests("GET /Users/u1")
+}
+
+func TestAStrangerIsLeftAloneWhenNobodyWasEverAssigned(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Add("Users", user("", "ann").Resource)
+	u := user("u-1", "ann")
+	u.Want = engine.Absent
+	w.set("u-1", u)
+	w.wait()
+	w.requests()
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+}
+
+func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
+	for name, fault := range map[string]enginetest.Fault{
+		"dropped after the write": {Method: "POST", DropAfter: true},
+		"cut off":                 {Method: "POST", Truncate: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+			w.fake.Inject(fault)
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			require.Len(t, w.fake.Users(), 1)
+			s := w.state(engine.User, "u-1")
+			require.Equal(t, engine.StatusClean, s.Status)
+			require.Equal(t, "u1", s.RemoteID)
+			require.Equal(t, plan.Created, s.Origin)
+		})
+	}
+}
+
+func TestAnAccountIsDeactivatedAlthoughItsCreateWasLostAndItsUserIsGone(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Inject(enginetest.Fault{Method: "POST", DropAfter: true})
+	posted := make(chan struct{})
+	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?", Hang: posted})
+	w.set("u-1", user("u-1", "ann"))
+	close(posted)
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 500})
+	w.poll("the account", func() bool { return len(w.fake.Users()) == 1 })
+	w.dir.SetUser(app, "u-1", engine.UserState{Want: engine.Absent})
+	w.mark(userMark("u-1"))
+	w.wait()
+	active, _ := w.fake.Users()[0].Bool("active")
+	require.False(t, active)
+}
+
+// poll waits for what other goroutines and real connections bring about.
+func (w *world) poll(what string, ok func() bool) {
+	w.t.Helper()
+	limit := time.After(deadline)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			w.t.Fatalf("timed out waiting for %s", what)
+		}
+	}
+}
+
+func TestATargetThatMisbehavesIsRecordedAndConverges(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault enginetest.Fault
+		says  string
+	}{
+		"down":         {enginetest.Fault{Drop: true, Times: 8}, "closed the connection"},
+		"5xx":          {enginetest.Fault{Status: 503, Times: 8}, "503: injected 503"},
+		"HTML":         {enginetest.Fault{HTML: true, Times: 8}, "the answer is text/html, not SCIM"},
+		"half-way":     {enginetest.Fault{Truncate: true, Times: 8}, "breaks off after"},
+		"throttled":    {enginetest.Fault{Status: 429, RetryAfter: "0", Times: 8}, "429: injected 429"},
+		"unauthorised": {enginetest.Fault{Status: 401, Times: 3}, "401: injected 401"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 5 * time.Millisecond})
+			w.fake.Inject(c.fault)
+			for _, id := range []string{"u-1", "u-2", "u-3"} {
+				w.set(id, user(id, "name-"+id))
+			}
+			w.wait()
+			require.Len(t, w.fake.Users(), 3)
+			found := false
+			for _, r := range w.results {
+				if r.Error != "" {
+					require.Contains(t, r.Error, c.says)
+					found = true
+				}
+			}
+			require.True(t, found, "a failure was reported")
+			attempts, err := w.engine.Attempts(t.Context(), engine.AttemptQuery{App: app})
+			require.NoError(t, err)
+			require.Greater(t, len(attempts), 6)
+			for _, a := range attempts {
+				require.NotContains(t, a.RequestHeader.Get("Authorization"), "s3cr3t")
+			}
+		})
+	}
+}
+
+func TestAHangEndsWithTheTimeout(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.target.Timeout = 50 * time.Millisecond
+	w.dir.SetTarget(app, w.target)
+	hang := make(chan struct{})
+	defer close(hang)
+	w.fake.Inject(enginetest.Fault{Hang: hang})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+	require.Contains(t, w.results[0].Error, "no complete answer within 50ms")
+}
+
+func TestARefusedUserIsParkedAndTheOthersGoOn(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	s := w.state(engine.User, "u-1")
+	require.Equal(t, engine.StatusFailed, s.Status)
+	require.Equal(t, "create: 400: injected 400", s.LastError)
+	w.set("u-2", user("u-2", "bob"))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true})
+	w.wait()
+	require.Len(t, w.fake.Users(), 2)
+}
+
+func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
+	wrong := w.target
+	wrong.Auth.Secret = "wrong-token"
+	w.dir.SetTarget(app, wrong)
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the quarantine", func() bool {
+		l, err := w.engine.Lane(t.Context(), app)
+		return err == nil && l.Hold.Kind == "quarantine"
+	})
+	require.Contains(t, w.state(engine.User, "u-1").LastError, "401")
+	w.fake.Requests()
+	w.set("u-2", user("u-2", "bob"))
+	w.dir.SetTarget(app, w.target)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.poll("the second user", func() bool { return len(w.fake.Users()) == 1 })
+	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true})
+	w.wait()
+	require.Len(t, w.fake.Users(), 2)
+}
+
+func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
+	hang := make(chan struct{})
+	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter=userName%20eq%20%22slow", Hang: hang})
+	right := w.target
+	w.target.Auth.Secret = "wrong-token"
+	w.dir.SetTarget(app, w.target)
+	w.dir.SetUser(app, "a", user("a", "slow"))
+	w.dir.SetUser(app, "b", user("b", "bob"))
+	w.mark(userMark("a"), userMark("b"))
+	w.poll("the refusal", func() bool { return w.state(engine.User, "b").Status == engine.StatusRetrying })
+	w.dir.SetTarget(app, right)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "b", Retry: true})
+	close(hang)
+	w.poll("the user", func() bool { return w.state(engine.User, "b").Status == engine.StatusClean })
+}
+
+func TestABadBaseURLIsToldAndHealsByKick(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	bad := w.target
+	bad.BaseURL = "ftp://nowhere"
+	w.dir.SetTarget(app, bad)
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the error", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+	require.Contains(t, w.state(engine.User, "u-1").LastError, "must begin with http:// or https://")
+	require.Error(t, w.engine.Test(t.Context(), bad))
+	w.dir.SetTarget(app, w.target)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+}
+
+func TestADirectoryThatFailsNeverDeprovisions(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 5 * time.Millisecond})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.fake.Requests()
+	w.dir.Fail(context.DeadlineExceeded)
+	w.mark(userMark("u-1"))
+	w.requests()
+	w.dir.Fail(nil)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.wait()
+	active, _ := w.fake.Users()[0].Bool("active")
+	require.True(t, active)
+}
+
+func TestAPausedTargetIsSentNothing(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	paused := w.target
+	paused.Paused = true
+	w.dir.SetTarget(app, paused)
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the lane to rest", func() bool {
+		l, err := w.engine.Lane(t.Context(), app)
+		return err == nil && l.NextAt.After(time.Now().Add(10*time.Second))
+	})
+	w.requests()
+	w.dir.SetTarget(app, w.target)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+}
+
+func TestABurstOfChangesCollapses(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	hang := make(chan struct{})
+	w.fake.Inject(enginetest.Fault{Hang: hang})
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the first request", func() bool { return len(w.fake.Requests()) > 0 })
+	for range 100 {
+		w.set("u-1", user("u-1", "anna"))
+	}
+	close(hang)
+	w.wait()
+	require.LessOrEqual(t, len(w.results), 3)
+	require.Equal(t, "anna", w.fake.Users()[0].Text("userName"))
+	s := w.state(engine.User, "u-1")
+	require.Equal(t, s.Desired, s.Synced)
+}
+
+func TestAResultSaysThatAMarkCameMeanwhile(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	marked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.mark(userMark("u-1"))
+			close(marked)
+		}
+		w.fake.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	w.target.BaseURL = server.URL
+	w.dir.SetTarget(app, w.target)
+	w.set("u-1", user("u-1", "ann"))
+	<-marked
+	w.wait()
+	var got []engine.Status
+	for _, r := range w.told() {
+		got = append(got, r.Status)
+	}
+	require.Equal(t, []engine.Status{engine.StatusDirty, engine.StatusClean}, got)
+}
+
+// off is a user that is not assigned any more.
+func off(id, name string) engine.UserState {
+	u := user(id, name)
+	u.Want = engine.Inactive
+	return u
+}
+
+func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
+	for name, again := range map[string]func(w *world){
+		"gone before the deactivation": func(w *world) {
+			w.fake.Remove("Users", "u1")
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			require.Empty(w.t, w.state(engine.User, "u-1").RemoteID)
+		},
+		"gone after the deactivation": func(w *world) {
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			w.fake.Remove("Users", "u1")
+		},
+		"gone after the deactivation, and the first try fails": func(w *world) {
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			w.fake.Remove("Users", "u1")
+			w.fake.Inject(enginetest.Fault{Method: "GET", Status: 500})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+			w.target.OnMissing = engine.Fail
+			w.dir.SetTarget(app, w.target)
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			again(w)
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			require.Len(t, w.fake.Users(), 1)
+			require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, w.state(engine.User, "u-1").LastError)
+
+			w.fake.Remove("Users", w.state(engine.User, "u-1").RemoteID)
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-1").Status, "an account that vanishes meanwhile is reported")
+		})
+	}
+}
+
+func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	lookups := func(name string) string { return "/Users?filter=userName%20eq%20%22" + name }
+	w.fake.Inject(
+		enginetest.Fault{Method: "GET", Path: "/Users?filter=externalId", Times: -1, Status: 400},
+		enginetest.Fault{Method: "POST", DropAfter: true},
+		enginetest.Fault{Method: "GET", Path: lookups("bea"), Times: 3, Status: 500},
+	)
+	posted := make(chan struct{})
+	w.server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			select {
+			case <-posted:
+			default: // the user is renamed before the answer is lost
+				w.dir.SetUser(app, "u-1", user("u-1", "bea"))
+				close(posted)
+			}
+		}
+		w.fake.ServeHTTP(rw, r)
+	})
+	w.set("u-1", user("u-1", "ada"))
+	<-posted
+	w.mark(userMark("u-1"))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+	require.Equal(t, "bea", w.fake.Users()[0].Text("userName"))
+	require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+}
+
+func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{RetryInitial: 200 * time.Millisecond, RetryMax: 200 * time.Millisecond})
+		w.target.OnRecycled = engine.LinkAuto
+		w.dir.SetTarget(app, w.target)
+		w.set("old", user("old", "ada"))
+		w.wait()
+		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 500})
+		w.set("old", off("old", "ada"))
+		w.poll("the back-off", func() bool { return w.state(engine.User, "old").Status == engine.StatusRetrying })
+		w.set("new", user("new", "ada"))
+		w.wait()
+		require.Len(t, w.fake.Users(), 1)
+		active, _ := w.fake.Users()[0].Bool("active")
+		require.True(t, active)
+		require.Equal(t, "u1", w.state(engine.User, "new").RemoteID)
+		require.Empty(t, w.state(engine.User, "old").RemoteID)
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "old").Status)
+	})
+}
+
+func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.set("old", user("old", "old"))
+	w.wait()
+	w.stop(w.engine) // a lane that is still winding down would take the first marks before the last one is there
+	var marks []engine.Mark
+	for i := range 40 {
+		id := string(rune('A'+i/26)) + string(rune('a'+i%26))
+		w.dir.SetUser(app, id, user(id, "new-"+id))
+		marks = append(marks, userMark(id))
+	}
+	leaver := user("old", "old")
+	leaver.Want = engine.Absent
+	w.dir.SetUser(app, "old", leaver)
+	w.mark(append(marks, userMark("old"))...)
+	w.fake.Requests()
+	w.target.Concurrency = 1
+	w.dir.SetTarget(app, w.target)
+	w.engine = w.start(provision.Options{})
+	w.wait()
+	require.Equal(t, "PATCH /Users/u1", w.fake.Requests()[0])
+}
+
+func TestStopMayBeCalledTwiceAndWithoutStartAndIsFinal(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	require.NoError(t, w.engine.Start(t.Context()), "a second start does nothing")
+	w.stop(w.engine)
+	w.stop(w.engine)
+	never, err := provision.New(provision.Options{Store: w.store, Directory: w.dir})
+	require.NoError(t, err)
+	w.stop(never)
+	w.stop(never)
+	for _, stopped := range []*provision.Engine{w.engine, never} {
+		require.ErrorContains(t, stopped.Start(t.Context()), "it was stopped")
+	}
+}
+
+func TestStopCutsOffWhatHangsAndTheNextEngineGoesOn(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	hang := make(chan struct{})
+	defer close(hang)
+	w.fake.Inject(enginetest.Fault{Method: "POST", Hang: hang})
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the create", func() bool { return w.state(engine.User, "u-1").Tried && len(w.fake.Requests()) > 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, w.engine.Stop(ctx), context.DeadlineExceeded)
+	require.Zero(t, w.state(engine.User, "u-1").Attempts, "being stopped is no failure")
+	w.fake.Heal()
+	w.engine = w.start(provision.Options{})
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+}
+
+func TestAKilledEngineComesBackUnderItsNameAtOnce(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.stop(w.engine)
+	w.set("u-1", user("u-1", "ann"))
+	leases, _, err := w.store.Claim(t.Context(), "me", time.Now(), time.Now().Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Len(t, leases, 1, "as if the engine had been killed while it owned the lane")
+	w.engine = w.start(provision.Options{Owner: "me"})
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+	require.ErrorIs(t, w.store.Extend(t.Context(), leases[0], time.Now()), engine.ErrLeaseLost)
+}
+
+func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		w.stop(w.engine)
+		w.set("u-1", user("u-1", "ann"))
+		now := time.Now()
+		leases, _, err := w.store.Claim(t.Context(), "frozen", now, now.Add(100*time.Millisecond), 10)
+		require.NoError(t, err)
+		require.Len(t, leases, 1)
+		w.engine = w.start(provision.Options{Sweep: 10 * time.Millisecond})
+		w.wait()
+		require.Len(t, w.fake.Users(), 1)
+		_, err = w.store.Finish(t.Context(), leases[0], engine.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
+		require.ErrorIs(t, err, engine.ErrLeaseLost)
+		require.Equal(t, "u1", w.state(engine.User, "u-1").RemoteID)
+	})
+}
+
+func TestTheConnectionTest(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	require.NoError(t, w.engine.Test(t.Context(), w.target))
+	w.requests("GET /Users?startIndex=1&count=100")
+	wrong := w.target
+	wrong.Auth.Secret = "wrong-token"
+	err := w.engine.Test(t.Context(), wrong)
+	require.ErrorContains(t, err, "401: expected 200; the target says: the token is not valid")
+	require.NotContains(t, err.Error(), "wrong-token")
+	other := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("{}")) }))
+	defer other.Close()
+	wrong.BaseURL = other.URL
+	require.ErrorContains(t, w.engine.Test(t.Context(), wrong), "not a ListResponse")
+}
+
+func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		hang := make(chan struct{})
+		w.fake.Inject(enginetest.Fault{Method: "POST", Hang: hang})
+		w.set("u-1", user("u-1", "ann"))
+		w.poll("the create", func() bool { return len(w.fake.Requests()) > 0 && w.state(engine.User, "u-1").Tried })
+		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return w.engine.Forget(t.Context(), tx.Execer(), app) }))
+		close(hang)
+		w.wait()
+		_, err := w.engine.State(t.Context(), app, engine.User, "u-1")
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		w.mark(userMark("u-1"))
+		w.wait()
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "the same name may be used again")
+	})
+}
+
+func TestAWordThatIsNoPolicyIsABrokenConnection(t *testing.T) {
+	for want, broken := range map[string]func(*engine.Target){
+		`there is no Style "put"`:       func(t *engine.Target) { t.Style = "put" },
+		`there is no Fallback "never"`:  func(t *engine.Target) { t.Fallback = "never" },
+		`there is no OnMissing "Fail"`:  func(t *engine.Target) { t.OnMissing = "Fail" },
+		`there is no OnExisting "hold"`: func(t *engine.Target) { t.OnExisting = "hold" },
+		`there is no OnRecycled "no"`:   func(t *engine.Target) { t.OnRecycled = "no" },
+	} {
+		t.Run(want, func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+			w.fake.Add("Users", user("u-1", "ann").Resource)
+			broken(&w.target)
+			w.dir.SetTarget(app, w.target)
+			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), want)
+			w.set("u-1", user("u-1", "ann"))
+			w.poll("the refusal", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+			require.Contains(t, w.state(engine.User, "u-1").LastError, want)
+			w.requests()
+		})
+	}
+}

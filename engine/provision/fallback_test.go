@@ -1,0 +1,412 @@
+package provision_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var fallbacks = []engine.Fallback{engine.FallbackLearn, engine.FallbackNone}
+
+// as changes the target of the world.
+func (w *world) as(change func(*engine.Target)) {
+	change(&w.target)
+	w.dir.SetTarget(app, w.target)
+}
+
+// sent returns the methods that were sent for users or groups since the last call.
+func (w *world) sent() (methods []string) {
+	for _, r := range w.fake.Requests() {
+		method, _, _ := strings.Cut(r, " ")
+		methods = append(methods, method)
+	}
+	return methods
+}
+
+// forgetful stands before a target, records all bytes, and removes an attribute from the answers to PUT.
+type forgetful struct {
+	next      http.Handler
+	attribute string
+
+	mu       sync.Mutex
+	recorded bytes.Buffer
+}
+
+func (f *forgetful) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	f.recorded.WriteString(r.Method + " " + r.URL.RequestURI() + "\n" + string(body) + "\n")
+	f.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if r.Method != http.MethodPut {
+		f.next.ServeHTTP(rw, r)
+		return
+	}
+	answer := httptest.NewRecorder()
+	f.next.ServeHTTP(answer, r)
+	shown, err := scim.Decode(answer.Body.Bytes())
+	if err != nil {
+		rw.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	shown.Delete(f.attribute)
+	rw.Header().Set("Content-Type", scim.MediaType)
+	rw.WriteHeader(answer.Code)
+	_, _ = rw.Write(shown.AppendJSON(nil))
+}
+
+func TestWizard_NoPatchForMissingAttribute(t *testing.T) {
+	for _, fallback := range fallbacks {
+		for name, ignores := range map[string][]string{"stored and not shown": nil, "not stored": {"title"}} {
+			t.Run(string(fallback)+"/"+name, func(t *testing.T) {
+				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+				w.fake.Ignores = ignores
+				proxy := &forgetful{next: w.fake, attribute: "title"}
+				server := httptest.NewServer(proxy)
+				defer server.Close()
+				w.as(func(t *engine.Target) { t.BaseURL, t.Style, t.Fallback = server.URL, engine.Wizard, fallback })
+				titles := []string{"", "One", "Two", "Three", "Four", "Five"}
+				for _, title := range titles {
+					u := user("u-1", "ann")
+					if title != "" {
+						u.Resource.Set("title", title)
+					}
+					w.set("u-1", u)
+					w.wait()
+					require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+				}
+				recorded := proxy.recorded.String()
+				require.NotContains(t, recorded, "PATCH ")
+				require.Equal(t, 5, strings.Count(recorded, "PUT /Users/u1\n"), recorded)
+				for _, title := range titles[1:] {
+					require.Contains(t, recorded, `"title":"`+title+`"`)
+				}
+				if ignores == nil {
+					require.Equal(t, "Five", w.fake.Users()[0].Text("title"))
+					require.Empty(t, w.result().Unkept, "a read shows that it is there")
+					return
+				}
+				require.Contains(t, w.result().Unkept, "title")
+			})
+		}
+	}
+}
+
+func TestFallbackNone_IgnoresTraits(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 405, Times: -1})
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		w.set("u-1", off("u-1", "ann"))
+		w.wait()
+		require.Contains(t, w.learned().Traits, plan.NoPatch, "learned with the default")
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		require.True(t, w.active()["ann"])
+		w.fake.Requests()
+
+		w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+		w.set("u-1", off("u-1", "ann"))
+		w.wait()
+		w.requests("PATCH /Users/u1")
+		s := w.state(engine.User, "u-1")
+		require.Equal(t, engine.StatusFailed, s.Status, "a target without PATCH is no success")
+		require.Contains(t, s.LastError, "405: injected 405")
+		require.True(t, w.active()["ann"])
+		require.Empty(t, w.result().Steps[0].Alternative)
+
+		w.as(func(t *engine.Target) { t.Fallback = engine.FallbackLearn })
+		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+		w.wait()
+		w.requests("GET /Users/u1", "PUT /Users/u1")
+		require.False(t, w.active()["ann"])
+	})
+}
+
+func TestFallbackLearn_NamesForms(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 405, Times: -1}, enginetest.Fault{Method: "PUT", Status: 405})
+	w.set("u-1", off("u-1", "ann"))
+	w.wait()
+	const form = "PUT (PATCH without a path was rejected: 405: injected 405)"
+	tasks := w.tasks()
+	require.Len(t, tasks, 1)
+	require.Equal(t, "deactivate: 405: injected 405; other forms were tried: "+form, tasks[0].Error)
+	steps := w.result().Steps
+	require.Equal(t, form, steps[len(steps)-1].Alternative)
+
+	require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+	w.wait()
+	require.False(t, w.active()["ann"])
+	require.Equal(t, form, w.result().Steps[2].Alternative)
+	w.stop(w.engine)
+	require.Equal(t, 2, strings.Count(log.String(), `msg="request in another form" app=crm kind=user id=u-1 form="`+form+`"`), log.String())
+}
+
+// Proves C-scim-28.
+func TestFallbackNone_ConflictStops(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 409, Times: -1})
+	w.set("u-1", user("u-1", "ann"))
+	w.dir.SetGroup(app, "g-1", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g-1", AllMembers: true})
+	w.wait()
+	w.requests(
+		"GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "POST /Users",
+		"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups",
+	)
+	for kind, id := range map[engine.Kind]string{engine.User: "u-1", engine.Group: "g-1"} {
+		s := w.state(kind, id)
+		require.Equal(t, engine.StatusFailed, s.Status)
+		require.Equal(t, "create: 409: injected 409", s.LastError)
+		require.True(t, s.NextAt.IsZero())
+	}
+}
+
+// With FallbackNone every failure waits for a Retry or the next Mark, but that of a deactivation.
+func TestFallbackNone_OnlyDeactivationsRetried(t *testing.T) {
+	for name, fault := range map[string]enginetest.Fault{"500": {Status: 500}, "403": {Status: 403}, "no answer": {Drop: true}} {
+		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+			t.Run(string(style)+"/"+name, func(t *testing.T) {
+				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+				w.as(func(t *engine.Target) { t.Style, t.Fallback = style, engine.FallbackNone })
+				once := func(method string) {
+					f := fault
+					f.Method = method
+					w.fake.Inject(f)
+				}
+				failed := func(kind engine.Kind, id string, methods ...string) {
+					t.Helper()
+					w.wait()
+					require.Equal(t, methods, w.sent())
+					s := w.state(kind, id)
+					require.Equal(t, engine.StatusFailed, s.Status)
+					require.True(t, s.NextAt.IsZero())
+					require.NoError(t, w.engine.Retry(t.Context(), app, kind, id))
+					w.wait()
+					require.Equal(t, engine.StatusClean, w.state(kind, id).Status)
+					w.fake.Requests()
+				}
+				once("POST")
+				w.set("u-1", user("u-1", "ann"))
+				failed(engine.User, "u-1", "GET", "POST")
+				once("PUT")
+				u := user("u-1", "ann")
+				u.Resource.Set("title", "Lead")
+				w.set("u-1", u)
+				failed(engine.User, "u-1", "GET", "PUT")
+				once("POST")
+				w.dir.SetGroup(app, "g-1", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+				w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g-1", AllMembers: true})
+				failed(engine.Group, "g-1", "GET", "POST")
+
+				once("PATCH")
+				once("PUT")
+				w.set("u-1", off("u-1", "ann"))
+				w.wait()
+				require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+				require.False(t, w.active()["ann"], "one failure does not leave the account active")
+			})
+		}
+	}
+}
+
+func TestFallbackNone_DirectoryErrorRetried(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+	w.set("u-9", user("u-9", "ann"))
+	w.wait()
+	var once sync.Once
+	w.fake.Seen = func(string, string, []byte) { once.Do(func() { w.dir.Fail(io.ErrUnexpectedEOF) }) }
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+	w.dir.Fail(nil)
+	w.wait()
+	for _, r := range w.told()[1:] {
+		require.NotEqual(t, engine.StatusFailed, r.Status, r.Error)
+	}
+	require.Contains(t, w.told()[1].Error, "whose account it is cannot be told")
+	require.Len(t, w.told()[1].Steps, 1)
+}
+
+func TestFallbackNone_ReadRepeatedAfterReset(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	resets := 2
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && resets > 0 {
+			resets--
+			conn, _, err := http.NewResponseController(rw).Hijack()
+			if err == nil {
+				_ = conn.(*net.TCPConn).SetLinger(0)
+				_ = conn.Close()
+			}
+			return
+		}
+		w.fake.ServeHTTP(rw, r)
+	}))
+	defer server.Close()
+	w.as(func(t *engine.Target) { t.BaseURL, t.Fallback = server.URL, engine.FallbackNone })
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+	require.Len(t, w.result().Steps, 4)
+}
+
+// An inactive account that a lookup finds takes the place of one that would be created, whatever DeactivateUsers says.
+func TestFlow_InactiveAccountActivated(t *testing.T) {
+	for _, fallback := range fallbacks {
+		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+			t.Run(string(fallback)+"/"+string(style), func(t *testing.T) {
+				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+				w.as(func(t *engine.Target) {
+					t.Style, t.Fallback, t.UpdateUsers, t.DeactivateUsers = style, fallback, false, false
+				})
+				asleep := user("u-1", "ann").Resource
+				asleep.Set("active", false)
+				id := w.fake.Add("Users", asleep)
+				method := map[engine.Style]string{engine.Catalog: "PATCH", engine.Wizard: "PUT"}[style]
+				w.fake.Inject(enginetest.Fault{Method: method, Status: 500})
+				w.set("u-1", user("u-1", "ann"))
+				w.wait()
+				if fallback == engine.FallbackNone {
+					require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-1").Status)
+					require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+					w.wait()
+				}
+				require.True(t, w.active()["ann"])
+				s := w.state(engine.User, "u-1")
+				require.Equal(t, engine.StatusClean, s.Status)
+				require.Equal(t, id, s.RemoteID)
+			})
+		}
+	}
+}
+
+// No PUT says that a user who is to be active is inactive.
+func TestUpdate_InactiveAccountIsPutActive(t *testing.T) {
+	for _, fallback := range fallbacks {
+		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+			t.Run(string(fallback)+"/"+string(style), func(t *testing.T) {
+				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+				w.as(func(t *engine.Target) { t.Style, t.Fallback, t.DeactivateUsers = style, fallback, false })
+				w.set("u-1", user("u-1", "ann"))
+				w.wait()
+				w.fake.Change("Users", "u1", func(r *scim.Resource) { r.Set("active", false) })
+				var put []string
+				w.fake.Seen = func(method, _ string, body []byte) {
+					if method == http.MethodPut {
+						put = append(put, string(body))
+					}
+				}
+				u := user("u-1", "ann")
+				u.Resource.Set("title", "Lead")
+				w.set("u-1", u)
+				w.wait()
+				require.Len(t, put, 1)
+				require.Contains(t, put[0], `"active":true`)
+				require.True(t, w.active()["ann"])
+			})
+		}
+	}
+}
+
+func TestLookup_404FromElsewhere(t *testing.T) {
+	for _, fallback := range fallbacks {
+		for name, answer := range map[string]func(http.ResponseWriter){
+			"page": func(rw http.ResponseWriter) {
+				rw.Header().Set("Content-Type", "text/html")
+				rw.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(rw, "<html>Not Found</html>")
+			},
+			"other JSON": func(rw http.ResponseWriter) {
+				rw.Header().Set("Content-Type", "application/json")
+				rw.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(rw, `{"detail":"Not Found"}`)
+			},
+			"nothing": func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusNotFound) },
+		} {
+			t.Run(string(fallback)+"/"+name, func(t *testing.T) {
+				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+				var mu sync.Mutex
+				var seen []string
+				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					defer mu.Unlock()
+					seen = append(seen, r.Method)
+					answer(rw)
+				}))
+				defer server.Close()
+				w.as(func(t *engine.Target) { t.BaseURL, t.Fallback = server.URL+"/wrong", fallback })
+				w.set("u-1", user("u-1", "ann"))
+				w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+				require.Contains(t, w.state(engine.User, "u-1").LastError, "check the base URL of the target")
+				w.stop(w.engine)
+				require.NotContains(t, seen, http.MethodPost, "it does not say that there is no account")
+			})
+		}
+	}
+}
+
+// With FallbackNone a group is created with all its members. In a wizard app it is replaced as a whole, in a catalog app only what changed
+// is sent, in batches.
+func TestFallbackNone_LargeGroup(t *testing.T) {
+	for style, want := range map[engine.Style][]string{
+		engine.Catalog: {"GET", "POST", "PATCH", "PATCH"}, engine.Wizard: {"GET", "POST", "GET", "PUT"},
+	} {
+		t.Run(string(style), func(t *testing.T) {
+			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+			w.as(func(t *engine.Target) { t.Style, t.Fallback = style, engine.FallbackNone })
+			const before, joining = 130, 110
+			var joined []string
+			var marks []engine.Mark
+			for i := range before + joining {
+				id := fmt.Sprintf("u-%03d", i)
+				w.dir.SetUser(app, id, user(id, "name-"+id))
+				marks = append(marks, userMark(id))
+				if i < before {
+					w.dir.SetMember(app, "g", id, true)
+				} else {
+					joined = append(joined, id)
+				}
+			}
+			w.mark(marks...)
+			w.wait()
+			w.fake.Requests()
+			w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+			w.mark(groupMark("g"))
+			w.wait()
+			require.Len(t, w.members(), before)
+			for _, id := range joined {
+				w.dir.SetMember(app, "g", id, true)
+			}
+			w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: joined})
+			w.wait()
+			require.Len(t, w.members(), before+joining)
+			require.Equal(t, want, w.sent())
+			require.Equal(t, engine.StatusClean, w.state(engine.Group, "g").Status)
+		})
+	}
+}

@@ -1,0 +1,180 @@
+package provision_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/lane"
+)
+
+// faultPoints names the points of a process at which it may be ended or frozen: before and after each write to the store, three
+// for each request, and before each read. Points of the same name are numbered. They are hit from several goroutines.
+type faultPoints struct {
+	at     string         // the point at which it happens; "" tells all points instead
+	signal syscall.Signal // what the process sends to itself there
+	reads  bool           // reads of the store count too, although they leave nothing behind
+
+	mu     sync.Mutex
+	passed map[string]int // by name, how often
+	woken  atomic.Bool    // the process was frozen
+}
+
+// hit is one point. The signal is not returned from: SIGKILL ends the process, and SIGSTOP all its threads, until SIGCONT.
+func (f *faultPoints) hit(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.passed == nil {
+		f.passed = map[string]int{}
+	}
+	f.passed[name]++
+	if n := f.passed[name]; n > 1 {
+		name = fmt.Sprintf("%s (%d)", name, n)
+	}
+	if f.at == "" || f.at == name {
+		_, _ = os.Stdout.WriteString(name + "\n")
+	}
+	if f.at == name {
+		_ = syscall.Kill(os.Getpid(), f.signal)
+		f.woken.Store(true)
+	}
+}
+
+// reading is the one point of a call of the store that only reads: whatever comes after it finds what was before it.
+func reading[T any](f *faultPoints, name string, call func() (T, error)) (T, error) {
+	if f.reads {
+		f.hit("before " + name)
+	}
+	return call()
+}
+
+// around is the two points of a call of the store: nothing of it is stored, all of it is stored.
+func around[T any](f *faultPoints, name string, call func() (T, error)) (T, error) {
+	f.hit("before " + name)
+	v, err := call()
+	f.hit("after " + name)
+	return v, err
+}
+
+func (f *faultPoints) around(name string, call func() error) error {
+	_, err := around(f, name, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+// faultyStore has fault points around every call that a sequence or a lane makes.
+type faultyStore struct {
+	engine.Store
+	points *faultPoints
+}
+
+func (s faultyStore) Reset(ctx context.Context, owner string) error {
+	return s.points.around("Reset", func() error { return s.Store.Reset(ctx, owner) })
+}
+
+func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []lane.Lease, next time.Time, err error) {
+	if s.points.woken.Load() {
+		return nil, time.Time{}, nil // whatever a process sends that was frozen belongs to what it was about then
+	}
+	err = s.points.around("Claim", func() error {
+		leases, next, err = s.Store.Claim(ctx, owner, now, until, limit)
+		return err
+	})
+	return leases, next, err
+}
+
+func (s faultyStore) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+	return s.points.around("Extend", func() error { return s.Store.Extend(ctx, l, until) })
+}
+
+func (s faultyStore) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBefore time.Time) error {
+	return s.points.around("Release", func() error { return s.Store.Release(ctx, l, hold, notBefore) })
+}
+
+func (s faultyStore) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error {
+	return s.points.around("Mark", func() error { return s.Store.Mark(ctx, tx, now, marks) })
+}
+
+func (s faultyStore) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
+	return reading(s.points, "Due", func() ([]engine.State, error) { return s.Store.Due(ctx, app, now, limit) })
+}
+
+func (s faultyStore) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
+	return s.points.around("Begin", func() error { return s.Store.Begin(ctx, l, intents) })
+}
+
+func (s faultyStore) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (engine.Status, error) {
+	return around(s.points, "Finish", func() (engine.Status, error) { return s.Store.Finish(ctx, l, f) })
+}
+
+func (s faultyStore) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (int, error) {
+	return around(s.points, "Remove", func() (int, error) { return s.Store.Remove(ctx, l, kind, id, now, g) })
+}
+
+func (s faultyStore) Learn(ctx context.Context, l lane.Lease, change func(*engine.Learned)) (engine.Learned, error) {
+	return around(s.points, "Learn", func() (engine.Learned, error) { return s.Store.Learn(ctx, l, change) })
+}
+
+func (s faultyStore) Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error) {
+	return reading(s.points, "Members", func() ([]engine.Member, error) { return s.Store.Members(ctx, app, q) })
+}
+
+func (s faultyStore) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
+	return s.points.around("SaveMembers", func() error { return s.Store.SaveMembers(ctx, l, group, walk, answers) })
+}
+
+func (s faultyStore) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+	return s.points.around("EndWalk", func() error { return s.Store.EndWalk(ctx, l, group, walk, last) })
+}
+
+func (s faultyStore) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
+	return reading(s.points, "States", func() ([]engine.State, error) { return s.Store.States(ctx, q) })
+}
+
+func (s faultyStore) Lane(ctx context.Context, app string) (engine.Lane, error) {
+	return reading(s.points, "Lane", func() (engine.Lane, error) { return s.Store.Lane(ctx, app) })
+}
+
+// faultyTransport has three fault points for each request: before it is sent, when the target has carried it out and its answer
+// is on the way, and when the answer was read.
+type faultyTransport struct {
+	base   http.RoundTripper
+	points *faultPoints
+	before func() // of each request, nil for nothing
+}
+
+func (t faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.before != nil {
+		t.before()
+	}
+	path, _, _ := strings.Cut(r.URL.Path[1:], "/")
+	name := r.Method + " /" + path
+	t.points.hit("before " + name)
+	res, err := t.base.RoundTrip(r)
+	t.points.hit("carried out " + name)
+	if err == nil {
+		res.Body = &faultyBody{ReadCloser: res.Body, end: func() { t.points.hit("answered " + name) }}
+	}
+	return res, err
+}
+
+type faultyBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *faultyBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && b.end != nil {
+		b.end()
+		b.end = nil
+	}
+	return n, err
+}

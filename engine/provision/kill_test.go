@@ -1,0 +1,543 @@
+package provision_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// orders tell a child process what to do.
+type orders struct {
+	Database string
+	Scenario string
+	Style    engine.Style
+	App      string
+	Target   string // base URL
+	Owner    string
+	Lease    time.Duration
+	At       string // the fault point, "" for none
+	Standby  bool   // change nothing, and wait for what others leave behind
+	Reads    bool   // reads of the store are fault points too
+	Signal   syscall.Signal
+}
+
+// childVariable holds the orders of a test binary that is to be an engine.
+const childVariable = "SCIMWRIGHT_TEST_ENGINE"
+
+// openShared opens a database that several processes work on. What a killed process has committed survives it without waiting for
+// the disk.
+func openShared(ctx context.Context, url string) (*sqldb.DB, error) {
+	return sqlopen.Open(ctx, url, sqlopen.Options{NoSync: strings.HasPrefix(url, "sqlite:"), MaxConns: 1})
+}
+
+func scenario(name string) killScenario {
+	i := slices.IndexFunc(killScenarios, func(s killScenario) bool { return s.name == name })
+	return killScenarios[i]
+}
+
+// settings are those of the app in a scenario. One principal at a time makes the points come in the same order each time.
+func (s killScenario) settings(style engine.Style, baseURL string) engine.Target {
+	t := engine.Target{
+		BaseURL: baseURL, Style: style, Concurrency: 1,
+		CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true,
+	}
+	if s.target != nil {
+		s.target(&t)
+	}
+	return t
+}
+
+// childDeadline bounds the life of a child, which may be frozen for most of it.
+const childDeadline = 4 * deadline
+
+// childMain commits the change of a scenario and provisions it, unless it does not live that long.
+func childMain(text string) int {
+	var o orders
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), childDeadline)
+	defer stop()
+	if err := runOrders(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func runOrders(ctx context.Context, o orders) error {
+	db, err := openShared(ctx, o.Database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	s := scenario(o.Scenario)
+	points := &faultPoints{at: o.At, signal: o.Signal, reads: o.Reads}
+	dir := sqlDirectory{db: db, target: s.settings(o.Style, o.Target)}
+	transport := faultyTransport{base: http.DefaultTransport, points: points}
+	var e *provision.Engine
+	var requests atomic.Int32
+	var failed error
+	transport.before = func() {
+		if fn := s.during[requests.Add(1)]; fn != nil {
+			failed = errors.Join(failed, dir.change(ctx, o.App, e.Mark, fn))
+			e.Wake(o.App)
+		}
+	}
+	e, err = provision.New(provision.Options{
+		CheckInitial: 2 * time.Millisecond, CheckMax: 20 * time.Millisecond,
+		Store: faultyStore{Store: store, points: points}, Directory: dir, Transport: transport, Owner: o.Owner, UserAgent: o.Owner,
+		Lease: o.Lease, RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	if !o.Standby {
+		points.hit("before the change")
+		if err := dir.change(ctx, o.App, e.Mark, s.change); err != nil {
+			return err
+		}
+		points.hit("after the change")
+	}
+	if err := e.Start(ctx); err != nil {
+		return err
+	}
+	return errors.Join(e.Wait(ctx, o.App), e.Stop(ctx), failed)
+}
+
+// start starts a child.
+func (o orders) start(t testing.TB, out, log io.Writer) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+	cmd.Stdout, cmd.Stderr = out, log
+	require.NoError(t, cmd.Start())
+	return cmd
+}
+
+// killWorld is a durable database and what the engines of it provision.
+type killWorld struct {
+	t        testing.TB
+	url      string
+	db       *sqldb.DB
+	store    *sqlstore.Store
+	scenario killScenario
+	style    engine.Style
+
+	app       string
+	fake      *enginetest.Target
+	log       *requestLog
+	server    *httptest.Server
+	strangers []*scim.Resource
+	prior     map[string]bool // what was at the target before anybody provisioned, by id
+}
+
+func newKillWorld(t testing.TB, url string, s killScenario, style engine.Style) *killWorld {
+	t.Helper()
+	db, err := openShared(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	migrateDirectory(t, db)
+	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+	require.NoError(t, err)
+	return &killWorld{t: t, url: url, db: db, store: store, scenario: s, style: style}
+}
+
+// begin provisions what is given to an app of its own, into a target of its own.
+func (w *killWorld) begin(app string) (end func()) {
+	w.t.Helper()
+	s := w.scenario
+	w.app, w.fake, w.log = app, enginetest.NewTarget(), &requestLog{}
+	w.server = httptest.NewServer(w.log.of(w.fake))
+	w.fake.Add("Users", killedUser("stranger", "guest"))
+	w.fake.Add("Groups", collective("Strangers", "u1"))
+	w.strangers = []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]}
+	if s.fake != nil {
+		s.fake(w.fake)
+	}
+	w.prior = map[string]bool{}
+	for _, r := range slices.Concat(w.fake.Users(), w.fake.Groups()) {
+		w.prior[r.ID()] = true
+	}
+	if len(s.given) > 0 {
+		e := w.start("before", time.Now)
+		for _, fn := range s.given {
+			w.change(e, fn)
+		}
+		w.stop(e)
+	}
+	if s.lost != nil {
+		s.lost(w.fake)
+	}
+	return w.server.Close
+}
+
+func (w *killWorld) directory() sqlDirectory {
+	return sqlDirectory{db: w.db, target: w.scenario.settings(w.style, w.server.URL)}
+}
+
+func (w *killWorld) start(owner string, now func() time.Time) *provision.Engine {
+	w.t.Helper()
+	e, err := provision.New(provision.Options{
+		CheckInitial: 2 * time.Millisecond, CheckMax: 20 * time.Millisecond,
+		Store: w.store, Directory: w.directory(), Owner: owner, UserAgent: owner, Now: now,
+		RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Sweep: 20 * time.Millisecond,
+	})
+	require.NoError(w.t, err)
+	require.NoError(w.t, e.Start(w.t.Context()))
+	return e
+}
+
+func (w *killWorld) stop(e *provision.Engine) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), deadline)
+	defer cancel()
+	require.NoError(w.t, e.Wait(ctx, w.app))
+	require.NoError(w.t, e.Stop(ctx))
+}
+
+// change commits a change and waits until it is provisioned.
+func (w *killWorld) change(e *provision.Engine, fn func(*desk)) {
+	w.t.Helper()
+	require.NoError(w.t, w.directory().change(w.t.Context(), w.app, e.Mark, fn))
+	e.Wake(w.app)
+	ctx, cancel := context.WithTimeout(w.t.Context(), deadline)
+	defer cancel()
+	require.NoError(w.t, e.Wait(ctx, w.app))
+}
+
+// run has a child work until it ends or is killed at a point, and returns the points that it told of: all, or that one.
+func (w *killWorld) run(at string) (points []string, killed bool) {
+	w.t.Helper()
+	var out, log bytes.Buffer
+	o := orders{
+		Database: w.url, Scenario: w.scenario.name, Style: w.style, App: w.app, Target: w.server.URL, Owner: "killed",
+		At: at, Signal: syscall.SIGKILL, Reads: w.db.Dialect() == sqldb.SQLite, // where a process and its connections cost little
+	}
+	err := o.start(w.t, &out, &log).Wait()
+	points = strings.Split(strings.TrimSpace(out.String()), "\n")
+	if err == nil {
+		return points, false
+	}
+	status, _ := errors.AsType[*exec.ExitError](err)
+	require.NotNil(w.t, status, "%v", err)
+	require.Equal(w.t, syscall.SIGKILL, status.Sys().(syscall.WaitStatus).Signal(), "%v: %s", err, log.String())
+	require.Equal(w.t, []string{at}, points)
+	return points, true
+}
+
+// leaseEnd is later than the leases of those that were killed.
+const leaseEnd = time.Hour
+
+// takeOver finishes what was begun, as another engine does when the lease of the dead one has ended.
+func (w *killWorld) takeOver() {
+	w.t.Helper()
+	e := w.start("heir", func() time.Time { return time.Now().Add(leaseEnd) })
+	if w.scenario.then != nil {
+		w.change(e, w.scenario.then)
+	}
+	w.stop(e)
+}
+
+// judge compares the target with the directory and what is stored, and says what is wrong.
+func (w *killWorld) judge() string {
+	w.t.Helper()
+	var wrong []string
+	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	ctx, dir := w.t.Context(), w.directory()
+
+	for _, s := range w.states() {
+		if s.Status != engine.StatusClean {
+			complain("%s %s is %s: %s", s.Kind, s.ID, s.Status, s.LastError)
+		}
+	}
+	ids, err := dir.texts(ctx, `SELECT id FROM embedder_user WHERE app = ? ORDER BY id`, w.app)
+	require.NoError(w.t, err)
+	remote := map[string]string{}
+	known := maps.Clone(w.prior)
+	for _, id := range ids {
+		want, err := dir.User(ctx, w.app, id)
+		require.NoError(w.t, err)
+		active := 0
+		for _, u := range w.fake.Users() {
+			if u.Text("userName") != want.UserName && (u.ExternalID() == "" || u.ExternalID() != want.Resource.ExternalID()) {
+				continue
+			}
+			known[u.ID()] = true
+			if on, _ := u.Bool("active"); !on {
+				continue
+			}
+			active++
+			remote[id] = u.ID()
+			for name, v := range want.Resource.All() {
+				if got, _ := u.Get(name); want.Want == engine.Active && name != "schemas" && cmp.Diff(plain(v), plain(got)) != "" {
+					complain("%s of %s is %v, not %v", name, id, got, v)
+				}
+			}
+		}
+		others, err := dir.texts(ctx, `SELECT id FROM embedder_user WHERE app = ? AND id <> ? AND name = ? AND want = 'active'`, w.app, id, want.UserName)
+		require.NoError(w.t, err)
+		if wanted := map[bool]int{true: 1}[want.Want == engine.Active || len(others) > 0]; active != wanted {
+			complain("%s has %d active accounts, not %d", id, active, wanted)
+		}
+	}
+	for _, u := range w.fake.Users() {
+		if !known[u.ID()] {
+			complain("the account %s (%s) belongs to nobody", u.ID(), u.Text("userName"))
+		}
+	}
+	w.judgeGroups(dir, remote, complain)
+	for i, now := range []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]} {
+		if diff := cmp.Diff(string(w.strangers[i].AppendJSON(nil)), string(now.AppendJSON(nil))); diff != "" {
+			complain("a stranger was touched: %s", diff)
+		}
+	}
+	for name, n := range w.log.creations() {
+		if n > max(w.scenario.most, 1) {
+			complain("%s was created %d times", name, n)
+		}
+	}
+	if len(wrong) > 0 {
+		wrong = append(wrong, w.log.String())
+	}
+	return strings.Join(wrong, "\n")
+}
+
+func (w *killWorld) judgeGroups(dir sqlDirectory, remote map[string]string, complain func(string, ...any)) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	ids, err := dir.texts(ctx, `SELECT id FROM embedder_group WHERE app = ? ORDER BY id`, w.app)
+	require.NoError(w.t, err)
+	groups := w.fake.Groups()[1:]
+	for _, id := range ids {
+		want, err := dir.Group(ctx, w.app, id)
+		require.NoError(w.t, err)
+		switch {
+		case want.Want == engine.Absent && want.DeleteRemote && len(groups) != 0:
+			complain("the group %s is still there", id)
+		case want.Want != engine.Active:
+		case len(groups) != 1:
+			complain("%d groups, not 1", len(groups))
+		default:
+			if got := groups[0].Text("displayName"); got != want.DisplayName {
+				complain("%s is called %q, not %q", id, got, want.DisplayName)
+			}
+			members, err := dir.Members(ctx, w.app, id, "", 1000)
+			require.NoError(w.t, err)
+			var wanted, have []string
+			for _, m := range members {
+				wanted = append(wanted, remote[m])
+			}
+			for _, v := range groups[0].Array("members") {
+				have = append(have, v.(*scim.Object).Text("value"))
+			}
+			slices.Sort(wanted)
+			slices.Sort(have)
+			if diff := cmp.Diff(wanted, have); diff != "" {
+				complain("members of %s (-want +got):\n%s", id, diff)
+			}
+		}
+	}
+	if len(ids) == 0 && slices.ContainsFunc(groups, func(g *scim.Resource) bool { return !w.prior[g.ID()] }) {
+		complain("nobody wanted a group")
+	}
+}
+
+// plain makes values comparable that are an object on one side and a map on the other.
+func plain(v any) string {
+	b, _ := json.Marshal(v)
+	var out any
+	_ = json.Unmarshal(b, &out)
+	b, _ = json.Marshal(out)
+	return string(b)
+}
+
+// requestLog keeps what was sent to a target, by whom, and what became of it.
+type requestLog struct {
+	mu   sync.Mutex
+	sent []sentRequest
+}
+
+type sentRequest struct {
+	by, method, path, body string
+	status                 int // 0 when the connection was dropped
+	at                     time.Time
+}
+
+func (l *requestLog) of(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var body bytes.Buffer
+		if _, err := body.ReadFrom(r.Body); err != nil {
+			return
+		}
+		s := sentRequest{by: r.UserAgent(), method: r.Method, path: r.URL.RequestURI(), body: body.String(), at: time.Now()}
+		r.Body = http.NoBody
+		if body.Len() > 0 {
+			r.Body = readCloser{bytes.NewReader(body.Bytes())}
+		}
+		answer := &statusWriter{ResponseWriter: rw}
+		defer func() {
+			s.status = answer.status
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.sent = append(l.sent, s)
+		}()
+		h.ServeHTTP(answer, r)
+	})
+}
+
+type readCloser struct{ *bytes.Reader }
+
+func (readCloser) Close() error { return nil }
+
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (l *requestLog) all() []sentRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.sent)
+}
+
+// creations counts creates that were carried out or accepted by the name of what they made.
+func (l *requestLog) creations() map[string]int {
+	out := map[string]int{}
+	for _, s := range l.all() {
+		r, err := scim.DecodeResource([]byte(s.body))
+		if s.method == http.MethodPost && (s.status == http.StatusCreated || s.status == http.StatusAccepted) && err == nil {
+			out[r.Text("userName")+r.Text("displayName")]++
+		}
+	}
+	return out
+}
+
+func (l *requestLog) String() string {
+	var out []string
+	for _, s := range l.all() {
+		out = append(out, fmt.Sprintf("%s: %s %s -> %d %s", s.by, s.method, s.path, s.status, s.body))
+	}
+	return strings.Join(out, "\n")
+}
+
+// killing bounds how many children live at a time.
+const killing = 2
+
+func TestKilledAtEveryPointOfEverySequence(t *testing.T) {
+	databases := []struct {
+		name   string
+		url    func(t *testing.T) string
+		styles []engine.Style // the style changes what is sent, and nothing of what is stored
+	}{
+		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") }, []engine.Style{engine.Catalog, engine.Wizard}},
+		{"postgres", func(t *testing.T) string { return sqldbtest.PostgresURL(t) }, []engine.Style{engine.Catalog}},
+	}
+	turns := make(chan struct{}, killing)
+	var total atomic.Int64
+	begun := time.Now()
+	t.Cleanup(func() { t.Logf("killed at %d points in %s", total.Load(), time.Since(begun).Round(time.Millisecond)) })
+	for _, d := range databases {
+		for _, s := range killScenarios {
+			for _, style := range d.styles {
+				if s.styles != nil && !slices.Contains(s.styles, style) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", d.name, s.name, style), func(t *testing.T) {
+					t.Parallel()
+					turns <- struct{}{}
+					defer func() { <-turns }()
+					total.Add(killedEverywhere(t, d.url(t), s, style))
+				})
+			}
+		}
+	}
+}
+
+// killedEverywhere goes through the points of a scenario and returns at how many a process was killed.
+func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Style) int64 {
+	w := newKillWorld(t, url, s, style)
+	end := w.begin("whole")
+	points, killed := w.run("")
+	require.False(t, killed)
+	w.takeOver()
+	require.Empty(t, w.judge(), "nobody was killed")
+	end()
+	for _, p := range s.passes {
+		require.Contains(t, points, p)
+	}
+	if s.name != killScenarios[0].name {
+		points = slices.DeleteFunc(points, func(p string) bool { return slices.Contains(preamble, p) })
+	}
+	if testing.Short() || raceDetector {
+		points = slices.Collect(func(yield func(string) bool) {
+			for i := len(s.name) % sparse; i < len(points) && yield(points[i]); i += sparse {
+			}
+		})
+	}
+	var hit []string
+	for i, at := range points {
+		end := w.begin(fmt.Sprint("app-", i))
+		_, killed := w.run(at)
+		w.takeOver()
+		wrong := w.judge()
+		end()
+		require.Empty(t, wrong, "killed %s", at)
+		if killed { // how often a lane is claimed during a back-off is not the same each time
+			hit = append(hit, at)
+		}
+	}
+	t.Logf("killed at %d points: %s", len(hit), strings.Join(hit, ", "))
+	return int64(len(hit))
+}
+
+// preamble are the points until a lane is claimed. They are the same for all scenarios, and gone through for the first one.
+var preamble = []string{
+	"before the change", "before Mark", "after Mark", "after the change", "before Reset", "after Reset", "before Claim", "after Claim",
+}
+
+// sparse is how many points are passed over for each one that is tried, where time is short.
+const sparse = 9

@@ -1,0 +1,232 @@
+package provision_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// clock is the time of day that can be put forward.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+// advance puts the clock forward while no engine is running: a lease would end in the middle of something.
+func (w *world) advance(c *clock, d time.Duration, o provision.Options) {
+	w.t.Helper()
+	w.stop(w.engine)
+	c.ahead.Add(int64(d))
+	w.engine = w.start(o)
+}
+
+func (w *world) learned() engine.Learned {
+	w.t.Helper()
+	l, err := w.engine.Lane(w.t.Context(), app)
+	require.NoError(w.t, err)
+	return l.Learned
+}
+
+func TestATargetWithoutPATCHIsSentPUTUntilADayHasPassed(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		now := &clock{}
+		o := provision.Options{Now: now.Now}
+		w := newWorld(t, db, o)
+		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
+		turn := func(u engine.UserState) {
+			w.set("u-1", u)
+			w.wait()
+		}
+		turn(user("u-1", "ann"))
+		w.fake.Requests()
+		turn(off("u-1", "ann"))
+		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
+		require.Contains(t, w.learned().Traits, plan.NoPatch)
+
+		w.stop(w.engine)
+		w.engine = w.start(o)
+		turn(user("u-1", "ann"))
+		w.requests("GET /Users/u1", "PUT /Users/u1")
+
+		w.advance(now, engine.TraitsFor, o)
+		turn(off("u-1", "ann"))
+		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
+
+		w.stop(w.engine) // a lane that is still winding down knows what it has read
+		require.NoError(t, w.engine.Unlearn(t.Context(), app))
+		require.Empty(t, w.learned())
+		w.fake.Heal()
+		w.engine = w.start(o)
+		turn(user("u-1", "ann"))
+		w.requests("GET /Users/u1", "PATCH /Users/u1")
+		require.Empty(t, w.learned().Traits)
+	})
+}
+
+func TestWhatIsKnownBelongsToOneBaseURL(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter", Status: 400, Times: -1})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "GET /Users?startIndex=1&count=100", "POST /Users")
+	w.set("u-2", user("u-2", "bob"))
+	w.wait()
+	w.requests("GET /Users?startIndex=1&count=100", "POST /Users")
+	w.stop(w.engine) // a lane that is still winding down has asked for the target already
+	w.target.BaseURL += "/"
+	w.dir.SetTarget(app, w.target)
+	w.fake.Heal()
+	w.engine = w.start(provision.Options{})
+	w.set("u-3", user("u-3", "cat"))
+	w.wait()
+	w.requests("GET /Users?filter=userName%20eq%20%22cat%22&startIndex=1&count=100", "POST /Users")
+}
+
+func TestTheStyleAutoFollowsTheServiceProviderConfig(t *testing.T) {
+	supported := func(patch, filter bool) *scim.Object {
+		feature := func(on bool) map[string]any { return map[string]any{"supported": on} }
+		return scim.NewObject(scim.Member{Name: "patch", Value: feature(patch)}, scim.Member{Name: "filter", Value: feature(filter)},
+			scim.Member{Name: "bulk", Value: feature(true)})
+	}
+	filtered := "GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100"
+	for name, c := range map[string]struct {
+		config     *scim.Object
+		lookup     string
+		deactivate []string
+	}{
+		"nothing said":  {nil, filtered, []string{"PATCH /Users/u1"}},
+		"all is there":  {supported(true, true), filtered, []string{"PATCH /Users/u1"}},
+		"no PATCH":      {supported(false, true), filtered, []string{"GET /Users/u1", "PUT /Users/u1"}},
+		"no filter":     {supported(true, false), "GET /Users?startIndex=1&count=100", []string{"PATCH /Users/u1"}},
+		"says nonsense": {scim.NewObject(scim.Member{Name: "patch", Value: "yes"}), filtered, []string{"PATCH /Users/u1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := &clock{}
+			o := provision.Options{Now: now.Now}
+			w := newWorld(t, sqldbtest.SQLite(t), o)
+			w.fake.Config = c.config
+			w.target.Style = engine.Auto
+			w.dir.SetTarget(app, w.target)
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			w.requests("GET /ServiceProviderConfig", c.lookup, "POST /Users")
+			w.set("u-1", off("u-1", "ann"))
+			w.wait()
+			w.requests(c.deactivate...)
+			w.advance(now, 25*time.Hour, o)
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Equal(t, "GET /ServiceProviderConfig", w.fake.Requests()[0], "once a day")
+		})
+	}
+}
+
+func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		w.fake.Ignores = []string{"title"}
+		titled := func(name, title string) engine.UserState {
+			u := user("u-1", name)
+			u.Resource.Set("title", title)
+			return u
+		}
+		turn := func(u engine.UserState) {
+			w.fake.Requests()
+			w.set("u-1", u)
+			w.wait()
+			require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+		}
+		turn(titled("ann", "Dr"))
+		require.Equal(t, 1, w.state(engine.User, "u-1").Unkept["title"].Rounds)
+		turn(titled("ann", "Dr"))
+		turn(titled("ann", "Dr"))
+		require.Contains(t, w.fake.Requests(), "PUT /Users/u1")
+		require.True(t, w.state(engine.User, "u-1").Unkept["title"].Ignored)
+		require.True(t, w.result().Unkept["title"].Ignored, "the observer is told")
+		turn(titled("ann", "Dr"))
+		w.requests("GET /Users/u1")
+		turn(titled("anna", "Dr"))
+		w.requests("GET /Users/u1", "PUT /Users/u1")
+		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "the other attributes are kept up")
+		turn(titled("anna", "Prof"))
+		require.Contains(t, w.fake.Requests(), "PUT /Users/u1", "another value gets rounds of its own")
+		w.fake.Ignores = nil
+		turn(titled("anna", "Prof"))
+		turn(titled("anna", "Prof"))
+		w.requests("GET /Users/u1")
+		require.Equal(t, "Prof", w.fake.Users()[0].Text("title"))
+		require.Empty(t, w.state(engine.User, "u-1").Unkept, "it is kept by now")
+	})
+}
+
+func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		r.Method = http.MethodGet // whatever is asked for, the answer is the account as it is
+		w.fake.ServeHTTP(rw, r)
+	})
+	w.set("u-1", off("u-1", "ann"))
+	w.wait()
+	s := w.state(engine.User, "u-1")
+	require.Equal(t, engine.StatusFailed, s.Status)
+	require.Contains(t, s.LastError, "the account stays active (PATCH without a path, PATCH with a path, PUT)")
+	require.True(t, s.Tried, "it is still to be deactivated")
+}
+
+func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Inject(enginetest.Fault{Method: "POST", Empty: true})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	s := w.state(engine.User, "u-1")
+	require.Equal(t, engine.StatusFailed, s.Status)
+	require.Contains(t, s.LastError, "the answer has an empty body")
+	w.fake.Requests()
+	w.mark(userMark("u-1"))
+	w.wait()
+	w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "GET /Users/u1")
+	require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+}
+
+func TestAMemberBatchShrinksAndGrowsBack(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.target.MemberBatch = 8
+	w.dir.SetTarget(app, w.target)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		w.dir.SetUser(app, id, user(id, "name-"+id))
+		w.mark(userMark(id))
+	}
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(groupMark("g"))
+	w.wait()
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 413})
+	for _, id := range []string{"a", "b", "c", "d"} {
+		w.dir.SetMember(app, "g", id, true)
+	}
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{"a", "b", "c", "d"}})
+	w.wait()
+	require.Len(t, w.members(), 4)
+	require.Equal(t, 2, w.learned().MemberBatch)
+	in := false
+	w.join("g", "a", in)
+	w.wait()
+	require.Equal(t, 3, w.learned().MemberBatch)
+	for range 8 {
+		in = !in
+		w.join("g", "a", in)
+		w.wait()
+	}
+	require.Zero(t, w.learned().MemberBatch, "it is as large as is wanted again")
+}

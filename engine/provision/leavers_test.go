@@ -1,0 +1,72 @@
+package provision_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// many is the number of users, more than a lane reads at a time.
+const many = 80
+
+// crowded has many users and a leaver at the target.
+func (w *world) crowded() {
+	w.t.Helper()
+	w.titled("clerk")
+	w.set("leaver", user("leaver", "leaver"))
+	w.wait()
+}
+
+// titled marks them for an update.
+func (w *world) titled(title string) {
+	w.t.Helper()
+	var marks []engine.Mark
+	for i := range many {
+		id := fmt.Sprintf("u-%02d", i)
+		w.dir.SetUser(app, id, withTitle(id, "name-"+id, title))
+		marks = append(marks, userMark(id))
+	}
+	w.mark(marks...)
+}
+
+// Many updates are due before a deactivation, and the target has accepted as many changes as it may.
+func TestAccepted_DeactivationBehindMany(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, quick(provision.Options{}))
+		w.target.MaxPending, w.target.Concurrency = 3, 1
+		w.dir.SetTarget(app, w.target)
+		w.crowded()
+		w.accepts(enginetest.Fault{Method: "PUT"})
+		w.titled("lead")
+		w.poll("three pending updates", func() bool { return w.counts()[engine.StatusPending] == 3 })
+		w.set("leaver", off("leaver", "leaver"))
+		w.poll("the deactivation", func() bool { return w.state(engine.User, "leaver").Status == engine.StatusClean })
+		require.False(t, w.active()["leaver"])
+		require.Equal(t, 3, w.counts()[engine.StatusPending])
+		require.Equal(t, many-3, w.counts()[engine.StatusDirty])
+	})
+}
+
+// Many updates are due before a deactivation, and the target denies them.
+func TestQuarantine_DeactivationBehindMany(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
+		w.crowded()
+		w.fake.Inject(enginetest.Fault{Method: "PUT", Status: 403, Times: -1})
+		w.titled("lead")
+		w.poll("the quarantine", func() bool { l := w.lane(); return l.Hold.Kind == "quarantine" && l.Owner == "" })
+		w.set("leaver", off("leaver", "leaver"))
+		w.poll("the deactivation", func() bool { return w.state(engine.User, "leaver").Status == engine.StatusClean })
+		require.False(t, w.active()["leaver"])
+		require.EqualValues(t, "quarantine", w.lane().Hold.Kind)
+		require.Greater(t, w.counts()[engine.StatusDirty], many/2)
+	})
+}

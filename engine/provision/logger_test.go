@@ -1,0 +1,30 @@
+package provision_test
+
+import (
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// An embedder that sets no logger sees in its own log that a target rejects the credentials.
+func TestOptions_LoggerDefault(t *testing.T) {
+	log := &lockedBuffer{}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	defer slog.SetDefault(before)
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Inject(enginetest.Fault{Method: http.MethodGet, Status: http.StatusUnauthorized})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+	w.stop(w.engine)
+	require.Contains(t, log.String(), `msg="lane held" app=`+app)
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+}

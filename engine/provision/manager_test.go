@@ -1,0 +1,201 @@
+package provision_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func managed(id, name, manager string) engine.UserState {
+	u := user(id, name)
+	u.Manager = manager
+	return u
+}
+
+// managerOf is the id of the manager of an account, empty for none.
+func (w *world) managerOf(name string) string {
+	w.t.Helper()
+	for _, u := range w.fake.Users() {
+		if u.Text("userName") == name {
+			return u.Complex(scim.EnterpriseUserSchema).Complex("manager").Text("value")
+		}
+	}
+	w.t.Fatalf("no account %s", name)
+	return ""
+}
+
+func (w *world) idOf(name string) string {
+	w.t.Helper()
+	for _, u := range w.fake.Users() {
+		if u.Text("userName") == name {
+			return u.ID()
+		}
+	}
+	w.t.Fatalf("no account %s", name)
+	return ""
+}
+
+func TestAUserWaitsForTheAccountOfItsManager(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+			w := newWorld(t, db, provision.Options{})
+			w.target.Style = style
+			w.dir.SetTarget(app, w.target)
+			w.dir.SetUser(app, "boss", user("boss", "bob")) // nobody has told the engine
+			w.set("u-1", managed("u-1", "ann", "boss"))
+			w.wait()
+			s := w.state(engine.User, "u-1")
+			require.Equal(t, []any{engine.StatusWaiting, "waiting on user boss", []string{"boss"}, "boss", s.Desired},
+				[]any{s.Status, s.LastError, s.WaitingOn, s.Manager, s.Synced})
+			require.Equal(t, "waiting on user boss", w.result().Error)
+			require.Equal(t, plan.Done, w.result().Outcome)
+			require.Empty(t, w.managerOf("ann"), "it is provisioned without")
+			require.False(t, w.fake.Users()[0].HasSchema(scim.EnterpriseUserSchema))
+
+			w.mark(userMark("boss"))
+			w.wait()
+			s = w.state(engine.User, "u-1")
+			require.Equal(t, engine.StatusClean, s.Status, s.LastError)
+			require.Empty(t, s.WaitingOn)
+			require.Empty(t, s.LastError)
+			require.Equal(t, w.idOf("bob"), w.managerOf("ann"))
+			require.True(t, w.fake.Users()[0].HasSchema(scim.EnterpriseUserSchema))
+			w.fake.Requests()
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Len(t, w.fake.Requests(), 1, "nothing changed")
+
+			w.fake.Remove("Users", w.idOf("bob"))
+			w.mark(userMark("boss"))
+			w.wait()
+			require.Equal(t, w.idOf("bob"), w.managerOf("ann"), "the manager has another account")
+
+			w.set("boss", off("boss", "bob"))
+			w.wait()
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Equal(t, w.idOf("bob"), w.managerOf("ann"), "an inactive account is one")
+
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			require.Empty(t, w.managerOf("ann"), "there is no manager any more")
+
+			led := user("u-1", "ann")
+			led.Manager = "boss"
+			w.set("u-1", led)
+			w.wait()
+			w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users/", Stale: true})
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			require.NotEmpty(t, w.managerOf("ann"), "the target has shown how it was before")
+			w.mark(userMark("u-1"))
+			w.wait()
+			require.Empty(t, w.managerOf("ann"), "it is still known that there is to be none")
+
+			mapped := user("u-1", "ann")
+			mapped.Resource.Set(scim.EnterpriseUserSchema, map[string]any{"manager": map[string]any{"value": "x"}})
+			w.set("u-1", mapped)
+			w.wait()
+			require.Equal(t, "x", w.managerOf("ann"), "a mapping may take over")
+			require.Empty(t, w.state(engine.User, "u-1").Manager)
+			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return w.engine.Forget(t.Context(), tx.Execer(), app) }))
+			w.stop(w.engine)
+		}
+	})
+}
+
+func TestAManagerWhoIsNotWantedIsNotWaitedFor(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.set("boss", user("boss", "bob"))
+	w.wait()
+	w.set("u-1", managed("u-1", "ann", "boss"))
+	w.wait()
+	require.Equal(t, w.idOf("bob"), w.managerOf("ann"))
+	w.set("u-1", managed("u-1", "ann", "nobody"))
+	w.wait()
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+	require.Empty(t, w.managerOf("ann"), "the one before is not the manager")
+
+	w.set("nobody", user("nobody", "somebody"))
+	w.wait()
+	require.Equal(t, w.idOf("somebody"), w.managerOf("ann"), "the manager is assigned at last")
+	w.target.UpdateUsers = false
+	w.dir.SetTarget(app, w.target)
+	w.set("u-2", managed("u-2", "cat", "u-3"))
+	w.dir.SetUser(app, "u-3", user("u-3", "dan"))
+	w.wait()
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-2").Status, "it would never be updated")
+}
+
+func TestManagersInACycleConverge(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		names := map[string]string{"a": "b", "b": "c", "c": "a", "self": "self"}
+		var marks []engine.Mark
+		for id, manager := range names {
+			w.dir.SetUser(app, id, managed(id, id, manager))
+			marks = append(marks, userMark(id))
+		}
+		w.mark(marks...)
+		w.wait()
+		for id, manager := range names {
+			require.Equal(t, w.idOf(manager), w.managerOf(id), id)
+			require.Equal(t, engine.StatusClean, w.state(engine.User, id).Status)
+		}
+		require.Len(t, w.fake.Users(), 4)
+	})
+}
+
+func TestAManagerIsNotWaitedForByWhoIsHeld(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.halt("", plan.OpCreate)
+	w.dir.SetUser(app, "boss", user("boss", "bob"))
+	w.set("u-1", managed("u-1", "ann", "boss"))
+	w.wait()
+	require.Equal(t, engine.StatusHeld, w.state(engine.User, "u-1").Status)
+	w.mark(userMark("boss"))
+	w.wait()
+	w.resume()
+	require.Equal(t, w.idOf("bob"), w.managerOf("ann"))
+}
+
+func TestAGroupNamesTheMembersThatItWaitsFor(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	var ids []string
+	for i := range engine.MaxWaitingOn + 2 {
+		ids = append(ids, fmt.Sprintf("u-%02d", i))
+		w.dir.SetMember(app, "g", ids[i], true)
+	}
+	w.mark(groupMark("g"))
+	w.wait()
+	s := w.state(engine.Group, "g")
+	require.Equal(t, engine.StatusWaiting, s.Status)
+	require.Equal(t, ids[:engine.MaxWaitingOn], s.WaitingOn)
+	require.Equal(t, "waiting on users "+strings.Join(ids[:engine.MaxWaitingOn], ", ")+" and 2 more", s.LastError)
+	for _, id := range ids[2:] {
+		w.dir.SetMember(app, "g", id, false)
+	}
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
+	w.wait()
+	require.Equal(t, "waiting on users u-00, u-01", w.state(engine.Group, "g").LastError)
+	for _, id := range ids[:2] {
+		w.set(id, user(id, id))
+	}
+	w.wait()
+	s = w.state(engine.Group, "g")
+	require.Equal(t, engine.StatusClean, s.Status)
+	require.Empty(t, s.WaitingOn)
+	require.Empty(t, s.LastError)
+	require.Len(t, w.fake.Groups()[0].Array("members"), 2)
+}

@@ -1,0 +1,251 @@
+package provision_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// alarms is an observer of overdue deactivations.
+type alarms struct {
+	mu   sync.Mutex
+	told []engine.Overdue
+}
+
+func (a *alarms) Result(context.Context, engine.Result) {}
+
+func (a *alarms) Overdue(_ context.Context, o engine.Overdue) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.told = append(a.told, o)
+}
+
+// take returns what was told since the last call.
+func (a *alarms) take() []engine.Overdue {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	told := a.told
+	a.told = nil
+	return told
+}
+
+func (a *alarms) users() (ids []string) {
+	for _, o := range a.take() {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
+// watched stops the world's engine and returns a look of another one, which was not started and whose clock is ahead.
+func (w *world) watched(a *alarms, c *clock) func() {
+	w.t.Helper()
+	w.stop(w.engine)
+	idle, err := provision.New(provision.Options{Store: w.store, Directory: w.dir, Observer: a, Now: c.Now})
+	require.NoError(w.t, err)
+	look := idle.Watch()
+	return func() {
+		w.t.Helper()
+		require.NoError(w.t, look(w.t.Context()))
+	}
+}
+
+func TestADeactivationThatDoesNotArriveIsToldOnce(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w, c, a := newWorld(t, db, provision.Options{}), &clock{}, &alarms{}
+		for _, id := range []string{"u-1", "u-2", "u-3"} {
+			w.set(id, user(id, id))
+		}
+		w.wait()
+		look := w.watched(a, c)
+		w.set("u-1", off("u-1", "u-1")) // the engine is down: nobody has asked the directory since
+		w.set("u-2", user("u-2", "renamed"))
+		w.set("u-4", user("u-4", "u-4"))
+		look()
+		require.Empty(t, a.take(), "not yet")
+
+		c.ahead.Store(int64(5*time.Minute + time.Second))
+		look()
+		want := []engine.Overdue{{
+			App: app, ID: "u-1", RemoteID: w.state(engine.User, "u-1").RemoteID, Want: engine.Inactive,
+			Status: engine.StatusDirty, Since: w.state(engine.User, "u-1").DirtySince,
+		}}
+		require.Empty(t, cmp.Diff(want, a.take()), "nor those that are not to be deactivated")
+		w.set("u-1", off("u-1", "u-1"))
+		look()
+		require.Empty(t, a.take(), "once")
+
+		e := w.start(provision.Options{})
+		w.wait()
+		w.stop(e)
+		w.set("u-1", user("u-1", "u-1"))
+		e = w.start(provision.Options{})
+		w.wait()
+		w.stop(e)
+		w.set("u-1", off("u-1", "u-1"))
+		look()
+		require.Equal(t, []string{"u-1"}, a.users(), "another one")
+	})
+}
+
+func TestADeactivationIsToldWhateverHoldsItUp(t *testing.T) {
+	for name, hinder := range map[string]func(w *world){
+		"a target that refuses it":    func(w *world) { w.fake.Inject(enginetest.Fault{Path: "/Users/u1", Status: 400, Times: -1}) },
+		"a target that is down":       func(w *world) { w.fake.Inject(enginetest.Fault{Status: 500, Times: -1}) },
+		"credentials that are void":   func(w *world) { w.fake.Inject(enginetest.Fault{Status: 401, Times: -1}) },
+		"a target that asks to pause": func(w *world) { w.fake.Inject(enginetest.Fault{Status: 429, RetryAfter: "3600", Times: -1}) },
+		"an app that is paused": func(w *world) {
+			w.target.Paused = true
+			w.dir.SetTarget(app, w.target)
+		},
+		"a guard": func(w *world) {
+			w.target.Guard = engine.Guard{Percent: 1}
+			w.dir.SetTarget(app, w.target)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
+			w.set("u-1", user("u-1", "ann"))
+			w.wait()
+			w.stop(w.engine) // a lane that is still winding down has asked for the target already
+			hinder(w)
+			w.engine = w.start(provision.Options{})
+			w.set("u-1", off("u-1", "ann"))
+			look := w.watched(a, c)
+			c.ahead.Store(int64(6 * time.Minute))
+			look()
+			require.Equal(t, []string{"u-1"}, a.users())
+			look()
+			require.Empty(t, a.take())
+		})
+	}
+}
+
+func TestAnOverdueDeactivationTellsTheHoldOfItsLane(t *testing.T) {
+	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
+	w.set("u-1", off("u-1", "ann"))
+	w.poll("the quarantine", func() bool {
+		l, err := w.engine.Lane(t.Context(), app)
+		require.NoError(t, err)
+		return l.Hold.Kind == lane.HoldQuarantine
+	})
+	look := w.watched(a, c)
+	c.ahead.Store(int64(6 * time.Minute))
+	look()
+	told := a.take()
+	require.Len(t, told, 1)
+	require.Equal(t, lane.HoldQuarantine, told[0].Hold.Kind)
+	require.Contains(t, told[0].Error, "401")
+}
+
+func TestADirectoryThatCannotSayDoesNotSilenceWhatItSaidBefore(t *testing.T) {
+	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
+	w.set("u-1", user("u-1", "ann"))
+	w.set("u-2", user("u-2", "bob"))
+	w.wait()
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 400, Times: -1}, enginetest.Fault{Method: "PUT", Status: 400, Times: -1})
+	w.set("u-1", off("u-1", "ann"))
+	w.wait()
+	look := w.watched(a, c)
+	w.set("u-2", off("u-2", "bob"))
+	w.dir.Fail(errors.New("down"))
+	c.ahead.Store(int64(6 * time.Minute))
+	look()
+	require.Equal(t, []string{"u-1"}, a.users())
+	w.dir.Fail(nil)
+	look()
+	require.Equal(t, []string{"u-2"}, a.users())
+}
+
+func TestNothingIsOverdueWhereNothingIsDeactivated(t *testing.T) {
+	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	look := w.watched(a, c) // and nobody works
+	w.set("u-1", off("u-1", "ann"))
+	w.target.DeactivateUsers = false
+	w.dir.SetTarget(app, w.target)
+	c.ahead.Store(int64(6 * time.Minute))
+	look()
+	require.Empty(t, a.take())
+}
+
+func TestALookAsksABoundedNumberOfUsersInTurns(t *testing.T) {
+	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
+	look := w.watched(a, c)
+	const users = 1500 // more than one look asks about
+	var marks []engine.Mark
+	for i := range users {
+		marks = append(marks, userMark(fmt.Sprintf("u-%04d", i)))
+	}
+	w.mark(marks...)
+	leases, _, err := w.store.Claim(t.Context(), "test", time.Now(), time.Now().Add(time.Hour), 1)
+	require.NoError(t, err)
+	var intents []engine.Intent
+	for _, m := range marks {
+		intents = append(intents, engine.Intent{Kind: engine.User, ID: m.ID, Want: engine.Active})
+	}
+	require.NoError(t, w.store.Begin(t.Context(), leases[0], intents))
+	c.ahead.Store(int64(6 * time.Minute))
+	for i := range users - 1 {
+		w.dir.SetUser(app, marks[i].ID, user(marks[i].ID, marks[i].ID))
+	}
+	look() // the last one is unknown to the directory, and so to be deactivated
+	require.Empty(t, a.take())
+	look()
+	require.Equal(t, []string{marks[users-1].ID}, a.users())
+	w.dir.SetUser(app, marks[0].ID, off(marks[0].ID, marks[0].ID))
+	look()
+	require.Equal(t, []string{marks[0].ID}, a.users(), "then it begins anew")
+}
+
+func TestAnEngineLooksForOverdueDeactivationsWhileItRuns(t *testing.T) {
+	w, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &alarms{}
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.stop(w.engine)
+	w.target.Paused = true
+	w.dir.SetTarget(app, w.target)
+	e, err := provision.New(provision.Options{Store: w.store, Directory: w.dir, Observer: a, DeactivateWithin: time.Millisecond})
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context()))
+	defer w.stop(e)
+	w.set("u-1", off("u-1", "ann"))
+	w.poll("the alarm", func() bool { return len(a.take()) > 0 })
+}
+
+func TestTheLagOfAnApp(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	_, err := w.engine.Lag(t.Context(), app)
+	require.ErrorIs(t, err, engine.ErrNotFound)
+	begin := time.Now().Truncate(time.Millisecond)
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	lag, err := w.engine.Lag(t.Context(), app)
+	require.NoError(t, err)
+	require.Zero(t, lag.Due)
+	require.Zero(t, lag.Oldest)
+	require.False(t, lag.LastSuccess.Before(begin))
+	w.stop(w.engine)
+	w.set("u-1", off("u-1", "ann"))
+	lags, err := w.engine.Lags(t.Context())
+	require.NoError(t, err)
+	require.Len(t, lags, 1)
+	require.Equal(t, 1, lags[0].Due)
+	require.False(t, lags[0].Oldest.Before(lag.LastSuccess))
+}

@@ -1,0 +1,113 @@
+package provision_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/probe"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func (w *world) probe() probe.Profile {
+	w.t.Helper()
+	p, err := w.engine.ProbeApp(w.t.Context(), app, probe.Options{Settle: time.Nanosecond})
+	require.NoError(w.t, err)
+	w.fake.Requests()
+	return p
+}
+
+func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		_, err := w.engine.Profile(t.Context(), app)
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
+		p := w.probe()
+		require.Equal(t, probe.Refused, p.Verdict(probe.DeactivatePatch))
+		stored, err := w.engine.Profile(t.Context(), app)
+		require.NoError(t, err)
+		require.Equal(t, p, stored)
+		require.True(t, w.learned().Probed[plan.NoPatch])
+		require.WithinDuration(t, p.At, w.learned().ProbedAt, 0)
+
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		w.fake.Requests()
+		w.set("u-1", off("u-1", "ann"))
+		w.wait()
+		w.requests("GET /Users/u3", "PUT /Users/u3") // u1 and g2 were the probe's
+		require.Empty(t, w.learned().Traits, "nothing was found out that was not known")
+	})
+}
+
+func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.stop(w.engine) // a lane that is still winding down has read what is known already
+	w.probe()
+	w.engine = w.start(provision.Options{})
+	require.Contains(t, w.learned().Probed, plan.NoPatch)
+	require.False(t, w.learned().Probed[plan.NoPatch])
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
+	w.set("u-1", off("u-1", "ann"))
+	w.wait()
+	require.Contains(t, w.learned().Traits, plan.NoPatch)
+	require.NotContains(t, w.learned().Probed, plan.NoPatch)
+	w.fake.Heal()
+	w.probe()
+	require.NotContains(t, w.learned().Traits, plan.NoPatch, "and less than a younger one")
+}
+
+func TestAProbeCountsForMoreThanTheServiceProviderConfig(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Config = scim.NewObject(scim.Member{Name: "patch", Value: map[string]any{"supported": false}})
+	w.target.Style = engine.Auto
+	w.dir.SetTarget(app, w.target)
+	w.probe()
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.fake.Requests()
+	w.set("u-1", off("u-1", "ann"))
+	w.wait()
+	w.requests("PATCH /Users/u3")
+}
+
+func TestAProfileBelongsToOneBaseURL(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
+	w.probe()
+	w.fake.Heal()
+	w.target.BaseURL += "/"
+	w.dir.SetTarget(app, w.target)
+	_, err := w.engine.Profile(t.Context(), app)
+	require.ErrorIs(t, err, engine.ErrNotFound)
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	w.fake.Requests()
+	w.set("u-1", off("u-1", "ann"))
+	w.wait()
+	w.requests("PATCH /Users/u3")
+	require.Empty(t, w.learned().Probed)
+}
+
+func TestAProbeThatFailsLeavesTheProfileAsItWas(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	p := w.probe()
+	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
+	_, err := w.engine.ProbeApp(t.Context(), app, probe.Options{Settle: time.Nanosecond})
+	require.ErrorContains(t, err, "credentials")
+	got, err := w.engine.Profile(t.Context(), app)
+	require.NoError(t, err)
+	require.Equal(t, p, got)
+	_, err = w.engine.ProbeApp(t.Context(), "nobody", probe.Options{})
+	require.ErrorIs(t, err, engine.ErrUnknownApp)
+}

@@ -1,0 +1,201 @@
+package provision_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// recycling is a way in which a name comes to be another person's. Each leaves an account of the user "old" that is called ann.
+var recycling = map[string]func(w *world){
+	"of a user who is inactive": func(w *world) {
+		w.set("old", user("old", "ann"))
+		w.wait()
+		w.set("old", off("old", "ann"))
+		w.wait()
+		w.strip()
+	},
+	"of a user who is absent": func(w *world) {
+		w.set("old", user("old", "ann"))
+		w.wait()
+		w.set("old", engine.UserState{Want: engine.Absent})
+		w.wait()
+		w.strip()
+	},
+	"of a user who has another one now": func(w *world) {
+		w.set("old", user("old", "ann"))
+		w.wait()
+		u := user("old", "eve")
+		u.RemoteID = w.fake.Add("Users", user("", "eve").Resource)
+		w.set("old", u)
+		w.wait()
+		w.strip()
+	},
+	"with the identifier of another user": func(w *world) {
+		w.set("old", off("old", "nobody"))
+		w.wait()
+		theirs := user("old", "ann").Resource
+		theirs.Set("active", true)
+		w.fake.Add("Users", theirs)
+	},
+}
+
+// strip takes the externalId from the first account, so that only its id tells whose it was.
+func (w *world) strip() {
+	w.t.Helper()
+	first := w.fake.Users()[0]
+	require.Equal(w.t, "ann", first.Text("userName"))
+	first.Delete("externalId")
+	w.fake.Replace("Users", first)
+}
+
+func TestAnAccountWhoseNameWasGivenToAnotherPersonIsNotTakenOver(t *testing.T) {
+	for how, recycle := range recycling {
+		t.Run(how, func(t *testing.T) {
+			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+				w := newWorld(t, db, provision.Options{})
+				recycle(w)
+				theirs := w.fake.Users()[0]
+				id := theirs.ID()
+				w.fake.Requests()
+				w.set("new", user("new", "ann"))
+				w.wait()
+				w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100")
+				s := w.state(engine.User, "new")
+				require.Equal(t, []any{engine.StatusHeld, "", "the account " + id + " is or was that of the user old; somebody has to say whether it is to be this user's"},
+					[]any{s.Status, s.RemoteID, s.LastError})
+
+				w.set("new", off("new", "ann"))
+				w.wait()
+				require.Equal(t, engine.StatusClean, w.state(engine.User, "new").Status)
+				require.Equal(t, string(theirs.AppendJSON(nil)), string(w.fake.Users()[0].AppendJSON(nil)), "nothing was changed")
+
+				chosen := user("new", "ann")
+				chosen.RemoteID = id
+				w.set("new", chosen)
+				w.wait()
+				s = w.state(engine.User, "new")
+				require.Equal(t, []any{engine.StatusClean, id, plan.Linked}, []any{s.Status, s.RemoteID, s.Origin}, s.LastError)
+				require.Equal(t, "new", w.fake.Users()[0].ExternalID())
+				on, _ := w.fake.Users()[0].Bool("active")
+				require.True(t, on)
+				require.NotEqual(t, id, w.state(engine.User, "old").RemoteID)
+			})
+		})
+	}
+}
+
+func TestThePolicyForRecycledNames(t *testing.T) {
+	for how, recycle := range recycling {
+		for policy, status := range map[engine.Existing]engine.Status{
+			engine.LinkAuto: engine.StatusClean, engine.LinkAsk: engine.StatusHeld, engine.LinkNever: engine.StatusFailed,
+		} {
+			t.Run(string(policy)+" "+how, func(t *testing.T) {
+				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+				w.target.OnRecycled = policy
+				w.dir.SetTarget(app, w.target)
+				recycle(w)
+				w.set("new", user("new", "ann"))
+				w.wait()
+				s := w.state(engine.User, "new")
+				require.Equal(t, status, s.Status, s.LastError)
+				require.Equal(t, policy == engine.LinkAuto, s.RemoteID != "")
+				require.Equal(t, policy == engine.LinkAuto, w.fake.Users()[0].ExternalID() == "new")
+			})
+		}
+	}
+}
+
+func TestAnAccountThatIsAskedAboutIsNotDeactivated(t *testing.T) {
+	for _, policy := range []engine.Existing{engine.LinkAsk, engine.LinkNever} {
+		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+		w.target.OnExisting = policy
+		w.dir.SetTarget(app, w.target)
+		w.fake.Add("Users", user("", "ann").Resource)
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		require.False(t, w.state(engine.User, "u-1").Tried, "no account was asked for")
+		w.fake.Requests()
+		w.set("u-1", off("u-1", "ann"))
+		w.wait()
+		w.requests()
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+	}
+}
+
+func TestARenameToTheNameOfSomebodyWhoWasRemovedIsHeld(t *testing.T) {
+	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+		w.target.Style = style
+		w.dir.SetTarget(app, w.target)
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		w.set("u-1", off("u-1", "ann"))
+		w.wait()
+		w.fake.Requests()
+		w.set("u-1", user("u-1", "deleted-ann"))
+		w.wait()
+		w.requests("GET /Users/u1")
+		s := w.state(engine.User, "u-1")
+		require.Equal(t, []any{engine.StatusHeld, "ann", `the account u1 is called "ann" and would be renamed to "deleted-ann", which looks like the name of somebody who was removed`},
+			[]any{s.Status, s.RemoteName, s.LastError})
+
+		w.set("u-1", off("u-1", "deleted-ann"))
+		w.wait()
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "a deactivation renames nobody")
+		w.set("u-1", user("u-1", "anna"))
+		w.wait()
+		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "any other name will do")
+
+		w.target.HoldNames = `^x-`
+		w.dir.SetTarget(app, w.target)
+		w.set("u-1", user("u-1", "x-ann"))
+		w.wait()
+		require.Equal(t, engine.StatusHeld, w.state(engine.User, "u-1").Status)
+		w.target.HoldNames = "-"
+		w.dir.SetTarget(app, w.target)
+		w.set("u-1", user("u-1", "deleted-ann"))
+		w.wait()
+		require.Equal(t, "deleted-ann", w.fake.Users()[0].Text("userName"))
+		w.set("u-2", user("u-2", "deleted-bob"))
+		w.wait()
+		require.Len(t, w.fake.Users(), 2, "it is not a rename")
+		w.stop(w.engine)
+	}
+}
+
+func TestNamesOfThoseWhoWereRemoved(t *testing.T) {
+	names := regexp.MustCompile(engine.DefaultHoldNames)
+	for name, held := range map[string]bool{
+		"deleted-ann": true, "DELETED_ann": true, "ann_deleted_2024": true, "ann.deleted": true, "ann.deleted@example.com": true,
+		"deleted": true, "deleted4711": true, "ann+deleted@example.com": true, "ann-deleted1@example.com": true,
+		"ann": false, "undeleted": false, "deletedo": false, "ann@deleted.example.com": false, "ann.deletedson@example.com": false,
+	} {
+		require.Equal(t, held, names.MatchString(name), name)
+	}
+}
+
+func TestABrokenExpressionForNamesIsAnErrorOfTheConnection(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.target.HoldNames = "(deleted"
+	w.dir.SetTarget(app, w.target)
+	w.set("u-1", user("u-1", "ann"))
+	told := func() bool { return w.state(engine.User, "u-1").LastError != "" }
+	w.poll("the error", told)
+	require.Equal(t, "the connection is not configured: HoldNames: error parsing regexp: missing closing ): `(deleted`", w.state(engine.User, "u-1").LastError)
+	w.requests()
+	require.ErrorContains(t, w.engine.Test(t.Context(), w.target), "HoldNames: error parsing regexp")
+	w.target.HoldNames = ""
+	w.dir.SetTarget(app, w.target)
+	require.NoError(t, w.engine.Kick(t.Context(), app))
+	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true})
+	w.wait()
+	require.Len(t, w.fake.Users(), 1)
+}

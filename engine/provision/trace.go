@@ -1,0 +1,162 @@
+package provision
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func pendingChange(p *engine.Pending) *engine.PendingChange {
+	if p == nil {
+		return nil
+	}
+	return &engine.PendingChange{
+		Operation: p.Operation, Method: p.Method, Path: p.Path, Transaction: p.Txn, Location: p.Location, Generation: p.Gen,
+		At: p.At, Deadline: p.Deadline, Reads: p.Reads,
+	}
+}
+
+func known(s engine.State) engine.Known {
+	return engine.Known{
+		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts,
+		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: s.Origin, Unkept: unkept(s.Unkept),
+		Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError, UpdatedAt: s.UpdatedAt,
+		Pending: pendingChange(s.Pending),
+	}
+}
+
+// differences compares two versions of a resource, of which either may be missing. What belongs to the target, and the members
+// of a group, are left out.
+func differences(before, after *scim.Resource) []engine.Difference {
+	var from, to *scim.Object
+	if before != nil {
+		from = &before.Object
+	}
+	if after != nil {
+		to = &after.Object
+	}
+	var out []engine.Difference
+	differing(nil, from, to, &out)
+	return out
+}
+
+// leftOut are attributes that are not compared: the target's own, and those that are compared by other means.
+var leftOut = []string{"id", "meta", "schemas", "password", "members"}
+
+func differing(chain []string, before, after *scim.Object, out *[]engine.Difference) {
+	each := func(name string) {
+		if len(chain) == 0 {
+			for _, other := range leftOut {
+				if scim.EqualName(name, other) {
+					return
+				}
+			}
+		}
+		a, _ := before.Get(name)
+		b, _ := after.Get(name)
+		inner, wasComplex := a.(*scim.Object)
+		other, isComplex := b.(*scim.Object)
+		switch at := append(chain[:len(chain):len(chain)], name); {
+		case wasComplex && (isComplex || b == nil), isComplex && a == nil:
+			differing(at, inner, other, out)
+		case !same(a, b):
+			path := plan.Path(at)
+			*out = append(*out, engine.Difference{Path: path, Before: unveiled(path, a), After: unveiled(path, b)})
+		}
+	}
+	for name := range after.All() {
+		each(name)
+	}
+	for name := range before.All() {
+		if _, both := after.Get(name); !both {
+			each(name)
+		}
+	}
+}
+
+// same compares values. Null, an empty list and none are the same (RFC 7643 section 2.5), and some targets write booleans as text.
+func same(a, b any) bool {
+	if none(a) || none(b) {
+		return none(a) && none(b)
+	}
+	return scim.Equal(boolean(a, b), boolean(b, a))
+}
+
+func none(v any) bool {
+	list, ok := v.([]any)
+	return v == nil || ok && len(list) == 0
+}
+
+// boolean reads a text as a boolean if it is compared with one.
+func boolean(v, other any) any {
+	text, isText := v.(string)
+	if _, ok := other.(bool); !ok || !isText {
+		return v
+	}
+	switch {
+	case scim.EqualName(text, "true"):
+		return true
+	case scim.EqualName(text, "false"):
+		return false
+	}
+	return v
+}
+
+// memberDiff compares the members of two versions of a group. users are those that the engine knows, by their id at the target.
+func memberDiff(before, after *scim.Resource, users map[string]engine.Member) *engine.MemberDiff {
+	was, is := memberRefs(before, users), memberRefs(after, users)
+	d := &engine.MemberDiff{}
+	d.Added, d.Add = lacking(is, was)
+	d.Removed, d.Remove = lacking(was, is)
+	if d.Added+d.Removed == 0 {
+		return nil
+	}
+	return d
+}
+
+// mergeDiffs adds up what changes in two steps.
+func mergeDiffs(d, more *engine.MemberDiff) *engine.MemberDiff {
+	if d == nil || more == nil {
+		return cmp.Or(d, more)
+	}
+	add, remove := slices.Concat(d.Add, more.Add), slices.Concat(d.Remove, more.Remove)
+	return &engine.MemberDiff{
+		Added: d.Added + more.Added, Removed: d.Removed + more.Removed,
+		Add: add[:min(len(add), engine.MaxNamed)], Remove: remove[:min(len(remove), engine.MaxNamed)],
+	}
+}
+
+func memberRefs(r *scim.Resource, users map[string]engine.Member) (out []engine.MemberRef) {
+	if r == nil {
+		return nil
+	}
+	for _, v := range r.Array("members") {
+		o, _ := v.(*scim.Object)
+		m := engine.MemberRef{ID: o.Text("value"), Name: o.Text("display")}
+		if u, ok := users[m.ID]; ok {
+			m.User, m.Name = u.User, u.RemoteName
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// lacking counts those that others lack, and names the first of them.
+func lacking(all, others []engine.MemberRef) (n int, named []engine.MemberRef) {
+	there := make(map[string]bool, len(others))
+	for _, m := range others {
+		there[m.ID] = true
+	}
+	for _, m := range all {
+		if there[m.ID] {
+			continue
+		}
+		if n++; n <= engine.MaxNamed {
+			named = append(named, m)
+		}
+	}
+	return n, named
+}

@@ -1,0 +1,323 @@
+package provision_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+func (w *world) verify(kind engine.Kind, id string) engine.Proof {
+	w.t.Helper()
+	p, err := w.engine.Verify(w.t.Context(), app, kind, id)
+	require.NoError(w.t, err)
+	return p
+}
+
+func TestAProofReadsLikeASentence(t *testing.T) {
+	at := time.Date(2026, 1, 2, 10, 2, 3, 0, time.UTC)
+	for want, p := range map[string]engine.Proof{
+		"desired 17, confirmed 17, read back equal at 10:02:03":                                             {Desired: 17, Confirmed: 17, ReadAt: at, Equal: true},
+		"desired 18, confirmed 17, read back different at 10:02:03 in title, members":                       {Desired: 18, Confirmed: 17, ReadAt: at, Differ: []string{"title", "members"}},
+		"desired 1, confirmed 0, not read back (no answer)":                                                 {Desired: 1, Message: "no answer"},
+		"desired 2, confirmed 2, read back equal at 10:02:03, not kept by the target: title, waiting for u": {Desired: 2, Confirmed: 2, ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
+	} {
+		require.Equal(t, want, p.String())
+		require.Equal(t, p.Equal && p.Waiting == nil, p.Converged())
+	}
+}
+
+func TestAUserIsProvedByReadingItBack(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		u := user("u-1", "ann")
+		u.Resource.Set("title", "Cook")
+		w.set("u-1", u)
+		w.wait()
+		p := w.verify(engine.User, "u-1")
+		require.True(t, p.Converged(), p.String())
+		require.Contains(t, p.String(), "desired 1, confirmed 1, read back equal at ")
+		before := w.state(engine.User, "u-1")
+		w.fake.Requests()
+
+		// Somebody changed it at the target.
+		theirs := w.fake.Users()[0]
+		theirs.Set("title", "Boss")
+		w.fake.Remove("Users", theirs.ID())
+		id := w.fake.Add("Users", theirs)
+		u.RemoteID = id
+		w.dir.SetUser(app, "u-1", u)
+		p = w.verify(engine.User, "u-1")
+		require.Equal(t, []any{false, []string{"title"}}, []any{p.Equal, p.Differ})
+		require.Equal(t, []engine.Difference{{Path: "title", Before: "Boss", After: "Cook"}}, p.Diff)
+		w.requests("GET /Users/" + id)
+		require.Equal(t, before, w.state(engine.User, "u-1"))
+
+		u.RemoteID = ""
+		w.dir.SetUser(app, "u-1", u)
+		w.fake.Remove("Users", id)
+		p = w.verify(engine.User, "u-1")
+		require.False(t, p.Converged())
+		require.Equal(t, "there is no account or group at the target", p.Message)
+		require.Contains(t, p.Differ, "userName")
+
+		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
+		p = w.verify(engine.User, "u-1")
+		require.False(t, p.Equal)
+		require.Equal(t, "desired 1, confirmed 1, not read back (read: 500: injected 500)", p.String())
+	})
+}
+
+func TestADeactivationIsProvedToo(t *testing.T) {
+	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
+		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+		w.target.Style = style
+		w.dir.SetTarget(app, w.target)
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		w.dir.SetUser(app, "u-1", off("u-1", "ann"))
+		require.Equal(t, []string{"active"}, w.verify(engine.User, "u-1").Differ)
+		w.mark(userMark("u-1"))
+		w.wait()
+		require.True(t, w.verify(engine.User, "u-1").Converged())
+		w.dir.SetUser(app, "stranger", off("stranger", "ann"))
+		require.True(t, w.verify(engine.User, "stranger").Equal, "nothing was ever asked for")
+	}
+}
+
+func TestWhatALyingTargetDropsIsFoundOut(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{KeepRounds: 2})
+	w.fake.Ignores = []string{"title"}
+	u := user("u-1", "ann")
+	u.Resource.Set("title", "Cook")
+	w.set("u-1", u)
+	w.wait()
+	p := w.verify(engine.User, "u-1")
+	require.Equal(t, []any{false, []string{"title"}}, []any{p.Equal, p.Differ}, "it answered 201")
+	for range 3 {
+		w.mark(userMark("u-1"))
+		w.wait()
+	}
+	require.True(t, w.state(engine.User, "u-1").Unkept["title"].Ignored)
+	p = w.verify(engine.User, "u-1")
+	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "it is listed apart: %s", p)
+}
+
+func TestAGroupIsProvedByItsNameAndAllItsMembers(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		for _, id := range []string{"a", "b"} {
+			w.dir.SetUser(app, id, user(id, "name-"+id))
+			w.dir.SetMember(app, "g", id, true)
+		}
+		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+		w.mark(userMark("a"), userMark("b"), groupMark("g"))
+		w.wait()
+		require.True(t, w.verify(engine.Group, "g").Converged())
+
+		theirs := w.fake.Groups()[0]
+		theirs.Set("displayName", "Coffee")
+		theirs.Set("members", []any{map[string]any{"value": w.state(engine.User, "a").RemoteID}, map[string]any{"value": "somebody"}})
+		w.fake.Remove("Groups", theirs.ID())
+		id := w.fake.Add("Groups", theirs)
+		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea", RemoteID: id})
+		w.fake.Requests()
+		p := w.verify(engine.Group, "g")
+		require.Equal(t, []string{"displayName", "members"}, p.Differ)
+		require.Equal(t, &engine.MemberDiff{
+			Added: 1, Add: []engine.MemberRef{{User: "b", ID: w.state(engine.User, "b").RemoteID, Name: "name-b"}}, Removed: 1, Remove: []engine.MemberRef{{ID: "somebody"}},
+		}, p.Members)
+		w.requests("GET /Groups/" + id)
+
+		w.dir.SetMember(app, "g", "new", true)
+		require.Equal(t, []string{"new"}, w.verify(engine.Group, "g").Waiting)
+	})
+}
+
+func TestWaitForReturnsWhenOneIsSettled(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		defer cancel()
+		_, err := w.engine.WaitFor(ctx, app, engine.User, "u-1")
+		require.ErrorIs(t, err, engine.ErrNotFound)
+
+		// Another one that never comes to its end is not waited for.
+		hang := make(chan struct{})
+		defer close(hang)
+		w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter=userName%20eq%20%22slow", Hang: hang, Times: -1})
+		w.set("u-0", user("u-0", "slow"))
+		w.set("u-1", user("u-1", "ann"))
+		s, err := w.engine.WaitFor(ctx, app, engine.User, "u-1")
+		require.NoError(t, err)
+		require.Equal(t, []any{engine.StatusClean, int64(1)}, []any{s.Status, s.Synced})
+
+		// What another engine does is seen too.
+		asleep, err := provision.New(provision.Options{Store: w.store, Directory: w.dir})
+		require.NoError(t, err)
+		w.fake.Inject(enginetest.Fault{Method: "PUT", Path: "/Users/", Status: 400})
+		w.set("u-1", user("u-1", "anna"))
+		s, err = asleep.WaitFor(ctx, app, engine.User, "u-1")
+		require.NoError(t, err)
+		require.Equal(t, engine.StatusFailed, s.Status)
+
+		short, end := context.WithCancel(ctx)
+		end()
+		_, err = w.engine.WaitFor(short, app, engine.User, "u-0")
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		defer cancel()
+		provision := func(kind engine.Kind, id string, o engine.ProvisionOptions) engine.Trace {
+			got, err := w.engine.Provision(ctx, app, kind, id, o)
+			require.NoError(t, err)
+			return got
+		}
+		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
+		expected := w.rehearse(engine.User, "u-1")
+		got := provision(engine.User, "u-1", engine.ProvisionOptions{})
+		require.Equal(t, lines(expected), lines(got))
+		require.Equal(t, expected.Diff, got.Diff)
+		require.Equal(t, []any{false, plan.OpCreate, plan.Done, 201, engine.StatusClean},
+			[]any{got.Rehearsed, got.Operation, got.Outcome, got.HTTP, got.State.Status})
+		require.Equal(t, expected.Desired, got.Desired)
+		require.Contains(t, got.Requests[1].Answer, `"id":"u1"`)
+		require.Contains(t, got.Requests[1].Body, `"password":"[redacted]"`)
+
+		// A back-off ends, and only the last run is told.
+		w.fake.Inject(enginetest.Fault{Method: "GET", Status: 500})
+		w.set("u-1", user("u-1", "anna"))
+		w.poll("the failure", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
+		got = provision(engine.User, "u-1", engine.ProvisionOptions{})
+		require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(got))
+		require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))
+
+		w.dir.SetUser(app, "u-1", off("u-1", "anna"))
+		got = provision(engine.User, "u-1", engine.ProvisionOptions{})
+		require.Equal(t, []engine.Difference{{Path: "active", Before: nil, After: false}}, got.Diff, "it was not read before")
+
+		w.dir.SetMember(app, "g", "u-1", true)
+		w.dir.SetMember(app, "g", "nobody", true)
+		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+		got = provision(engine.Group, "g", engine.ProvisionOptions{})
+		require.Equal(t, &engine.MemberDiff{Added: 1, Add: []engine.MemberRef{{ID: "u1", Name: "anna"}}}, got.Members)
+		require.Equal(t, []string{"nobody"}, got.Waiting)
+		got = provision(engine.Group, "g", engine.ProvisionOptions{AllMembers: true})
+		require.Equal(t, plan.OpMembers, got.Operation)
+
+		// What has not come to its end is told along with the error.
+		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
+		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
+		short, end := context.WithCancel(ctx)
+		defer end()
+		go func() {
+			w.poll("the failure", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
+			end()
+		}()
+		got, err := w.engine.Provision(short, app, engine.User, "u-1", engine.ProvisionOptions{})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, []any{plan.Transient, 500}, []any{got.Outcome, got.HTTP})
+		require.NotEmpty(t, got.Hold)
+		_, err = w.engine.Provision(ctx, app, "robot", "u-1", engine.ProvisionOptions{})
+		require.ErrorContains(t, err, "robot")
+	})
+}
+
+func TestATraceTellsWhatALyingTargetHasMadeOfIt(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	w.fake.Ignores = []string{"title"}
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	u := user("u-1", "anna")
+	u.Resource.Set("title", "Cook")
+	w.dir.SetUser(app, "u-1", u)
+	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.rehearse(engine.User, "u-1").Diff))
+	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))
+	require.Equal(t, 1, got.State.Unkept["title"].Rounds)
+}
+
+func TestAForcedSyncSendsAgainWhatWasLeftAlone(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{KeepRounds: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	w.fake.Ignores = []string{"title"}
+	u := user("u-1", "ann")
+	u.Resource.Set("title", "Cook")
+	w.set("u-1", u)
+	w.wait()
+	require.True(t, w.state(engine.User, "u-1").Unkept["title"].Ignored)
+	w.fake.Ignores = nil // nobody told the engine
+	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"GET /Users/u1"}, requestsOf(got))
+	got, err = w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{ForceSync: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(got))
+	require.Equal(t, "Cook", w.fake.Users()[0].Text("title"))
+}
+
+// explaining is a directory that also explains.
+type explaining struct {
+	*enginetest.Directory
+	err error
+}
+
+func (d *explaining) Explain(_ context.Context, app string, kind engine.Kind, id string) (engine.Explanation, error) {
+	return engine.Explanation{Reasons: []string{string(kind) + " " + id, "is in " + app}}, d.err
+}
+
+func TestAnExplanationJoinsWhatTheDirectoryAndTheEngineKnow(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w := newWorld(t, db, provision.Options{})
+		w.fake.Ignores = []string{"title"}
+		u := user("u-1", "ann")
+		u.Resource.Set("title", "Cook")
+		w.set("u-1", u)
+		w.dir.SetMember(app, "g", "nobody", true)
+		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+		w.mark(groupMark("g"))
+		w.wait()
+		w.fake.Requests()
+		x, err := w.engine.Explain(t.Context(), app, engine.User, "u-1")
+		require.NoError(t, err)
+		require.Empty(t, x.Reasons, "this directory does not explain")
+		require.Equal(t, []any{engine.StatusClean, 1}, []any{x.State.Status, x.State.Unkept["title"].Rounds})
+		require.Equal(t, []string{"POST", "/Users"}, []string{x.Exchanges[0].Method, x.Exchanges[0].Path}, "newest first")
+		require.NotContains(t, x.Exchanges[0].Body, `"password":"ann`)
+		x, err = w.engine.Explain(t.Context(), app, engine.Group, "g")
+		require.NoError(t, err)
+		require.Equal(t, []string{"nobody"}, x.Waiting)
+
+		d := &explaining{Directory: w.dir}
+		e, err := provision.New(provision.Options{Store: w.store, Directory: d})
+		require.NoError(t, err)
+		x, err = e.Explain(t.Context(), app, engine.User, "u-2")
+		require.NoError(t, err)
+		require.Equal(t, []string{"user u-2", "is in crm"}, x.Reasons, "also of somebody who was never marked")
+		require.Zero(t, x.State)
+		d.err = errors.New("no database")
+		_, err = e.Explain(t.Context(), app, engine.User, "u-2")
+		require.ErrorIs(t, err, d.err)
+		_, err = e.Explain(t.Context(), "nobody", engine.User, "u-2")
+		require.ErrorIs(t, err, engine.ErrUnknownApp)
+		w.requests()
+	})
+}

@@ -1,0 +1,22 @@
+package observe_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scimserver/observe"
+)
+
+// An embedder that sets no logger sees the requests in its own log.
+func TestOptions_LoggerDefault(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	observe.Wrap(teapot, observe.Options{}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/Users", nil))
+	require.Contains(t, log.String(), "method=GET route=/Users")
+}
