@@ -89,6 +89,14 @@ func (p Place) Open(t testing.TB) *sql.DB {
 	return db
 }
 
+// DropSchema drops a schema of PostgreSQL at the end of the test.
+func DropSchema(t testing.TB, db *sql.DB, schema string) {
+	t.Cleanup(func() {
+		_, err := db.Exec("DROP SCHEMA IF EXISTS " + sqldb.Quote(schema) + " CASCADE")
+		require.NoError(t, err)
+	})
+}
+
 // PostgresURL returns a URL for sqlopen.Open whose connections work in a new schema, which is dropped at the end of the test.
 func PostgresURL(t testing.TB, options ...Option) string {
 	t.Helper()
