@@ -35,12 +35,25 @@ hardened: ## check that BINARY (bin/scimwright) is position-independent and has 
 	fi
 
 .PHONY: test
-test: ## run all tests
+test: ## run the quick tests, on SQLite
 	go test ./...
 
+.PHONY: test-postgres
+test-postgres: ## run the quick tests on SQLite and PostgreSQL
+	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -timeout 20m ./...
+
+# The costly tests that have found the most: a check that notices nothing, a crash that loses something, a generated page that is out of date.
+COSTLY_SUITE := ^(TestTheSuiteTellsTheTruth|TestEveryStepOfEveryConversationIsBrokenByAFault|TestQuirksOfServersBreakClientsWhereTheListSays)$$
+COSTLY_ENGINE := ^(TestKilledAtEveryPointOfEverySequence|TestWhateverHappensTheTargetConverges|TestAnEngineThatIsFrozenPastItsLeaseDoesNoHarm)$$
+
+.PHONY: test-costly
+test-costly: ## run those of the costly tests that have found the most
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./internal/sandbox
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
+
 .PHONY: test-all
-test-all: ## run all tests, with all mutants and PostgreSQL, as long as it takes
-	SCIMWRIGHT_TEST_ALL=1 SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -timeout 60m ./...
+test-all: ## run all tests, on both databases and with software of others; a skip is a failure; as long as it takes
+	@SCIMWRIGHT_TEST_ALL=1 go test -json -timeout 120m ./... | go run ./internal/alltest/strict
 
 .PHONY: race
 race: ## run all tests with the race detector
@@ -49,7 +62,7 @@ race: ## run all tests with the race detector
 # What runs in several goroutines. Left out are packages that only compute. Of the management API and the whole sandbox it is the tests in
 # which several do something at the same time: the others send one request after the other, or put the conformance suite on trial. `make race`
 # leaves out nothing.
-RACING := ./engine/connect ./engine/lane ./engine/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
+RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
 RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush

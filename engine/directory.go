@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -16,17 +15,6 @@ type Kind string
 const (
 	User  Kind = "user"
 	Group Kind = "group"
-)
-
-// Want is the state that a principal should have at a target.
-type Want = plan.Want
-
-// The states. Absent is a tombstone: the directory says so, it is never inferred from a missing row or an error.
-const (
-	Active   = plan.Active
-	Inactive = plan.Inactive
-	Absent   = plan.Absent
-	Keep     = plan.Keep // users: whatever the target has stays as it is, e.g. while somebody is suspended
 )
 
 // ErrUnknownApp is what Directory.Target returns for an app that has no target (any more). Its lane idles until the next Mark
@@ -138,3 +126,15 @@ type Lister interface {
 	// order), after the given id (empty for the first page). Fewer than limit ids end the list.
 	Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error)
 }
+
+// Want is the state that a principal should have at the target.
+type Want string
+
+// The states. Absent is a tombstone: the directory says that the principal is gone, nobody infers it. Keep is for users:
+// whatever the target has stays as it is, and nothing is sent.
+const (
+	Active   Want = "active"
+	Inactive Want = "inactive"
+	Absent   Want = "absent"
+	Keep     Want = "keep" // users: whatever the target has stays as it is, e.g. while somebody is suspended
+)

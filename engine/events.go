@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-)
+import "time"
 
 // KeptEvents is how many lifecycle events are kept for each app at least; older ones are removed.
 const KeptEvents = 10_000
@@ -59,14 +54,14 @@ type Event struct {
 
 // EventData is what is known about an event. Fields that do not apply are zero.
 type EventData struct {
-	Operation plan.Operation `json:"operation,omitempty"`
-	Status    Status         `json:"status,omitempty"`
-	HTTP      int            `json:"http,omitempty"`     // status that decided
-	RemoteID  string         `json:"remoteId,omitempty"` // id at the target
-	Run       string         `json:"run,omitempty"`      // the exchanges: Attempt.Run
-	Hold      lane.HoldKind  `json:"hold,omitempty"`
-	Until     time.Time      `json:"until,omitzero"` // of the hold; until when a change that was accepted may be carried out
-	Since     time.Time      `json:"since,omitzero"` // of an overdue deactivation
+	Operation Operation `json:"operation,omitempty"`
+	Status    Status    `json:"status,omitempty"`
+	HTTP      int       `json:"http,omitempty"`     // status that decided
+	RemoteID  string    `json:"remoteId,omitempty"` // id at the target
+	Run       string    `json:"run,omitempty"`      // the exchanges: Attempt.Run
+	Hold      HoldKind  `json:"hold,omitempty"`
+	Until     time.Time `json:"until,omitzero"` // of the hold; until when a change that was accepted may be carried out
+	Since     time.Time `json:"since,omitzero"` // of an overdue deactivation
 }
 
 // EventQuery selects the events of one app, in their order.

@@ -4,25 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/reconcile"
-)
-
-// Finding is one difference between a target and what the directory wants there.
-type Finding = reconcile.Finding
-
-// DriftKind says in which way a target differs.
-type DriftKind = reconcile.What
-
-// The kinds of drift.
-const (
-	DriftMissing   = reconcile.Missing
-	DriftDiffers   = reconcile.Differs
-	DriftActivity  = reconcile.Activity
-	DriftMembers   = reconcile.Members
-	DriftStranger  = reconcile.Stranger
-	DriftDuplicate = reconcile.Duplicate
-	DriftIgnored   = reconcile.Ignored
 )
 
 // DriftRequest says what to compare.
@@ -117,4 +98,50 @@ func (p Proof) String() string {
 		b.WriteString(" (" + p.Message + ")")
 	}
 	return b.String()
+}
+
+// DriftKind says in which way a target differs from what is wanted there.
+type DriftKind string
+
+// The kinds. The engine repairs DriftMissing, DriftDiffers, DriftActivity and DriftMembers. DriftUnmanaged and DriftDuplicate need a
+// decision; DriftIgnored is what the target does not store.
+const (
+	DriftMissing   DriftKind = "missing"   // a principal should have an account and has none
+	DriftDiffers   DriftKind = "differs"   // attributes have other values
+	DriftActivity  DriftKind = "active"    // active is another one; of a group: it should not be there any more
+	DriftMembers   DriftKind = "members"   // a group has others
+	DriftUnmanaged DriftKind = "stranger"  // an account that nobody has. It is never touched
+	DriftDuplicate DriftKind = "duplicate" // an account with an externalId that another one of the list has too
+	DriftIgnored   DriftKind = "ignored"   // values that the target was seen not to keep, and that are not sent any more
+)
+
+// Repairable reports whether a sequence of the principal fixes it.
+func (w DriftKind) Repairable() bool {
+	return w == DriftMissing || w == DriftDiffers || w == DriftActivity || w == DriftMembers
+}
+
+// Finding is one difference between a target and what is wanted there.
+type Finding struct {
+	What       DriftKind `json:"what"`
+	Principal  string    `json:"principal,omitempty"` // whose it is, empty for nobody's
+	RemoteID   string    `json:"remoteId,omitempty"`
+	RemoteName string    `json:"remoteName,omitempty"` // userName or displayName at the target, as far as known
+	// Values are what differs, or is ignored, by attribute path; the values of secrets are left out.
+	Values []Mismatch `json:"values,omitempty"`
+	// Lacking and Surplus count the members that a group should have besides, and those that it should not have; Examples are some of
+	// their ids at the target.
+	Lacking  int      `json:"lacking,omitempty"`
+	Surplus  int      `json:"surplus,omitempty"`
+	Examples []string `json:"examples,omitempty"`
+	// ExternalID and Other are what a Duplicate shares, and with which account.
+	ExternalID string `json:"externalId,omitempty"`
+	Other      string `json:"other,omitempty"`
+	Note       string `json:"note,omitempty"` // what else is known, e.g. why an account was not created
+}
+
+// Mismatch is an attribute of an account or group that has another value than is desired.
+type Mismatch struct {
+	Path string `json:"path"` // RFC 7644 section 3.10, e.g. name.givenName
+	Have any    `json:"have"` // at the target, nil for none
+	Want any    `json:"want"` // nil: it should have none
 }

@@ -4,14 +4,11 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // verbs are the ends of the types by operation, for sequences that changed something.
-var verbs = map[plan.Operation]string{
-	plan.OpUpdate: "updated", plan.OpMembers: "updated", plan.OpReactivate: "reactivated", plan.OpDeactivate: "deactivated",
+var verbs = map[Operation]string{
+	OpUpdate: "updated", OpMembers: "updated", OpReactivate: "reactivated", OpDeactivate: "deactivated",
 }
 
 // Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is what the principal's row said
@@ -35,14 +32,14 @@ func (f Finish) Tell(remoteID, told string) (events []Event, now string) {
 		done = f.Confirmed // whatever comes after it, that was carried out
 	}
 	switch {
-	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == plan.Created:
+	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == Created:
 		tell("created")
 	case f.RemoteID != "" && f.RemoteID != remoteID:
 		tell("linked")
 	case !synced && f.Confirmed == "":
-	case done == plan.OpDelete && remoteID != "":
+	case done == OpDelete && remoteID != "":
 		tell("deleted")
-	case done == plan.OpUnlink && remoteID != "":
+	case done == OpUnlink && remoteID != "":
 		tell("unlinked")
 	case verbs[done] != "" && (f.changed() || f.Confirmed != ""):
 		tell(verbs[done])
@@ -86,9 +83,9 @@ func (f Finish) changed() bool {
 }
 
 // HoldEvent is the event of a hold that has begun, or ended (HoldNone).
-func HoldEvent(h lane.Hold) Event {
-	types := map[lane.HoldKind]EventType{
-		lane.HoldNone: AppReleased, lane.HoldPause: AppPaused, lane.HoldBreaker: AppBreaker, lane.HoldQuarantine: AppQuarantined,
+func HoldEvent(h Hold) Event {
+	types := map[HoldKind]EventType{
+		HoldNone: AppReleased, HoldPause: AppPaused, HoldBreaker: AppBreaker, HoldQuarantine: AppQuarantined,
 	}
 	return Event{Type: types[h.Kind], Data: EventData{Hold: h.Kind, Until: h.Until}}
 }
@@ -100,7 +97,7 @@ type Progress struct {
 
 	RemoteID   string
 	RemoteName string // empty while a new name is on its way
-	Origin     plan.Origin
+	Origin     Origin
 
 	Replaced bool // as in Finish
 	Whole    bool // as in Finish
@@ -137,7 +134,7 @@ type Finish struct {
 	Status    Status
 	Attempts  int
 	NextAt    time.Time // zero: not due until the next Mark
-	Operation plan.Operation
+	Operation Operation
 	HTTP      int
 	Error     string
 	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
@@ -147,8 +144,8 @@ type Finish struct {
 
 	RemoteID   string
 	RemoteName string
-	Origin     plan.Origin
-	Unkept     map[string]plan.Unkept // users only
+	Origin     Origin
+	Unkept     map[string]Unkept // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
 	Manager         string   // users only: as in State
@@ -156,7 +153,7 @@ type Finish struct {
 
 	Pending *Pending // as in State
 	// Confirmed is the operation of a Pending before this one that was seen to be carried out, empty for none.
-	Confirmed plan.Operation
+	Confirmed Operation
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
 	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure

@@ -3,12 +3,7 @@ package engine
 import (
 	"fmt"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
 )
-
-// Operation names what a sequence does, or a request changes: plan.OpCreate and so on.
-type Operation = plan.Operation
 
 // Halt is an operation that is switched off, for one app or for all of them.
 type Halt struct {
@@ -33,6 +28,6 @@ func (h Halt) String() string {
 // account or a group that a lookup found and that the engine did not create.
 func HaltOperations() []Operation {
 	return []Operation{
-		plan.OpCreate, plan.OpLink, plan.OpUpdate, plan.OpReactivate, plan.OpDeactivate, plan.OpMembers, plan.OpDelete,
+		OpCreate, OpLink, OpUpdate, OpReactivate, OpDeactivate, OpMembers, OpDelete,
 	}
 }

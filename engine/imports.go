@@ -2,37 +2,11 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"time"
 
-	"github.com/scimwright/scimwright/engine/reconcile"
 	"github.com/scimwright/scimwright/scim"
 )
-
-// Verdict says whose an account that an import has found is.
-type Verdict = reconcile.Verdict
-
-// The verdicts.
-const (
-	VerdictLinked    = reconcile.Linked    // a principal has it already, or it was confirmed
-	VerdictMatched   = reconcile.Matched   // exactly one principal agrees by a rule
-	VerdictAmbiguous = reconcile.Ambiguous // somebody has to say whose it is; RemoteObject.Note says why
-	VerdictPartial   = reconcile.Partial   // only resembles somebody
-	VerdictUnmatched = reconcile.Unmatched // nobody's
-	VerdictGone      = reconcile.Gone      // was there at an earlier import and is not listed any more; nothing follows from that
-)
-
-// MatchRule is one way of telling whose an account is.
-type MatchRule = reconcile.Rule
-
-// The rules.
-const (
-	MatchExternalID = reconcile.ByExternalID
-	MatchUserName   = reconcile.ByUserName // of a group: displayName
-	MatchEmail      = reconcile.ByEmail
-)
-
-// Candidate is a principal that an account may belong to.
-type Candidate = reconcile.Candidate
 
 // ImportRequest says what to import and how to tell whose it is.
 type ImportRequest struct {
@@ -141,3 +115,40 @@ const MaxListed = 2_000_000
 
 // ErrPaused says that nothing is sent to the target: Target.Paused.
 var ErrPaused = errors.New("engine: the app is paused")
+
+// MatchRule says by what an account of a target and a principal of the directory are taken for the same.
+type MatchRule string
+
+// The rules. Names and addresses are compared without regard to letter case (RFC 7643 section 4.1), identifiers exactly.
+const (
+	MatchExternalID MatchRule = "externalId"
+	MatchUserName   MatchRule = "userName" // of a group: displayName
+	MatchEmail      MatchRule = "email"    // any of theirs
+)
+
+// Known says whether there is such a rule.
+func (r MatchRule) Known() bool {
+	return slices.Contains([]MatchRule{MatchExternalID, MatchUserName, MatchEmail}, r)
+}
+
+// Verdict says whose an account is.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictLinked    Verdict = "linked"    // a principal has it already
+	VerdictMatched   Verdict = "matched"   // exactly one principal, by a rule
+	VerdictAmbiguous Verdict = "ambiguous" // several could be meant, or the one has another account: somebody has to say
+	VerdictPartial   Verdict = "partial"   // only the part before the @ or the whole name agrees: somebody has to look
+	VerdictUnmatched Verdict = "unmatched" // nobody
+	VerdictGone      Verdict = "gone"      // listed by an earlier import, and not by this one
+)
+
+// Candidate is a principal that an object may belong to.
+type Candidate struct {
+	ID          string   `json:"id"`       // in the directory
+	UserName    string   `json:"userName"` // of a group: displayName
+	ExternalID  string   `json:"externalId,omitempty"`
+	Emails      []string `json:"emails,omitempty"`
+	DisplayName string   `json:"displayName,omitempty"`
+}

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
-)
+import "time"
 
 // Lag is how far the target of an app is behind the directory.
 type Lag struct {
@@ -17,7 +13,7 @@ type Lag struct {
 	Failed, Held int
 	Retrying     int // of those that are due, how many are in a back-off
 	Accepted     int // of those that are due, how many have a change that the target has accepted and was not seen to have carried out
-	Hold         lane.Hold
+	Hold         Hold
 	LastSuccess  time.Time // the last sequence that brought a principal into its desired state, zero for none
 }
 
@@ -27,8 +23,8 @@ type Overdue struct {
 	ID       string // of the user
 	RemoteID string // of the account, empty when it is not known whether there is one
 	Since    time.Time
-	Want     Want      // Inactive or Absent
-	Status   Status    // of the user
-	Error    string    // of its last sequence
-	Hold     lane.Hold // of the lane
+	Want     Want   // Inactive or Absent
+	Status   Status // of the user
+	Error    string // of its last sequence
+	Hold     Hold   // of the lane
 }

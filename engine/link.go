@@ -3,8 +3,6 @@ package engine
 import (
 	"fmt"
 	"strings"
-
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // Link says which account or group of a target belongs to a principal. As JSON, one a line, links can be carried from one identity
@@ -18,7 +16,7 @@ type Link struct {
 	// RemoteName is the userName or displayName at the target, if known.
 	RemoteName string `json:"remoteName,omitempty"`
 	// Origin says how the link came about. Defaults to imported.
-	Origin plan.Origin `json:"origin,omitempty"`
+	Origin Origin `json:"origin,omitempty"`
 }
 
 // Conflict is a link that cannot be made.

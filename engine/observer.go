@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // Result is the end of one sequence for one principal.
@@ -13,8 +11,8 @@ type Result struct {
 	Kind      Kind
 	ID        string
 	Want      Want // what was worked towards; the directory may say something else by now
-	Operation plan.Operation
-	Outcome   plan.Class
+	Operation Operation
+	Outcome   Class
 	Status    Status        // as stored: StatusDirty when a mark came meanwhile, so that another result follows
 	RemoteID  string        // id at the target, empty when not known
 	HTTP      int           // status that decided, 0 for none
@@ -24,11 +22,11 @@ type Result struct {
 	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty for none.
 	PasswordVersion string
 	// Confirmed is the operation of a change that the target had accepted before, and was seen to have carried out; empty for none.
-	Confirmed plan.Operation
+	Confirmed Operation
 	// Lapsed says that such a change was not carried out in time: Error is not about what was sent now.
 	Lapsed bool
 	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
-	Unkept map[string]plan.Unkept
+	Unkept map[string]Unkept
 }
 
 // Step is one request of a sequence and its response.

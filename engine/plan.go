@@ -3,8 +3,6 @@ package engine
 import (
 	"errors"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // What keeps a plan from being applied. ErrMoved is another reason.
@@ -69,8 +67,8 @@ type Plan struct {
 	Items     int        `json:"items"`
 	// Operations counts the items by what would be done, Outcomes by how that would end: whatever is neither done nor skipped needs
 	// a look.
-	Operations map[plan.Operation]int `json:"operations"`
-	Outcomes   map[plan.Class]int     `json:"outcomes"`
+	Operations map[Operation]int `json:"operations"`
+	Outcomes   map[Class]int     `json:"outcomes"`
 }
 
 // PlanStatus is how far a plan has come.
@@ -86,21 +84,21 @@ const (
 
 // PlanItem is what would be done about one principal.
 type PlanItem struct {
-	Plan       string         `json:"-"`
-	Seq        int            `json:"seq"` // from 1, in the order in which they are applied
-	Kind       Kind           `json:"kind"`
-	ID         string         `json:"id"`
-	Operation  plan.Operation `json:"operation"`
-	Outcome    plan.Class     `json:"outcome"`
-	Message    string         `json:"message,omitempty"`
-	Generation int64          `json:"generation"` // desired at the time, 0 for a principal that was never marked
-	Digest     string         `json:"digest"`     // of the desired state
-	Marked     bool           `json:"marked"`     // it was applied
-	Sent       int            `json:"sent"`       // how many requests it takes
-	Requests   []Sent         `json:"requests"`   // the first of them
-	Diff       []Difference   `json:"diff,omitempty"`
-	Members    *MemberDiff    `json:"members,omitempty"`
-	Waiting    []string       `json:"waiting,omitempty"`
+	Plan       string       `json:"-"`
+	Seq        int          `json:"seq"` // from 1, in the order in which they are applied
+	Kind       Kind         `json:"kind"`
+	ID         string       `json:"id"`
+	Operation  Operation    `json:"operation"`
+	Outcome    Class        `json:"outcome"`
+	Message    string       `json:"message,omitempty"`
+	Generation int64        `json:"generation"` // desired at the time, 0 for a principal that was never marked
+	Digest     string       `json:"digest"`     // of the desired state
+	Marked     bool         `json:"marked"`     // it was applied
+	Sent       int          `json:"sent"`       // how many requests it takes
+	Requests   []Sent       `json:"requests"`   // the first of them
+	Diff       []Difference `json:"diff,omitempty"`
+	Members    *MemberDiff  `json:"members,omitempty"`
+	Waiting    []string     `json:"waiting,omitempty"`
 }
 
 // PlanQuery selects plans, newest first. Empty fields do not restrict.
@@ -113,8 +111,8 @@ type PlanQuery struct {
 // PlanItemQuery selects items of a plan, ascending by Seq. Empty fields do not restrict, but for Plan.
 type PlanItemQuery struct {
 	Plan      string
-	Operation plan.Operation
-	Outcome   plan.Class
+	Operation Operation
+	Outcome   Class
 	After     int // only those with a larger Seq
 	Limit     int // Defaults to 100
 }

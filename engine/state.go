@@ -5,13 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
-
-// Pending is a change that a target has accepted (202) and was not seen to have carried out.
-type Pending = plan.Pending
 
 // MaxWaitingOn is how many of the users that a principal waits on are named: State.WaitingOn and the message.
 const MaxWaitingOn = 10
@@ -32,9 +26,6 @@ type MarkAll struct {
 
 // ErrNotFound says that the engine was never told about that principal or app.
 var ErrNotFound = errors.New("engine: not found")
-
-// ErrLeaseLost says that another engine owns the lane by now; the result was not stored.
-var ErrLeaseLost = lane.ErrLeaseLost
 
 // ErrMoved says that what is to be approved is not what was looked at any more.
 var ErrMoved = errors.New("engine: the state has moved")
@@ -76,20 +67,20 @@ const (
 )
 
 // Outcome is how the sequence ended that led to a status; empty for one that no sequence leads to.
-func (s Status) Outcome() plan.Class {
+func (s Status) Outcome() Class {
 	switch s {
 	case StatusClean, StatusWaiting:
-		return plan.Done
+		return Done
 	case StatusSkipped:
-		return plan.Skipped
+		return Skipped
 	case StatusRetrying:
-		return plan.Transient
+		return Transient
 	case StatusFailed:
-		return plan.Rejected
+		return Rejected
 	case StatusHeld:
-		return plan.Held
+		return Held
 	case StatusPending:
-		return plan.Accepted
+		return Accepted
 	}
 	return ""
 }
@@ -115,10 +106,10 @@ type State struct {
 	RemoteID   string // id at the target, empty when not known
 	RemoteName string // userName or displayName at the target, as last seen
 	FormerID   string // id at the target before RemoteID, empty when there was none
-	Origin     plan.Origin
+	Origin     Origin
 
 	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
-	Unkept map[string]plan.Unkept
+	Unkept map[string]Unkept
 	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
 	PasswordVersion string
 	// Manager is the last UserState.Manager that the account was to have. It stays when the user is to have none any more: the
@@ -130,7 +121,7 @@ type State struct {
 	// seen or its time is up, whatever the status.
 	Pending *Pending
 
-	LastOperation plan.Operation
+	LastOperation Operation
 	LastStatus    int    // HTTP status that decided, 0 for none
 	LastError     string // empty after a success; of StatusWaiting the users that are waited for
 	UpdatedAt     time.Time
@@ -150,18 +141,6 @@ type Member struct {
 	RemoteName string
 	// Asked counts the marks since the directory was last asked about this member; 0 means that Want is up to date.
 	Asked int64
-}
-
-// Lane is the state of an app.
-type Lane struct {
-	App    string
-	Owner  string // who works on it now, empty when nobody does
-	Until  time.Time
-	NextAt time.Time // when it is due; zero when nothing is
-	Hold   lane.Hold
-	// Learned is what was found out about the target.
-	Learned Learned
-	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
 }
 
 // StateQuery selects states. Empty fields do not restrict.
@@ -189,18 +168,66 @@ type Waiting struct {
 	Until  time.Time // when it is looked at again; zero when that is not known, or is now
 }
 
-// Rest is why a lane sends nothing, other than a hold, which the target has brought about.
-type Rest struct {
-	Reason RestReason `json:"reason,omitempty"`
-	Until  time.Time  `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
+// Pending is a change that the target has accepted (202) and was not seen to have carried out. It can be stored: it has digests instead of
+// values, and no bodies.
+type Pending struct {
+	Operation Operation `json:"operation"` // of the request
+	Method    string    `json:"method"`
+	Path      string    `json:"path"`
+	Txn       string    `json:"txn,omitempty"`      // Set-Txn of the response (RFC 9967 section 3), empty for none
+	Location  string    `json:"location,omitempty"` // of the response, relative to the base URL where it is below that
+	RemoteID  string    `json:"remoteId,omitempty"` // of the resource that the change is about; of a create only where Location names it
+
+	// Gen, At and Deadline are the caller's to fill in: the generation that the change belongs to, when it was accepted, and until when
+	// the target may carry it out.
+	Gen      int64     `json:"gen"`
+	At       time.Time `json:"at"`
+	Deadline time.Time `json:"deadline"`
+	Reads    int       `json:"reads,omitempty"` // since then
+
+	Version         string      `json:"version,omitempty"`         // entity tag of the resource before the change, empty when not known
+	PasswordVersion string      `json:"passwordVersion,omitempty"` // of the password that is set by it, empty for none
+	Expected        Expectation `json:"expected,omitzero"`
 }
 
-// RestReason says why a lane rests.
-type RestReason string
+// Expectation is what a resource shows once a change was carried out. Values are digests.
+type Expectation struct {
+	Attributes map[string]Expected `json:"attributes,omitempty"` // of a user, by path
+	Name       string              `json:"name,omitempty"`       // displayName of a group
+	Members    string              `json:"members,omitempty"`    // ids of all members of a group
+	Add        []string            `json:"add,omitempty"`        // ids of users that are in a group
+	Remove     []string            `json:"remove,omitempty"`     // ids of users that are not in it
+	Gone       bool                `json:"gone,omitempty"`       // the resource does not exist
+}
 
-// The reasons.
-const (
-	RestPaused      RestReason = "paused"      // Target.Paused
-	RestMaintenance RestReason = "maintenance" // Target.Maintenance
-	RestUnknown     RestReason = "unknown-app" // the directory has no target for the app
-)
+// Expected is what one attribute shows. A target may show more than it was sent, so that each simple value has a digest.
+type Expected struct {
+	Sent   string            `json:"sent"` // the digest in [Unkept]
+	Values map[string]string `json:"values,omitempty"`
+}
+
+// String returns a text such as "accepted at 2026-01-02T15:04:05Z with transaction t81c0".
+func (p *Pending) String() string {
+	text := "accepted at " + p.At.UTC().Format(time.RFC3339)
+	if p.Txn != "" {
+		text += " with transaction " + p.Txn
+	}
+	return text
+}
+
+// Unkept is what is known about an attribute that was sent to an account and was not seen there, by its path. A value is
+// forgotten as soon as the account is read and has it, or when another value is desired: that one gets rounds of its own.
+type Unkept struct {
+	Sent   string `json:"sent"`           // digest of the value
+	Rounds int    `json:"rounds"`         // how often it was sent, and seen not to be there
+	Open   bool   `json:"open,omitempty"` // it was sent, and the account was not read since
+	// Ignored says that it was sent often enough: the target's value is left alone.
+	Ignored bool `json:"ignored,omitempty"`
+}
+
+// RemoteMember is a user in a group of the target.
+type RemoteMember struct {
+	User    string // id of the user in the directory
+	ID      string // id of the user at the target
+	Display string // userName, sent as display
+}

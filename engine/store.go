@@ -4,13 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
-
-// RemoteMember is a user as it was pushed to, or removed from, a group of the target.
-type RemoteMember = plan.Member
 
 // MemberQuery selects members of a pushed group, ascending by user.
 type MemberQuery struct {
@@ -41,11 +35,11 @@ type MemberAnswer struct {
 
 // Store keeps the engine's state. Its methods are called from several goroutines and return when the change is durable.
 //
-// The lane methods are those of [lane.Leases]. Writes that take a lease are refused with ErrLeaseLost, and change nothing,
+// The lane methods are those of [Leases]. Writes that take a lease are refused with ErrLeaseLost, and change nothing,
 // when the lane's epoch is not the lease's any more. Rows are always written in the order halts, users, groups, members, lane, ids
 // ascending, so that concurrent transactions do not block each other. engine/storetest is this contract as a test.
 type Store interface {
-	lane.Leases
+	Leases
 	HaltStore
 	PushStore
 	MarkStore
@@ -79,7 +73,7 @@ type Store interface {
 	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
 	// a crash for whom an account may have been created, and of whom one that gets an account at that moment is the manager: either that
 	// sequence finds this one, or this one reads the account. A group that becomes Active after it was Inactive or Absent is due in full.
-	Begin(ctx context.Context, l lane.Lease, intents []Intent) error
+	Begin(ctx context.Context, l Lease, intents []Intent) error
 	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
 	// unless f.NextAt says later. A user that gains, changes or loses its remote id makes those due that are to be active and whose manager
 	// it is.
@@ -89,19 +83,19 @@ type Store interface {
 	// that theirs was not the last word, and the groups they were in are due in full; from others it does not, and f.Taken is
 	// stored. One that is not to be active does not take it, and makes the user due that has it. The status is the stored one:
 	// StatusDirty instead of f.Status when the principal is due again at once.
-	Finish(ctx context.Context, l lane.Lease, f Finish) (Status, error)
+	Finish(ctx context.Context, l Lease, f Finish) (Status, error)
 
 	// Remove asks whether a principal may lose its account now. It returns 0 when it may, from then on for the guard's window, and
 	// otherwise how many would lose theirs within the window: those that were let through and not approved, and those that are due
 	// or held back.
-	Remove(ctx context.Context, l lane.Lease, kind Kind, id string, now time.Time, g Guard) (many int, err error)
+	Remove(ctx context.Context, l Lease, kind Kind, id string, now time.Time, g Guard) (many int, err error)
 	// Approve lets those through that Remove has held back (StatusHeld with the operation RemoveUser or RemoveGroup), and makes them
 	// and the lane due. It returns ErrMoved, and changes nothing, unless they are as many as expected.
 	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 
 	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
 	// more than once.
-	Learn(ctx context.Context, l lane.Lease, change func(*Learned)) (Learned, error)
+	Learn(ctx context.Context, l Lease, change func(*Learned)) (Learned, error)
 	// Unlearn forgets what is known about the target of an app, its profile too. An unknown app is ignored.
 	Unlearn(ctx context.Context, app string) error
 
@@ -109,10 +103,10 @@ type Store interface {
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)
 	// SaveMembers stores what the directory said about members, creating rows as needed. walk is 0 for answers about single
 	// users and otherwise numbers a walk through the whole group.
-	SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []MemberAnswer) error
+	SaveMembers(ctx context.Context, l Lease, group string, walk int64, answers []MemberAnswer) error
 	// EndWalk stores the last answers of a walk as SaveMembers does, and says that with these all members were saved: whoever was not
 	// seen under the walk does not belong to the group.
-	EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []MemberAnswer) error
+	EndWalk(ctx context.Context, l Lease, group string, walk int64, last []MemberAnswer) error
 
 	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. Some of the newest are kept.
 	Record(ctx context.Context, app string, exchanges []Attempt) error
@@ -151,7 +145,7 @@ type DriftStore interface {
 // [Finish.Tell] returns, Overdue a DeactivationOverdue, Dismiss a UserDismissed or GroupDismissed. Of each app at least KeptEvents are kept, and not many more.
 type EventStore interface {
 	// Hold stores the hold that the owner of a lane has begun or ended, with the event that [HoldEvent] returns.
-	Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Hold) error
+	Hold(ctx context.Context, l Lease, now time.Time, h Hold) error
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 }
 
@@ -170,24 +164,24 @@ type HaltStore interface {
 type ImportStore interface {
 	// ImportLeases are claims on runs that are to be worked on; Lease.App is the id of the run in decimal. Holds are not kept: a
 	// run is due again not before notBefore.
-	ImportLeases() lane.Leases
+	ImportLeases() Leases
 	// StartImport adds a run in the state running and returns its id. ErrImportRunning when there is one of that app and kind.
 	StartImport(ctx context.Context, app string, r ImportRequest, now time.Time) (int64, error)
 	// ImportRun returns a run, or ErrNotFound; ImportRuns those of an app, newest first. Some of the newest are kept of each kind.
 	ImportRun(ctx context.Context, id int64) (ImportRun, error)
 	ImportRuns(ctx context.Context, app string) ([]ImportRun, error)
 	// SaveImportPage adds the objects of a page. ErrRepeated, and nothing is stored, when the run has one of them already.
-	SaveImportPage(ctx context.Context, l lane.Lease, p ImportPage) error
+	SaveImportPage(ctx context.Context, l Lease, p ImportPage) error
 	// CloseImport draws the conclusions of a list that was read to its end: what else was there before is gone, and a principal that
 	// several objects match is ambiguous. When more is gone than the request allows, nothing of that is stored and the run is
 	// stopped instead. It may be repeated.
-	CloseImport(ctx context.Context, l lane.Lease, now time.Time) error
+	CloseImport(ctx context.Context, l Lease, now time.Time) error
 	// ConfirmMatched links up to limit of the objects that are matched, and returns how many it has dealt with: what cannot be
 	// linked is ambiguous from then on.
-	ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time, limit int) (int, error)
+	ConfirmMatched(ctx context.Context, l Lease, now time.Time, limit int) (int, error)
 	// DelayImport notes a failure after which the run goes on, EndImport the end of a run that was not stopped.
-	DelayImport(ctx context.Context, l lane.Lease, attempts int, message string) error
-	EndImport(ctx context.Context, l lane.Lease, state ImportState, message string, now time.Time) error
+	DelayImport(ctx context.Context, l Lease, attempts int, message string) error
+	EndImport(ctx context.Context, l Lease, state ImportState, message string, now time.Time) error
 	// RemoteObjects reads what imports have found.
 	RemoteObjects(ctx context.Context, q RemoteObjectQuery) ([]RemoteObject, error)
 	// Confirm makes links within the caller's transaction as LinkStore.Link does. It returns ErrMoved unless the run is the newest of
@@ -304,7 +298,7 @@ type PushStore interface {
 	// Progress stores what a push that goes on has brought about, and what it is about to send. It is durable before the next
 	// request: of the members in NextAdd and NextRemove nobody knows whether they are in the target's group, until a later
 	// Progress or Finish says so. They are pending until then, whatever is wanted. That the principal is due does not change.
-	Progress(ctx context.Context, l lane.Lease, p Progress) error
+	Progress(ctx context.Context, l Lease, p Progress) error
 }
 
 // TaskStore lists what is wrong and lets somebody decide about it, in transactions of the store's own.
@@ -327,5 +321,5 @@ type TaskStore interface {
 // RestStore keeps why lanes rest.
 type RestStore interface {
 	// Rest stores why the lane rests, the zero Rest when it does not.
-	Rest(ctx context.Context, l lane.Lease, r Rest) error
+	Rest(ctx context.Context, l Lease, r Rest) error
 }

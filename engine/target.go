@@ -1,74 +1,12 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/plan"
-)
+import "time"
 
 // Defaults of Target.AsyncTimeout and Target.MaxPending.
 const (
 	DefaultAsyncTimeout = 10 * time.Minute
 	DefaultMaxPending   = 50
 )
-
-// Style says which requests a target is sent for updates.
-type Style = plan.Style
-
-// The update styles.
-const (
-	Catalog = plan.Catalog // PATCH for activation, deactivation and group membership, PUT for other updates
-	Wizard  = plan.Wizard  // PUT for all
-	Auto    = plan.Auto    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
-)
-
-// Fallback says whether the engine may use another form of a request than the one that the style names first.
-type Fallback = plan.Fallback
-
-// The fallbacks.
-const (
-	FallbackLearn = plan.FallbackLearn // try another form after a rejection or a success without effect, and remember what works
-	FallbackNone  = plan.FallbackNone  // send the forms of the style only, and ignore what was learned or probed
-)
-
-// Missing says what happens when a target no longer knows a resource that was provisioned before.
-type Missing = plan.Missing
-
-// The policies for a resource that is gone.
-const (
-	Recreate = plan.Recreate // look up again, and create when that finds nothing
-	Fail     = plan.Fail     // report it
-)
-
-// Existing says what happens to an account that a lookup finds and that the engine did not create.
-type Existing = plan.Existing
-
-// The policies for an existing account.
-const (
-	LinkAuto  = plan.LinkAuto  // take it over
-	LinkAsk   = plan.LinkAsk   // hold the user until UserState.RemoteID says which account is meant
-	LinkNever = plan.LinkNever // refuse the user
-)
-
-// Auth holds the credentials for a target.
-type Auth = connect.Auth
-
-// The authorization schemes.
-const (
-	Bearer = connect.Bearer // Authorization: Bearer <secret>
-	Raw    = connect.Raw    // Authorization: <secret>
-	Basic  = connect.Basic  // the secret is user:password
-	Header = connect.Header // <Auth.Header>: <secret>
-	// ClientCredentials fetches access tokens (RFC 6749 section 4.4) from Auth.OAuth, with the client's secret.
-	ClientCredentials = connect.ClientCredentials
-)
-
-// TLS holds the settings for https targets.
-type TLS = connect.TLS
-
-// OAuth says where access tokens come from.
-type OAuth = connect.OAuth
 
 // Target is where and how an app is provisioned.
 type Target struct {
@@ -119,8 +57,8 @@ type Guard struct {
 
 // The operations that a guard holds back: State.LastOperation of what is held.
 const (
-	RemoveUser  = plan.OpDeactivate
-	RemoveGroup = plan.OpDelete
+	RemoveUser  = OpDeactivate
+	RemoveGroup = OpDelete
 )
 
 // Allowed is how many of so many accounts may go within the window.
@@ -143,3 +81,41 @@ type Window struct {
 	// Until makes it a window of one time, from Begin (zero: from ever). The other fields must be empty then.
 	Begin, Until time.Time
 }
+
+// Style says which requests a target is sent for an update.
+type Style string
+
+// The update styles. The zero value reads as Catalog.
+const (
+	Catalog Style = "catalog" // PATCH for activation, deactivation and group membership, PUT for other updates
+	Wizard  Style = "wizard"  // PUT for all
+	Auto    Style = "auto"    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
+)
+
+// Fallback says whether a sequence may use another form of a request than the one that the style names first.
+type Fallback string
+
+// The fallbacks. The zero value reads as FallbackLearn.
+const (
+	FallbackLearn Fallback = "learn" // try another form after a rejection or a success without effect, and remember what works
+	FallbackNone  Fallback = "none"  // send the forms of the style only, and ignore what was learned or probed
+)
+
+// Missing says what happens when the target no longer knows a resource that was provisioned before.
+type Missing string
+
+// The policies. The zero value reads as Recreate.
+const (
+	Recreate Missing = "recreate" // look up by name again, and create when that finds nothing
+	Fail     Missing = "fail"     // report it
+)
+
+// Existing says what happens to an account that a lookup finds and that the engine did not create.
+type Existing string
+
+// The policies. The zero value reads as LinkAuto.
+const (
+	LinkAuto  Existing = "auto"  // take it over
+	LinkAsk   Existing = "ask"   // hold the user until UserState.RemoteID says which account is meant
+	LinkNever Existing = "never" // reject the user
+)

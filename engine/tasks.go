@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
-)
+import "time"
 
 // Task is a principal whose last sequence went wrong, or that waits: for a decision, for its target to carry out what it has accepted, or
 // for the end of a hold of its lane.
@@ -13,7 +9,7 @@ type Task struct {
 	Kind      Kind
 	ID        string
 	Status    Status // StatusRetrying, StatusPending, StatusFailed or StatusHeld; StatusDirty during a hold of the lane
-	Operation plan.Operation
+	Operation Operation
 	HTTP      int       // status that decided, 0 for none
 	Error     string    // the target's own message, or what is to be decided
 	Since     time.Time // the first change that has not arrived

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -47,11 +46,11 @@ type Trace struct {
 	// State is what was known: before a rehearsal, and after a run.
 	State Known `json:"state"`
 
-	Requests  []Sent         `json:"requests"`
-	Operation plan.Operation `json:"operation"`
-	Outcome   plan.Class     `json:"outcome"`
-	HTTP      int            `json:"http,omitempty"`    // status that decided
-	Message   string         `json:"message,omitempty"` // why it is not done
+	Requests  []Sent    `json:"requests"`
+	Operation Operation `json:"operation"`
+	Outcome   Class     `json:"outcome"`
+	HTTP      int       `json:"http,omitempty"`    // status that decided
+	Message   string    `json:"message,omitempty"` // why it is not done
 
 	// Diff is what changes of the attributes, Members what changes of the members of a group. After a run they tell as much as its
 	// exchanges show.
@@ -66,13 +65,13 @@ type Trace struct {
 // Idle reports whether a dry run leaves the target as it is: it succeeds and changes nothing. What it sends, e.g. because the target is
 // not read before, has no effect.
 func (t Trace) Idle() bool {
-	if t.Outcome != plan.Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
+	if t.Outcome != Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
 		return false
 	}
 	switch t.Operation {
-	case plan.OpNone, plan.OpLookup, plan.OpDeactivate, plan.OpReactivate, plan.OpMembers:
+	case OpNone, OpLookup, OpDeactivate, OpReactivate, OpMembers:
 		return true
-	case plan.OpUpdate: // a password shows in no difference
+	case OpUpdate: // a password shows in no difference
 		return !slices.ContainsFunc(t.Requests, func(s Sent) bool { return s.Pretended })
 	default:
 		return false
@@ -95,34 +94,34 @@ type Sent struct {
 
 // Known is the part of a State that is shown to people.
 type Known struct {
-	Desired    int64                  `json:"desired"` // generations; 0 for a principal that was never marked
-	Synced     int64                  `json:"synced"`
-	Status     Status                 `json:"status,omitempty"`
-	Want       Want                   `json:"want,omitempty"`
-	NextAt     time.Time              `json:"nextAt,omitzero"`
-	Attempts   int                    `json:"attempts,omitempty"`
-	RemoteID   string                 `json:"remoteId,omitempty"`
-	RemoteName string                 `json:"remoteName,omitempty"`
-	Origin     plan.Origin            `json:"origin,omitempty"`
-	Unkept     map[string]plan.Unkept `json:"unkept,omitempty"`
-	Operation  plan.Operation         `json:"operation,omitempty"`
-	HTTP       int                    `json:"http,omitempty"`
-	Error      string                 `json:"error,omitempty"`
-	UpdatedAt  time.Time              `json:"updatedAt,omitzero"`
-	Pending    *PendingChange         `json:"pending,omitempty"`
+	Desired    int64             `json:"desired"` // generations; 0 for a principal that was never marked
+	Synced     int64             `json:"synced"`
+	Status     Status            `json:"status,omitempty"`
+	Want       Want              `json:"want,omitempty"`
+	NextAt     time.Time         `json:"nextAt,omitzero"`
+	Attempts   int               `json:"attempts,omitempty"`
+	RemoteID   string            `json:"remoteId,omitempty"`
+	RemoteName string            `json:"remoteName,omitempty"`
+	Origin     Origin            `json:"origin,omitempty"`
+	Unkept     map[string]Unkept `json:"unkept,omitempty"`
+	Operation  Operation         `json:"operation,omitempty"`
+	HTTP       int               `json:"http,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	UpdatedAt  time.Time         `json:"updatedAt,omitzero"`
+	Pending    *PendingChange    `json:"pending,omitempty"`
 }
 
 // PendingChange is the part of a Pending that is shown to people.
 type PendingChange struct {
-	Operation   plan.Operation `json:"operation"`
-	Method      string         `json:"method"`
-	Path        string         `json:"path"`
-	Transaction string         `json:"transaction,omitempty"` // Set-Txn of the response
-	Location    string         `json:"location,omitempty"`
-	Generation  int64          `json:"generation"`
-	At          time.Time      `json:"at"`
-	Deadline    time.Time      `json:"deadline"`
-	Reads       int            `json:"reads"` // since then
+	Operation   Operation `json:"operation"`
+	Method      string    `json:"method"`
+	Path        string    `json:"path"`
+	Transaction string    `json:"transaction,omitempty"` // Set-Txn of the response
+	Location    string    `json:"location,omitempty"`
+	Generation  int64     `json:"generation"`
+	At          time.Time `json:"at"`
+	Deadline    time.Time `json:"deadline"`
+	Reads       int       `json:"reads"` // since then
 }
 
 // Difference is one attribute that changes. Before and After are JSON values, secrets replaced; nil says that there is none.

@@ -3,9 +3,6 @@ package engine
 import (
 	"maps"
 	"time"
-
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
 )
 
 // TraitsFor is how long a trait of a target is believed. After that the first form of a request is tried again.
@@ -16,11 +13,11 @@ const TraitsFor = 24 * time.Hour
 type Learned struct {
 	BaseURL string `json:"baseUrl,omitempty"`
 	// Traits are the ways in which the target differs, and when each was found out. They are believed for TraitsFor.
-	Traits map[plan.Trait]time.Time `json:"traits,omitempty"`
+	Traits map[Trait]time.Time `json:"traits,omitempty"`
 	// Probed are the traits that the probe of ProbedAt found the target to have (true) or not to have (false), without those that a
 	// sequence has found out about since. They are believed for TraitsFor too.
-	Probed   plan.Traits `json:"probed,omitempty"`
-	ProbedAt time.Time   `json:"probedAt,omitzero"`
+	Probed   Traits    `json:"probed,omitempty"`
+	ProbedAt time.Time `json:"probedAt,omitzero"`
 	// Config is what the ServiceProviderConfig says. It is read for targets of the style Auto, at most once a day.
 	Config *Config `json:"config,omitempty"`
 	// MemberBatch is how many members one request may carry; 0 for as many as Target.MemberBatch says. It is halved by each
@@ -40,11 +37,11 @@ type Config struct {
 }
 
 // TraitsAt returns the traits that the engine relies on at a time.
-func (l Learned) TraitsAt(now time.Time) plan.Traits {
-	out := plan.Traits{}
+func (l Learned) TraitsAt(now time.Time) Traits {
+	out := Traits{}
 	if l.Config != nil {
-		out[plan.NoPatch] = l.Config.NoPatch
-		out[plan.NoUserFilter], out[plan.NoGroupFilter] = l.Config.NoFilter, l.Config.NoFilter
+		out[NoPatch] = l.Config.NoPatch
+		out[NoUserFilter], out[NoGroupFilter] = l.Config.NoFilter, l.Config.NoFilter
 	}
 	maps.Copy(out, l.probed(now))
 	for t, since := range l.Traits {
@@ -67,7 +64,7 @@ func (l Learned) UsedFor(t Target) Learned {
 // for more than what the target says of itself, unless Target.Fallback is FallbackNone.
 func (l Learned) Style(t Target, now time.Time) Style {
 	l = l.UsedFor(t)
-	without, tried := l.probed(now)[plan.NoPatch]
+	without, tried := l.probed(now)[NoPatch]
 	if !tried {
 		without = l.Config != nil && l.Config.NoPatch
 	}
@@ -82,14 +79,35 @@ func (l Learned) Style(t Target, now time.Time) Style {
 
 // Capabilities is the profile of an app's target, as it is stored.
 type Capabilities struct {
-	BaseURL string        `json:"baseUrl"` // that was probed
-	Profile probe.Profile `json:"profile"`
+	BaseURL string  `json:"baseUrl"` // that was probed
+	Profile Profile `json:"profile"`
 }
 
 // probed are the findings of the probe that are still believed.
-func (l Learned) probed(now time.Time) plan.Traits {
+func (l Learned) probed(now time.Time) Traits {
 	if now.Sub(l.ProbedAt) >= TraitsFor {
 		return nil
 	}
 	return l.Probed
 }
+
+// Trait is a way in which a target was seen to differ from what is asked of it first.
+type Trait string
+
+// The traits. Each is found out by a refusal, or by a success without effect, after which another form of the same request
+// worked.
+const (
+	NoPatch          Trait = "no-patch"           // PATCH is refused or has no effect: PUT is sent
+	NoPut            Trait = "no-put"             // PUT is refused or has no effect: PATCH is sent, an operation for each attribute
+	NeedsPath        Trait = "needs-path"         // a PATCH operation needs a path
+	NoValuePath      Trait = "no-value-path"      // a path must not have a filter: members are removed by a list of values
+	NoMembersReplace Trait = "no-members-replace" // PATCH does not replace the members of a group, or not all: what differs is added and removed
+	NoUserFilter     Trait = "no-user-filter"     // users cannot be filtered: the list is read
+	NoGroupFilter    Trait = "no-group-filter"    // groups cannot be filtered: the list is read
+	MembersHidden    Trait = "members-hidden"     // the members of a group are never shown
+	PatchTrusted     Trait = "patch-trusted"      // a PATCH that was answered without the resource was read back, and had its effect
+	PutTrusted       Trait = "put-trusted"        // the same for PUT
+)
+
+// Traits says which traits a target has. One that is missing is not known to hold.
+type Traits map[Trait]bool

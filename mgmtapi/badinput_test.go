@@ -336,7 +336,11 @@ func (w *organisation) badIDs(to target) []bad {
 			if to.operation.RequestBody != nil {
 				body = `{"broken`
 			}
-			all = append(all, bad{what: what + " for " + p.Value.Name, do: to.method + " " + path, body: body, codes: []string{"E0000007"}})
+			code := "E0000007"
+			if strings.HasPrefix(to.path, "/api/v1/authn/factors/") { // no id is told from another one without a sign-in
+				body, code = `{"stateToken":"unknown"}`, "E0000011"
+			}
+			all = append(all, bad{what: what + " for " + p.Value.Name, do: to.method + " " + path, body: body, codes: []string{code}})
 		}
 	}
 	return all
@@ -488,6 +492,7 @@ func (w *organisation) try(t *testing.T, to target, b bad) {
 var statuses = map[string]int{
 	"E0000001": http.StatusBadRequest, "E0000003": http.StatusBadRequest, "E0000007": http.StatusNotFound, "E0000021": http.StatusBadRequest,
 	"E0000029": http.StatusBadRequest, "E0000031": http.StatusBadRequest, "E0000053": http.StatusBadRequest, "E0000060": http.StatusNotImplemented,
+	"E0000011": http.StatusUnauthorized,
 }
 
 // dump is all that is stored, by table, but for the log, which may tell of refusals.

@@ -62,6 +62,7 @@ var ownOperations = map[string]string{
 	"updateSmsTemplate":        choosesTexts,
 	"deleteSmsTemplate":        choosesTexts,
 	"getApplicationLogo":       linksLead,
+	"getCatalogApplication":    linksLead,
 	"getApplicationLinkPage":   linksLead,
 	"getApplicationHelpPage":   linksLead,
 	"createPolicy":             "says that there are no others, where the path alone would say that the method is wrong",

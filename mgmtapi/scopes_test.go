@@ -116,6 +116,7 @@ var areas = []area{
 	{"/api/v1/users", []string{"svc.users"}},
 	{"/api/v1/sessions", []string{"svc.sessions"}},
 	{"/api/v1/iam/", []string{"svc.roles"}},
+	{"/api/v1/catalog/", []string{"svc.roles"}},
 	{"/api/v1/authorizationServers", []string{"svc.authorizationServers"}},
 	{"/api/v1/inlineHooks", []string{"svc.inlineHooks"}},
 	{"/api/v1/hook-keys", []string{"svc.inlineHooks"}},

@@ -9,6 +9,8 @@ import (
 )
 
 // texted narrows a match to requests whose body satisfies when, JSON or not.
+//
+//go:noinline
 func texted(m match, when func(text []byte) bool) match {
 	return func(r *http.Request) bool { return m(r) && when(readBody(r)) }
 }

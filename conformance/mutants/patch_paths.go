@@ -91,6 +91,8 @@ const late = "2099-12-31T23:59:59.999Z"
 
 // took answers 204 to PATCH requests with an operation that satisfies when, does nothing else, and shows something of its own
 // in later reads.
+//
+//go:noinline
 func took(when func(op *scim.Object) bool, show func(o *scim.Object)) wrap {
 	return func(next http.Handler) http.Handler {
 		quieted := quiet(when)(next)

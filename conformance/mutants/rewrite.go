@@ -113,6 +113,8 @@ func place(r *http.Request) (base, collection, id string) {
 }
 
 // on matches a method ("" for any) on a collection ("" for any), with or without an id.
+//
+//go:noinline
 func on(method, collection string, single bool) match {
 	return func(r *http.Request) bool {
 		_, c, id := place(r)
@@ -120,6 +122,7 @@ func on(method, collection string, single bool) match {
 	}
 }
 
+//go:noinline
 func either(matches ...match) match {
 	return func(r *http.Request) bool {
 		return slices.ContainsFunc(matches, func(m match) bool { return m(r) })
@@ -142,6 +145,8 @@ var (
 )
 
 // instead answers a matching request without asking the server.
+//
+//go:noinline
 func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -155,6 +160,8 @@ func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
 }
 
 // after changes the answer to a matching request.
+//
+//go:noinline
 func after(m match, fn func(r *http.Request, rep *reply)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		rep := ask(next, r)
@@ -164,6 +171,8 @@ func after(m match, fn func(r *http.Request, rep *reply)) wrap {
 }
 
 // afterBody changes the JSON body of a matching request's successful answer.
+//
+//go:noinline
 func afterBody(m match, fn func(o *scim.Object)) wrap {
 	return after(m, func(_ *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && o != nil {
@@ -203,6 +212,8 @@ func setBody(r *http.Request, data []byte) {
 }
 
 // before changes the JSON body of a matching request.
+//
+//go:noinline
 func before(m match, fn func(o *scim.Object)) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -228,6 +239,8 @@ func refuse(m match, when func(o *scim.Object) bool, rep func() *reply) wrap {
 }
 
 // query changes the query of a matching request.
+//
+//go:noinline
 func query(m match, fn func(q url.Values)) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -256,6 +269,8 @@ func filtering(m match, fn func(filter string) string) wrap {
 }
 
 // with tells whether a request has a query parameter.
+//
+//go:noinline
 func with(m match, parameter string) match {
 	return func(r *http.Request) bool { return m(r) && r.URL.Query().Get(parameter) != "" }
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/reconcile"
+	"github.com/scimwright/scimwright/engine/internal/drift"
 )
 
 var (
@@ -30,7 +30,7 @@ func (d *Directory) Match(_ context.Context, app string, kind engine.Kind, objec
 	}
 	out := make([][]engine.Candidate, len(objects))
 	for i, o := range objects {
-		emails := reconcile.ObjectOf(o.Resource).Emails
+		emails := drift.ObjectOf(o.Resource).Emails
 		for _, key := range slices.Sorted(maps.Keys(keys(o.UserName, o.ExternalID, o.DisplayName, emails))) {
 			out[i] = append(out[i], by[key]...)
 		}
@@ -76,7 +76,7 @@ func (d *Directory) candidates(app string, kind engine.Kind) (out []engine.Candi
 		}
 		c := engine.Candidate{ID: key[1], UserName: u.UserName}
 		if u.Resource != nil {
-			o := reconcile.ObjectOf(u.Resource)
+			o := drift.ObjectOf(u.Resource)
 			c.ExternalID, c.Emails, c.DisplayName = o.ExternalID, o.Emails, o.DisplayName
 		}
 		out = append(out, c)

@@ -8,7 +8,7 @@
 //
 // Every metric has the label app, and otherwise labels of a few values:
 //
-//	scim_engine_sequences_total{app, operation, outcome}      sequences that ended; see plan.Operation and plan.Class
+//	scim_engine_sequences_total{app, operation, outcome}      sequences that ended; see engine.Operation and engine.Class
 //	scim_engine_requests_total{app, method, status}           requests of sequences; status is 2xx, 3xx, 4xx, 5xx or none (no answer)
 //	scim_engine_sequence_duration_seconds{app}                histogram, from the question to the directory to the stored result
 //	scim_engine_retries_total{app}                            sequences that failed and are tried again after a back-off

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // lagTime bounds the questions to the store for one collection.
@@ -52,7 +51,7 @@ var (
 	lastSuccess = gauge("scim_engine_last_success_timestamp_seconds", "When a sequence has last succeeded.")
 
 	gauges = []*prometheus.Desc{lagSeconds, due, retrying, failed, held, hold, lastSuccess}
-	holds  = []lane.HoldKind{lane.HoldPause, lane.HoldBreaker, lane.HoldQuarantine}
+	holds  = []engine.HoldKind{engine.HoldPause, engine.HoldBreaker, engine.HoldQuarantine}
 )
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {

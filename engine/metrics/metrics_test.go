@@ -18,9 +18,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/metrics"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
@@ -58,12 +56,12 @@ func TestWhatAnEngineDoesIsCounted(t *testing.T) {
 	m := metrics.New()
 	for range 2 {
 		m.Result(t.Context(), engine.Result{
-			App: "crm", Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean, Duration: 20 * time.Millisecond,
+			App: "crm", Operation: engine.OpCreate, Outcome: engine.Done, Status: engine.StatusClean, Duration: 20 * time.Millisecond,
 			Steps: []engine.Step{{Method: "GET", Status: 200}, {Method: "POST", Status: 201}},
 		})
 	}
 	m.Result(t.Context(), engine.Result{
-		App: "crm", Operation: plan.OpUpdate, Outcome: plan.Transient, Status: engine.StatusRetrying, Duration: time.Second,
+		App: "crm", Operation: engine.OpUpdate, Outcome: engine.Transient, Status: engine.StatusRetrying, Duration: time.Second,
 		Steps: []engine.Step{{Method: "GET", Status: 0}, {Method: "GET", Status: 999}, {Method: "GET", Status: 503}},
 	})
 	m.Overdue(t.Context(), engine.Overdue{App: "crm"})
@@ -90,7 +88,7 @@ func TestTheGaugesTellWhatHasNotArrived(t *testing.T) {
 	m := metrics.New()
 	m.Now = func() time.Time { return now }
 	m.Follow(lags{all: []engine.Lag{
-		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: lane.Hold{Kind: lane.HoldBreaker}, LastSuccess: now.Add(-time.Second)},
+		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: engine.Hold{Kind: engine.HoldBreaker}, LastSuccess: now.Add(-time.Second)},
 		{App: "wiki"},
 	}})
 	require.Empty(t, cmp.Diff([]string{

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
 // accept fills in what is not known to a sequence of a change that was accepted just now.
-func (r *run) accept(p *plan.Pending, now time.Time) {
+func (r *run) accept(p *engine.Pending, now time.Time) {
 	if !p.At.IsZero() {
 		return
 	}
@@ -22,7 +21,7 @@ func (r *run) accept(p *plan.Pending, now time.Time) {
 }
 
 // await has a principal read again whose change was accepted: 2, 4, 8 ... 60 seconds after the last time, and when the time is up.
-func (r *run) await(f *engine.Finish, p *plan.Pending, interrupted bool) {
+func (r *run) await(f *engine.Finish, p *engine.Pending, interrupted bool) {
 	f.Status, f.Attempts = engine.StatusPending, r.row.Attempts
 	if interrupted {
 		f.NextAt, f.Error, f.Pending = f.At, r.row.LastError, r.row.Pending
@@ -44,7 +43,7 @@ func (r *run) await(f *engine.Finish, p *plan.Pending, interrupted bool) {
 }
 
 // outstanding says what has not arrived.
-func outstanding(p *plan.Pending) string {
+func outstanding(p *engine.Pending) string {
 	return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p)
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -73,7 +72,7 @@ type acceptance struct {
 	target func(*engine.Target)
 
 	write string // the only request that changes something
-	op    plan.Operation
+	op    engine.Operation
 	event engine.EventType
 	done  func(w *world) bool // what the target has in the end
 }
@@ -115,20 +114,20 @@ func acceptances() map[string]acceptance {
 	crew := func(w *world) { crewOf("u-1", "u-2")(w); w.wait(); w.join("g-1", "u-1", true) }
 	return map[string]acceptance{
 		"a deactivation by PATCH": {
-			given: ann, change: left, write: "PATCH /Users/u1", op: plan.OpDeactivate, event: engine.UserDeactivated, done: active(false),
+			given: ann, change: left, write: "PATCH /Users/u1", op: engine.OpDeactivate, event: engine.UserDeactivated, done: active(false),
 		},
 		"a deactivation by PUT": {
-			given: ann, change: left, style: engine.Wizard, write: "PUT /Users/u1", op: plan.OpDeactivate, event: engine.UserDeactivated,
+			given: ann, change: left, style: engine.Wizard, write: "PUT /Users/u1", op: engine.OpDeactivate, event: engine.UserDeactivated,
 			done: active(false),
 		},
 		"an update": {
-			given: ann, change: directs, write: "PUT /Users/u1", op: plan.OpUpdate, event: engine.UserUpdated, done: directing,
+			given: ann, change: directs, write: "PUT /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated, done: directing,
 		},
 		"an update by PUT alone": {
-			given: ann, change: directs, style: engine.Wizard, write: "PUT /Users/u1", op: plan.OpUpdate, event: engine.UserUpdated, done: directing,
+			given: ann, change: directs, style: engine.Wizard, write: "PUT /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated, done: directing,
 		},
 		"a reactivation": {
-			given: func(w *world) { ann(w); w.wait(); left(w) }, change: ann, write: "PATCH /Users/u1", op: plan.OpReactivate,
+			given: func(w *world) { ann(w); w.wait(); left(w) }, change: ann, write: "PATCH /Users/u1", op: engine.OpReactivate,
 			event: engine.UserReactivated, done: active(true),
 		},
 		"a password": {
@@ -139,13 +138,13 @@ func acceptances() map[string]acceptance {
 				w.set("u-1", u)
 			},
 			target: func(t *engine.Target) { t.SyncPasswords = true },
-			write:  "PATCH /Users/u1", op: plan.OpUpdate, event: engine.UserUpdated,
+			write:  "PATCH /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated,
 			done: func(w *world) bool { return w.state(engine.User, "u-1").PasswordVersion == "2" },
 		},
 		"a create that says where the account will be": {
-			change: ann, fault: enginetest.Fault{Locate: true}, write: "POST /Users", op: plan.OpCreate, event: engine.UserCreated, done: there,
+			change: ann, fault: enginetest.Fault{Locate: true}, write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
-		"a create that does not": {change: ann, write: "POST /Users", op: plan.OpCreate, event: engine.UserCreated, done: there},
+		"a create that does not": {change: ann, write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there},
 		"a create with a password": {
 			change: func(w *world) {
 				u := withTitle("u-1", "ann", "clerk")
@@ -153,7 +152,7 @@ func acceptances() map[string]acceptance {
 				w.set("u-1", u)
 			},
 			target: func(t *engine.Target) { t.SyncPasswords = true },
-			write:  "POST /Users", op: plan.OpCreate, event: engine.UserCreated, done: there,
+			write:  "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
 		"a create without our identifier": {
 			change: func(w *world) {
@@ -161,35 +160,35 @@ func acceptances() map[string]acceptance {
 				u.Resource.Delete("externalId")
 				w.set("u-1", u)
 			},
-			write: "POST /Users", op: plan.OpCreate, event: engine.UserCreated, done: there,
+			write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
 		"a create of an account that is not linked if it exists": {
 			change: ann, target: func(t *engine.Target) { t.OnExisting = engine.LinkNever },
-			write: "POST /Users", op: plan.OpCreate, event: engine.UserCreated, done: there,
+			write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
 
 		"a group": {
-			kind: engine.Group, id: "g-1", change: crewOf(), write: "POST /Groups", op: plan.OpCreate, event: engine.GroupCreated,
+			kind: engine.Group, id: "g-1", change: crewOf(), write: "POST /Groups", op: engine.OpCreate, event: engine.GroupCreated,
 			done: func(w *world) bool { return w.crewHas("crew", 0) },
 		},
 		"a group that says where it will be": {
-			kind: engine.Group, id: "g-1", change: crewOf(), fault: enginetest.Fault{Locate: true}, write: "POST /Groups", op: plan.OpCreate,
+			kind: engine.Group, id: "g-1", change: crewOf(), fault: enginetest.Fault{Locate: true}, write: "POST /Groups", op: engine.OpCreate,
 			event: engine.GroupCreated, done: func(w *world) bool { return w.crewHas("crew", 0) },
 		},
 		"a member by PATCH": {
-			kind: engine.Group, id: "g-1", given: crew, change: join, write: "PATCH /Groups/g3", op: plan.OpMembers, event: engine.GroupUpdated,
+			kind: engine.Group, id: "g-1", given: crew, change: join, write: "PATCH /Groups/g3", op: engine.OpMembers, event: engine.GroupUpdated,
 			done: func(w *world) bool { return w.crewHas("crew", 2) },
 		},
 		"a member by PUT": {
-			kind: engine.Group, id: "g-1", given: crew, change: join, style: engine.Wizard, write: "PUT /Groups/g3", op: plan.OpMembers,
+			kind: engine.Group, id: "g-1", given: crew, change: join, style: engine.Wizard, write: "PUT /Groups/g3", op: engine.OpMembers,
 			event: engine.GroupUpdated, done: func(w *world) bool { return w.crewHas("crew", 2) },
 		},
 		"a member that leaves": {
 			kind: engine.Group, id: "g-1", given: crew, change: func(w *world) { w.join("g-1", "u-1", false) }, write: "PATCH /Groups/g3",
-			op: plan.OpMembers, event: engine.GroupUpdated, done: func(w *world) bool { return w.crewHas("crew", 0) },
+			op: engine.OpMembers, event: engine.GroupUpdated, done: func(w *world) bool { return w.crewHas("crew", 0) },
 		},
 		"all members": {
-			kind: engine.Group, id: "g-1", given: crew, write: "PATCH /Groups/g3", op: plan.OpMembers, event: engine.GroupUpdated,
+			kind: engine.Group, id: "g-1", given: crew, write: "PATCH /Groups/g3", op: engine.OpMembers, event: engine.GroupUpdated,
 			change: func(w *world) {
 				w.dir.SetMember(app, "g-1", "u-2", true)
 				w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g-1", AllMembers: true})
@@ -197,7 +196,7 @@ func acceptances() map[string]acceptance {
 			done: func(w *world) bool { return w.crewHas("crew", 2) },
 		},
 		"the name of a group": {
-			kind: engine.Group, id: "g-1", given: crew, write: "PATCH /Groups/g3", op: plan.OpMembers, event: engine.GroupUpdated,
+			kind: engine.Group, id: "g-1", given: crew, write: "PATCH /Groups/g3", op: engine.OpMembers, event: engine.GroupUpdated,
 			change: func(w *world) {
 				w.dir.SetGroup(app, "g-1", engine.GroupState{Want: engine.Active, DisplayName: "staff"})
 				w.mark(groupMark("g-1"))
@@ -205,7 +204,7 @@ func acceptances() map[string]acceptance {
 			done: func(w *world) bool { return w.crewHas("staff", 1) },
 		},
 		"a group that is deleted": {
-			kind: engine.Group, id: "g-1", given: crew, write: "DELETE /Groups/g3", op: plan.OpDelete, event: engine.GroupDeleted,
+			kind: engine.Group, id: "g-1", given: crew, write: "DELETE /Groups/g3", op: engine.OpDelete, event: engine.GroupDeleted,
 			change: func(w *world) {
 				w.dir.SetGroup(app, "g-1", engine.GroupState{Want: engine.Absent, DisplayName: "crew", DeleteRemote: true})
 				w.mark(groupMark("g-1"))
@@ -241,7 +240,7 @@ func TestAccepted_NothingElseIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				o := quick(provision.Options{})
-				if a.target != nil && a.op == plan.OpUpdate { // which the first read confirms
+				if a.target != nil && a.op == engine.OpUpdate { // which the first read confirms
 					o.CheckInitial = time.Second
 				}
 				w := newWorld(t, db, o)
@@ -257,14 +256,14 @@ func TestAccepted_NothingElseIsSent(t *testing.T) {
 				require.Equal(t, 10*time.Minute, s.Pending.Deadline.Sub(s.Pending.At))
 				require.Contains(t, s.LastError, "accepted at ")
 				require.Contains(t, s.LastError, "with transaction t1, not carried out yet")
-				if w.fake.Users() != nil && a.kind == engine.User && s.Pending.Operation == plan.OpCreate {
+				if w.fake.Users() != nil && a.kind == engine.User && s.Pending.Operation == engine.OpCreate {
 					require.Empty(t, s.RemoteID)
 				}
 
-				if a.done(w) != (a.op == plan.OpUpdate && a.target != nil) { // nobody can see a password
+				if a.done(w) != (a.op == engine.OpUpdate && a.target != nil) { // nobody can see a password
 					require.False(t, a.done(w))
 				}
-				if a.target == nil || a.op != plan.OpUpdate {
+				if a.target == nil || a.op != engine.OpUpdate {
 					w.pending(a.kind, a.id, 5)
 					require.Equal(t, []string{a.write}, w.writes(), "nothing else is written")
 					told, _ := w.eventTypes(last)
@@ -276,7 +275,7 @@ func TestAccepted_NothingElseIsSent(t *testing.T) {
 				require.Equal(t, engine.StatusClean, w.state(a.kind, a.id).Status)
 				require.Nil(t, w.state(a.kind, a.id).Pending)
 				require.Empty(t, w.state(a.kind, a.id).LastError)
-				require.Empty(t, slices.DeleteFunc(w.writes(), func(r string) bool { return r == a.write && a.op == plan.OpUpdate }))
+				require.Empty(t, slices.DeleteFunc(w.writes(), func(r string) bool { return r == a.write && a.op == engine.OpUpdate }))
 				told, _ := w.eventTypes(last)
 				require.Equal(t, []engine.EventType{engine.EventType(string(a.kind) + ".accepted"), a.event}, told)
 				require.Empty(t, w.tasks())
@@ -287,7 +286,7 @@ func TestAccepted_NothingElseIsSent(t *testing.T) {
 
 func TestAccepted_RestartGoesOn(t *testing.T) {
 	for name, a := range acceptances() {
-		if a.target != nil && a.op == plan.OpUpdate {
+		if a.target != nil && a.op == engine.OpUpdate {
 			continue // a password is there at the first read
 		}
 		t.Run(name, func(t *testing.T) {
@@ -348,7 +347,7 @@ func TestAccepted_SecondsApart(t *testing.T) {
 // TestAccepted_NotCarriedOut checks that a target that accepts changes and does nothing is tried again, with a back-off, in the same form.
 func TestAccepted_NotCarriedOut(t *testing.T) {
 	for name, a := range acceptances() {
-		if a.target != nil && a.op == plan.OpUpdate {
+		if a.target != nil && a.op == engine.OpUpdate {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -543,7 +542,7 @@ func TestAccepted_Shown(t *testing.T) {
 	require.Equal(t, "t1", x.State.Pending.Transaction)
 	trace, err := w.engine.Rehearse(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
-	require.Equal(t, plan.Accepted, trace.Outcome)
+	require.Equal(t, engine.Accepted, trace.Outcome)
 	require.Len(t, trace.Requests, 1)
 	proof, err := w.engine.Verify(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
@@ -68,7 +67,7 @@ func (e *Engine) applicable(p engine.Plan, items []engine.Planned, o engine.Appl
 	}
 	var failed []engine.Planned
 	for _, item := range items {
-		switch planned := item.Status == engine.StatusSkipped && item.Outcome == plan.Skipped; {
+		switch planned := item.Status == engine.StatusSkipped && item.Outcome == engine.Skipped; {
 		case !item.Marked:
 			part = append(part, item)
 		case item.Status != engine.StatusClean && !planned:

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -77,7 +76,7 @@ type counting struct {
 	reads, writes atomic.Int64
 }
 
-func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]lane.Lease, time.Time, error) {
+func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
 	leases, next, err := c.Store.Claim(ctx, owner, now, until, limit)
 	c.reads.Add(2)
 	if len(leases) > 0 {
@@ -86,17 +85,17 @@ func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time
 	return leases, next, err
 }
 
-func (c *counting) Release(ctx context.Context, l lane.Lease, h lane.Hold, notBefore time.Time) error {
+func (c *counting) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
 	c.writes.Add(1)
 	return c.Store.Release(ctx, l, h, notBefore)
 }
 
-func (c *counting) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+func (c *counting) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	c.writes.Add(1)
 	return c.Store.Extend(ctx, l, until)
 }
 
-func (c *counting) Learn(ctx context.Context, l lane.Lease, change func(*engine.Learned)) (engine.Learned, error) {
+func (c *counting) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error) {
 	c.writes.Add(1)
 	return c.Store.Learn(ctx, l, change)
 }

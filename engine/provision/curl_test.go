@@ -12,6 +12,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
@@ -34,7 +35,7 @@ func words(t interface {
 func withShell(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("there is no sh here")
+		alltest.Lacks(t, "a shell (sh)")
 	}
 }
 

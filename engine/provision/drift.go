@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/reconcile"
+	"github.com/scimwright/scimwright/engine/internal/drift"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -30,29 +30,29 @@ func (e *Engine) Drift(ctx context.Context, app string, r engine.DriftRequest) (
 	if endpoints[r.Kind] == "" {
 		return engine.DriftReport{}, fmt.Errorf("engine: compare %s: there is no kind %q", app, r.Kind)
 	}
-	d := &drift{e: e, app: app, request: r, report: engine.DriftReport{App: app, Kind: r.Kind, Found: map[engine.DriftKind]int{}}, external: map[string]string{}}
+	d := &comparison{e: e, app: app, request: r, report: engine.DriftReport{App: app, Kind: r.Kind, Found: map[engine.DriftKind]int{}}, external: map[string]string{}}
 	if err := d.run(ctx); err != nil {
 		return d.report, fmt.Errorf("engine: compare %s: %w", app, err)
 	}
 	return d.report, nil
 }
 
-// drift is one comparison.
-type drift struct {
+// comparison is one comparison.
+type comparison struct {
 	e       *Engine
 	app     string
 	request engine.DriftRequest
 	report  engine.DriftReport
 	reader  *reader
 	pages   *plan.Pages
-	traits  plan.Traits
+	traits  engine.Traits
 
 	began    time.Time
 	external map[string]string // of externalId to the first account that has it
 	repairs  []engine.Repair
 }
 
-func (d *drift) run(ctx context.Context) (err error) {
+func (d *comparison) run(ctx context.Context) (err error) {
 	if d.reader, err = d.e.reader(ctx, d.app); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (d *drift) run(ctx context.Context) (err error) {
 }
 
 // listed compares what the target has.
-func (d *drift) listed(ctx context.Context) error {
+func (d *comparison) listed(ctx context.Context) error {
 	d.pages = plan.NewPages(endpoints[d.request.Kind])
 	d.pages.Max = engine.MaxListed
 	for last := false; !last; {
@@ -108,7 +108,7 @@ func (d *drift) listed(ctx context.Context) error {
 				return err
 			}
 			if !owned {
-				err = d.found(engine.Finding{What: engine.DriftStranger, RemoteID: r.ID(), RemoteName: reconcile.ObjectOf(r).UserName, ExternalID: r.ExternalID()})
+				err = d.found(engine.Finding{What: engine.DriftUnmanaged, RemoteID: r.ID(), RemoteName: drift.ObjectOf(r).UserName, ExternalID: r.ExternalID()})
 			} else {
 				d.report.Compared++
 				err = d.compare(ctx, owner, r, asked)
@@ -122,7 +122,7 @@ func (d *drift) listed(ctx context.Context) error {
 }
 
 // shared reports an externalId that another account has too.
-func (d *drift) shared(r *scim.Resource, owner string) error {
+func (d *comparison) shared(r *scim.Resource, owner string) error {
 	external := r.ExternalID()
 	if external == "" {
 		return nil
@@ -132,11 +132,11 @@ func (d *drift) shared(r *scim.Resource, owner string) error {
 		d.external[strings.Clone(external)] = strings.Clone(r.ID()) // not to keep the page
 		return nil
 	}
-	return d.found(engine.Finding{What: engine.DriftDuplicate, Principal: owner, RemoteID: r.ID(), RemoteName: reconcile.ObjectOf(r).UserName, ExternalID: external, Other: first})
+	return d.found(engine.Finding{What: engine.DriftDuplicate, Principal: owner, RemoteID: r.ID(), RemoteName: drift.ObjectOf(r).UserName, ExternalID: external, Other: first})
 }
 
 // compare compares an account, or group, with what its principal should have.
-func (d *drift) compare(ctx context.Context, s engine.State, have *scim.Resource, asked time.Time) error {
+func (d *comparison) compare(ctx context.Context, s engine.State, have *scim.Resource, asked time.Time) error {
 	var found []engine.Finding
 	var err error
 	if s.Kind == engine.User {
@@ -147,16 +147,16 @@ func (d *drift) compare(ctx context.Context, s engine.State, have *scim.Resource
 	if err != nil {
 		return err
 	}
-	return d.differs(ctx, s, found, asked, reconcile.ObjectOf(have).UserName)
+	return d.differs(ctx, s, found, asked, drift.ObjectOf(have).UserName)
 }
 
-func (d *drift) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
+func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
 	want, err := d.e.o.Directory.User(ctx, d.app, s.ID)
 	if err != nil {
 		return nil, undecided(s, err)
 	}
 	t := d.reader.target
-	return reconcile.User(reconcile.UserWant{
+	return drift.User(drift.UserWant{
 		Want: want.Want, Resource: want.Resource, Unkept: s.Unkept, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 	}, have), nil
 }
@@ -166,7 +166,7 @@ func undecided(s engine.State, err error) error {
 	return fmt.Errorf("the directory cannot tell the desired state of the %s %s: %w", s.Kind, s.ID, err)
 }
 
-func (d *drift) group(ctx context.Context, s engine.State, have *scim.Resource) (found []engine.Finding, err error) {
+func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resource) (found []engine.Finding, err error) {
 	want, err := d.e.o.Directory.Group(ctx, d.app, s.ID)
 	switch {
 	case err != nil:
@@ -177,11 +177,11 @@ func (d *drift) group(ctx context.Context, s engine.State, have *scim.Resource) 
 		return nil, nil
 	}
 	if name := have.Text("displayName"); name != want.DisplayName {
-		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: []plan.Difference{{Path: "displayName", Have: name, Want: want.DisplayName}}})
+		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: []engine.Mismatch{{Path: "displayName", Have: name, Want: want.DisplayName}}})
 	}
-	members, told := reconcile.MemberIDs(have)
+	members, told := drift.MemberIDs(have)
 	switch {
-	case d.traits[plan.MembersHidden]:
+	case d.traits[engine.MembersHidden]:
 		d.report.Hidden++
 		return found, nil
 	case !told:
@@ -192,20 +192,20 @@ func (d *drift) group(ctx context.Context, s engine.State, have *scim.Resource) 
 		if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
 			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.said(answer))
 		}
-		members, _ = reconcile.MemberIDs(&scim.Resource{Object: *answer.Body})
+		members, _ = drift.MemberIDs(&scim.Resource{Object: *answer.Body})
 	}
 	accounts, err := d.members(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if f, differ := reconcile.CompareMembers(accounts, members); differ {
+	if f, differ := drift.CompareMembers(accounts, members); differ {
 		found = append(found, f)
 	}
 	return found, nil
 }
 
 // said is what a target gave as a reason.
-func (d *drift) said(r plan.Response) string {
+func (d *comparison) said(r plan.Response) string {
 	switch {
 	case r.Err != nil:
 		return d.reader.client.Redact(r.Err.Error())
@@ -217,7 +217,7 @@ func (d *drift) said(r plan.Response) string {
 }
 
 // members are the accounts of those who belong to a group.
-func (d *drift) members(ctx context.Context, s engine.State) (accounts []string, err error) {
+func (d *comparison) members(ctx context.Context, s engine.State) (accounts []string, err error) {
 	for page, err := range membersOf(ctx, d.e.o.Directory, d.app, s.ID) {
 		if err != nil {
 			return nil, undecided(s, err)
@@ -236,7 +236,7 @@ func (d *drift) members(ctx context.Context, s engine.State) (accounts []string,
 }
 
 // unlisted looks for principals that should have an account and have none.
-func (d *drift) unlisted(ctx context.Context) error {
+func (d *comparison) unlisted(ctx context.Context) error {
 	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: memberPage}
 	for {
 		states, err := d.e.o.Store.States(ctx, q)
@@ -263,7 +263,7 @@ func (d *drift) unlisted(ctx context.Context) error {
 	}
 }
 
-func (d *drift) missing(ctx context.Context, s engine.State) ([]engine.Finding, error) {
+func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Finding, error) {
 	var want engine.Want
 	var err error
 	if s.Kind == engine.User {
@@ -286,7 +286,7 @@ func (d *drift) missing(ctx context.Context, s engine.State) ([]engine.Finding, 
 }
 
 // differs reports what was found about a principal, unless it is being worked on.
-func (d *drift) differs(ctx context.Context, s engine.State, found []engine.Finding, asked time.Time, name string) error {
+func (d *comparison) differs(ctx context.Context, s engine.State, found []engine.Finding, asked time.Time, name string) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -317,7 +317,7 @@ func (d *drift) differs(ctx context.Context, s engine.State, found []engine.Find
 }
 
 // found counts a finding and hands it out, without the values of secrets.
-func (d *drift) found(f engine.Finding) error {
+func (d *comparison) found(f engine.Finding) error {
 	d.report.Found[f.What]++
 	if d.request.Each == nil {
 		return nil

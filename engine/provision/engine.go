@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/probe"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -58,8 +58,8 @@ type Options struct {
 	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
 	UserAgent string
 	// Egress is the policy for the addresses of targets and their token endpoints. Default: every address but link-local ones and
-	// metadata services; an identity provider whose tenants choose the base URLs sets connect.EgressPublic.
-	Egress connect.Egress
+	// metadata services; an identity provider whose tenants choose the base URLs sets engine.EgressPublic.
+	Egress engine.Egress
 	// Transport sends the requests instead of connections of the engine's own; Egress and Target.TLS do not apply then.
 	Transport http.RoundTripper
 	// Now is the clock. Defaults to time.Now.
@@ -330,10 +330,10 @@ func attemptOf(run string, x wirelog.Exchange) engine.Attempt {
 
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
 // is stored; [Engine.ProbeApp] stores it.
-func (e *Engine) Probe(ctx context.Context, t engine.Target, o probe.Options) (probe.Profile, error) {
+func (e *Engine) Probe(ctx context.Context, t engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
 	c := e.connection(t)
 	if c.broken != nil {
-		return probe.Profile{}, c.broken
+		return engine.Profile{}, c.broken
 	}
 	return probe.Run(ctx, c.client, o)
 }

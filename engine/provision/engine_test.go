@@ -14,9 +14,9 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -26,6 +26,9 @@ import (
 func TestMain(m *testing.M) {
 	if orders := os.Getenv(childVariable); orders != "" {
 		os.Exit(childMain(orders))
+	}
+	if err := alltest.Draws(20); err != nil {
+		panic(err)
 	}
 	os.Exit(sqldbtest.Main(m))
 }
@@ -159,10 +162,10 @@ func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
 		w.wait()
 		w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "POST /Users")
 		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
-		require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+		require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 		got := w.result()
 		require.Equal(t, engine.Result{
-			App: app, Kind: engine.User, ID: "u-1", Want: engine.Active, Operation: plan.OpCreate, Outcome: plan.Done, Status: engine.StatusClean,
+			App: app, Kind: engine.User, ID: "u-1", Want: engine.Active, Operation: engine.OpCreate, Outcome: engine.Done, Status: engine.StatusClean,
 			RemoteID: "u1", HTTP: 201, Steps: got.Steps, Duration: got.Duration,
 		}, got)
 		require.Positive(t, got.Duration)
@@ -225,7 +228,7 @@ func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
 			s := w.state(engine.User, "u-1")
 			require.Equal(t, engine.StatusClean, s.Status)
 			require.Equal(t, "u1", s.RemoteID)
-			require.Equal(t, plan.Created, s.Origin)
+			require.Equal(t, engine.Created, s.Origin)
 		})
 	}
 }
@@ -527,7 +530,7 @@ func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
 	require.Equal(t, "bea", w.fake.Users()[0].Text("userName"))
-	require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+	require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 }
 
 func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {

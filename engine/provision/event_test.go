@@ -14,7 +14,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -135,7 +134,7 @@ func TestOldEventsAreRemoved(t *testing.T) {
 	const more = 250
 	for i := range engine.KeptEvents + more {
 		_, err := w.store.Finish(t.Context(), leases[0], engine.Finish{
-			Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint("r", i), Origin: plan.Created, At: time.Now(),
+			Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint("r", i), Origin: engine.Created, At: time.Now(),
 		})
 		require.NoError(t, err)
 	}
@@ -161,31 +160,31 @@ func TestWhatIsTold(t *testing.T) {
 		now            string
 	}{
 		"an update that changed something": {
-			engine.Finish{Status: engine.StatusClean, Operation: plan.OpUpdate, RemoteID: "r", Exchanges: changed}, "r", "",
+			engine.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r", Exchanges: changed}, "r", "",
 			[]engine.EventType{engine.UserUpdated}, "",
 		},
-		"one that changed nothing": {engine.Finish{Status: engine.StatusClean, Operation: plan.OpUpdate, RemoteID: "r"}, "r", "", nil, ""},
+		"one that changed nothing": {engine.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "", nil, ""},
 		"a create before a failure": {
-			engine.Finish{Status: engine.StatusRetrying, Operation: plan.OpCreate, RemoteID: "r", Origin: plan.Created, Exchanges: changed}, "", "",
+			engine.Finish{Status: engine.StatusRetrying, Operation: engine.OpCreate, RemoteID: "r", Origin: engine.Created, Exchanges: changed}, "", "",
 			[]engine.EventType{engine.UserCreated, engine.UserFailed}, "retrying",
 		},
 		"another account in its place": {
-			engine.Finish{Status: engine.StatusClean, Operation: plan.OpCreate, RemoteID: "r2", Origin: plan.Created, Exchanges: changed}, "r1", "",
+			engine.Finish{Status: engine.StatusClean, Operation: engine.OpCreate, RemoteID: "r2", Origin: engine.Created, Exchanges: changed}, "r1", "",
 			[]engine.EventType{engine.UserCreated}, "",
 		},
 		"the same refusal again": {
-			engine.Finish{Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
+			engine.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
 			nil, "failed update 400",
 		},
 		"another refusal": {
-			engine.Finish{Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
+			engine.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
 			[]engine.EventType{engine.UserFailed}, "failed update 409",
 		},
 		"an interruption": {
-			engine.Finish{Status: engine.StatusDirty, Operation: plan.OpUpdate, RemoteID: "r"}, "r", "retrying", nil, "retrying",
+			engine.Finish{Status: engine.StatusDirty, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "retrying", nil, "retrying",
 		},
 		"a hold": {
-			engine.Finish{Status: engine.StatusHeld, Operation: plan.OpDeactivate, RemoteID: "r"}, "r", "",
+			engine.Finish{Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r"}, "r", "",
 			[]engine.EventType{engine.UserHeld}, "held deactivate",
 		},
 		"an account that is left as it is after a failure": {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -117,7 +116,7 @@ func TestFallbackNone_IgnoresTraits(t *testing.T) {
 		w.wait()
 		w.set("u-1", off("u-1", "ann"))
 		w.wait()
-		require.Contains(t, w.learned().Traits, plan.NoPatch, "learned with the default")
+		require.Contains(t, w.learned().Traits, engine.NoPatch, "learned with the default")
 		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()

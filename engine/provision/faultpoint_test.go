@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // faultPoints names the points of a process at which it may be ended or frozen: before and after each write to the store, three
@@ -79,7 +78,7 @@ func (s faultyStore) Reset(ctx context.Context, owner string) error {
 	return s.points.around("Reset", func() error { return s.Store.Reset(ctx, owner) })
 }
 
-func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []lane.Lease, next time.Time, err error) {
+func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error) {
 	if s.points.woken.Load() {
 		return nil, time.Time{}, nil // whatever a process sends that was frozen belongs to what it was about then
 	}
@@ -90,11 +89,11 @@ func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Ti
 	return leases, next, err
 }
 
-func (s faultyStore) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+func (s faultyStore) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	return s.points.around("Extend", func() error { return s.Store.Extend(ctx, l, until) })
 }
 
-func (s faultyStore) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBefore time.Time) error {
+func (s faultyStore) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
 	return s.points.around("Release", func() error { return s.Store.Release(ctx, l, hold, notBefore) })
 }
 
@@ -106,19 +105,19 @@ func (s faultyStore) Due(ctx context.Context, app string, now time.Time, limit i
 	return reading(s.points, "Due", func() ([]engine.State, error) { return s.Store.Due(ctx, app, now, limit) })
 }
 
-func (s faultyStore) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
+func (s faultyStore) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
 	return s.points.around("Begin", func() error { return s.Store.Begin(ctx, l, intents) })
 }
 
-func (s faultyStore) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (engine.Status, error) {
+func (s faultyStore) Finish(ctx context.Context, l engine.Lease, f engine.Finish) (engine.Status, error) {
 	return around(s.points, "Finish", func() (engine.Status, error) { return s.Store.Finish(ctx, l, f) })
 }
 
-func (s faultyStore) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (int, error) {
+func (s faultyStore) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (int, error) {
 	return around(s.points, "Remove", func() (int, error) { return s.Store.Remove(ctx, l, kind, id, now, g) })
 }
 
-func (s faultyStore) Learn(ctx context.Context, l lane.Lease, change func(*engine.Learned)) (engine.Learned, error) {
+func (s faultyStore) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error) {
 	return around(s.points, "Learn", func() (engine.Learned, error) { return s.Store.Learn(ctx, l, change) })
 }
 
@@ -126,11 +125,11 @@ func (s faultyStore) Members(ctx context.Context, app string, q engine.MemberQue
 	return reading(s.points, "Members", func() ([]engine.Member, error) { return s.Store.Members(ctx, app, q) })
 }
 
-func (s faultyStore) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
+func (s faultyStore) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
 	return s.points.around("SaveMembers", func() error { return s.Store.SaveMembers(ctx, l, group, walk, answers) })
 }
 
-func (s faultyStore) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+func (s faultyStore) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []engine.MemberAnswer) error {
 	return s.points.around("EndWalk", func() error { return s.Store.EndWalk(ctx, l, group, walk, last) })
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
 // memberPage is how many members are read at a time, from the directory and from the store.
@@ -21,13 +21,13 @@ func (r *run) group(ctx context.Context) error {
 		return err
 	}
 	if !r.target.PushGroups {
-		r.outcome = r.keep(cannot(plan.Skipped, "group push is switched off for this target"))
+		r.outcome = r.keep(cannot(engine.Skipped, "group push is switched off for this target"))
 		return nil
 	}
 	in := r.groupInput(want)
 	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
-	in.Members = func() ([]plan.Member, error) {
-		return ours(r, func() ([]plan.Member, error) { return r.accounts(ctx) })
+	in.Members = func() ([]engine.RemoteMember, error) {
+		return ours(r, func() ([]engine.RemoteMember, error) { return r.accounts(ctx) })
 	}
 	if in.Want == engine.Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
@@ -42,7 +42,7 @@ func (r *run) group(ctx context.Context) error {
 	if err := r.exchange(ctx, plan.Group(in)); err != nil {
 		return err
 	}
-	r.finish.Forget = in.Want == engine.Absent && r.outcome.Class == plan.Done
+	r.finish.Forget = in.Want == engine.Absent && r.outcome.Class == engine.Done
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 	if want.RemoteID != "" {
 		in.OnMissing = engine.Fail // somebody chose that group: another one is not a replacement
 		if want.RemoteID != in.RemoteID {
-			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", plan.Linked, true
+			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", engine.Linked, true
 		}
 	}
 	return in
@@ -85,11 +85,11 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 		for _, m := range page {
 			switch {
 			case !m.Want:
-				in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
+				in.Remove = append(in.Remove, engine.RemoteMember{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
 				r.waiting.on(m.User) // the user's sequence makes the group due when it has an id
 			default:
-				in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+				in.Add = append(in.Add, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}
 		}
 		return nil
@@ -97,7 +97,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 }
 
 // accounts are all members of the group that have an account at the target.
-func (r *run) accounts(ctx context.Context) (all []plan.Member, err error) {
+func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
 	if r.dry != nil {
 		return r.dry.accounts(), nil
 	}
@@ -108,7 +108,7 @@ func (r *run) accounts(ctx context.Context) (all []plan.Member, err error) {
 				r.waiting.on(m.User)
 				continue
 			}
-			all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			all = append(all, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 		}
 		return nil
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 const guardWindow = 24 * time.Hour
@@ -14,7 +13,7 @@ const guardWindow = 24 * time.Hour
 func guards(g engine.Guard) bool { return g.Limit > 0 || g.Percent > 0 }
 
 // guarded says whether the principal may lose its account now. If not, the outcome is set.
-func (r *run) guarded(ctx context.Context, op plan.Operation) (ok bool, err error) {
+func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err error) {
 	g := r.target.Guard
 	if !guards(g) || r.row.RemoteID == "" && !r.row.Tried {
 		return true, nil
@@ -26,7 +25,7 @@ func (r *run) guarded(ctx context.Context, op plan.Operation) (ok bool, err erro
 	if err != nil || many == 0 {
 		return err == nil, err
 	}
-	r.outcome = r.keep(cannot(plan.Held, "%s: %d accounts would go within %s, which is more than the deletion guard allows; it waits for an approval", op, many, g.Window))
+	r.outcome = r.keep(cannot(engine.Held, "%s: %d accounts would go within %s, which is more than the deletion guard allows; it waits for an approval", op, many, g.Window))
 	r.outcome.Operation = op
 	return false, nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -59,7 +58,7 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 		require.Equal(t, 2, inactive(), "not even the first of a mass")
 		require.Equal(t, 10, held())
 		s := w.state(engine.User, id(5))
-		require.Equal(t, plan.OpDeactivate, s.LastOperation)
+		require.Equal(t, engine.OpDeactivate, s.LastOperation)
 		require.Contains(t, s.LastError, "deactivate: 12 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval")
 
 		w.set("u-new", user("u-new", "new"))
@@ -116,7 +115,7 @@ func TestAnExistingAccountIsLinkedWhenSomebodySaysSo(t *testing.T) {
 	w.set("u-1", linked)
 	w.wait()
 	s = w.state(engine.User, "u-1")
-	require.Equal(t, []any{engine.StatusClean, theirs, plan.Linked}, []any{s.Status, s.RemoteID, s.Origin}, s.LastError)
+	require.Equal(t, []any{engine.StatusClean, theirs, engine.Linked}, []any{s.Status, s.RemoteID, s.Origin}, s.LastError)
 	require.Equal(t, "u-1", w.fake.Users()[0].ExternalID())
 
 	other := user("u-2", "bob")

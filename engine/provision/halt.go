@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/internal/errtext"
 )
 
@@ -73,7 +73,7 @@ func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt
 
 // haltedLinks is why nothing that exists may be linked, empty when it may.
 func (r *run) haltedLinks(ctx context.Context) (string, error) {
-	h, err := r.halted(ctx, plan.OpLink)
+	h, err := r.halted(ctx, engine.OpLink)
 	if err != nil || h == nil {
 		return "", err
 	}
@@ -89,9 +89,9 @@ func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	switch {
 	case err != nil:
 		r.unable = true
-		return &plan.Outcome{Class: plan.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + errtext.Plain(err)}
+		return &plan.Outcome{Class: engine.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + errtext.Plain(err)}
 	case h != nil:
-		return &plan.Outcome{Class: plan.Held, Operation: h.Operation, Message: h.String(), Halted: true}
+		return &plan.Outcome{Class: engine.Held, Operation: h.Operation, Message: h.String(), Halted: true}
 	}
 	return nil
 }

@@ -10,20 +10,18 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 )
 
-func (w *world) halt(reason string, ops ...plan.Operation) {
+func (w *world) halt(reason string, ops ...engine.Operation) {
 	w.t.Helper()
 	require.NoError(w.t, w.engine.Halt(w.t.Context(), app, reason, ops...))
 }
 
-func (w *world) resume(ops ...plan.Operation) {
+func (w *world) resume(ops ...engine.Operation) {
 	w.t.Helper()
 	require.NoError(w.t, w.engine.Resume(w.t.Context(), app, ops...))
 	w.wait()
@@ -42,28 +40,28 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 		tea(w, engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 	}
 	for name, c := range map[string]struct {
-		op     plan.Operation
+		op     engine.Operation
 		style  engine.Style
 		before func(*world)
 		change func(*world)
 		held   []string // requests while it is halted
 		done   []string // after it was resumed
 	}{
-		"create": {op: plan.OpCreate, change: known, held: []string{lookup}, done: []string{lookup, "POST /Users"}},
-		"link": {op: plan.OpLink, before: func(w *world) { w.fake.Add("Users", user("", "ann").Resource) }, change: known,
+		"create": {op: engine.OpCreate, change: known, held: []string{lookup}, done: []string{lookup, "POST /Users"}},
+		"link": {op: engine.OpLink, before: func(w *world) { w.fake.Add("Users", user("", "ann").Resource) }, change: known,
 			held: []string{lookup}, done: []string{lookup, "GET /Users/u1", "PUT /Users/u1"}},
-		"update":            {op: plan.OpUpdate, before: known, change: func(w *world) { w.set("u-1", anna) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"deactivate":        {op: plan.OpDeactivate, before: known, change: func(w *world) { w.set("u-1", off("u-1", "ann")) }, done: []string{"PATCH /Users/u1"}},
-		"deactivate by PUT": {op: plan.OpDeactivate, style: engine.Wizard, before: known, change: func(w *world) { w.set("u-1", off("u-1", "ann")) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"reactivate":        {op: plan.OpReactivate, before: func(w *world) { known(w); w.wait(); w.set("u-1", off("u-1", "ann")) }, change: known, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PATCH /Users/u1"}},
-		"update in a reactivation by PUT": {op: plan.OpUpdate, style: engine.Wizard, before: func(w *world) { known(w); w.wait(); w.set("u-1", off("u-1", "ann")) },
+		"update":            {op: engine.OpUpdate, before: known, change: func(w *world) { w.set("u-1", anna) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
+		"deactivate":        {op: engine.OpDeactivate, before: known, change: func(w *world) { w.set("u-1", off("u-1", "ann")) }, done: []string{"PATCH /Users/u1"}},
+		"deactivate by PUT": {op: engine.OpDeactivate, style: engine.Wizard, before: known, change: func(w *world) { w.set("u-1", off("u-1", "ann")) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
+		"reactivate":        {op: engine.OpReactivate, before: func(w *world) { known(w); w.wait(); w.set("u-1", off("u-1", "ann")) }, change: known, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PATCH /Users/u1"}},
+		"update in a reactivation by PUT": {op: engine.OpUpdate, style: engine.Wizard, before: func(w *world) { known(w); w.wait(); w.set("u-1", off("u-1", "ann")) },
 			change: func(w *world) { w.set("u-1", anna) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"members": {op: plan.OpMembers, before: pushed, change: func(w *world) { w.join("g", "u-1", true) }, done: []string{"PATCH /Groups/g2"}},
-		"delete":  {op: plan.OpDelete, before: pushed, change: func(w *world) { tea(w, engine.GroupState{Want: engine.Absent, DeleteRemote: true}) }, done: []string{"DELETE /Groups/g2"}},
-		"create of a group": {op: plan.OpCreate, change: func(w *world) { tea(w, engine.GroupState{Want: engine.Active, DisplayName: "Tea"}) },
+		"members": {op: engine.OpMembers, before: pushed, change: func(w *world) { w.join("g", "u-1", true) }, done: []string{"PATCH /Groups/g2"}},
+		"delete":  {op: engine.OpDelete, before: pushed, change: func(w *world) { tea(w, engine.GroupState{Want: engine.Absent, DeleteRemote: true}) }, done: []string{"DELETE /Groups/g2"}},
+		"create of a group": {op: engine.OpCreate, change: func(w *world) { tea(w, engine.GroupState{Want: engine.Active, DisplayName: "Tea"}) },
 			held: []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100"},
 			done: []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups"}},
-		"link of a group": {op: plan.OpLink, before: func(w *world) { w.fake.Add("Groups", namedGroup("Tea")) },
+		"link of a group": {op: engine.OpLink, before: func(w *world) { w.fake.Add("Groups", namedGroup("Tea")) },
 			change: func(w *world) { tea(w, engine.GroupState{Want: engine.Active, DisplayName: "Tea"}) },
 			held:   []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100"},
 			done:   []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "PATCH /Groups/g1"}},
@@ -87,7 +85,7 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 			s := states[0]
 			require.Equal(t, []any{true, c.op, string(c.op) + " is halted for this app: an audit", 0}, []any{s.Halted, s.LastOperation, s.LastError, s.Attempts})
 			require.Less(t, s.Synced, s.Desired, "it is not taken for done")
-			require.NotEqual(t, plan.Unconfirmed, s.Origin, "nothing was sent")
+			require.NotEqual(t, engine.Unconfirmed, s.Origin, "nothing was sent")
 			require.Empty(t, s.Unkept)
 
 			w.mark(engine.Mark{App: app, Kind: s.Kind, ID: s.ID})
@@ -111,16 +109,16 @@ func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
 		w.set("u-1", off("u-1", "ann"))
 		w.wait()
 		w.fake.Requests()
-		w.halt("", plan.OpUpdate)
+		w.halt("", engine.OpUpdate)
 		w.set("u-1", user("u-1", "anna"))
 		w.wait()
 		w.requests("GET /Users/u1", "PATCH /Users/u1")
 		s := w.state(engine.User, "u-1")
-		require.Equal(t, []any{engine.StatusHeld, plan.OpUpdate, "update is halted for this app", "ann"}, []any{s.Status, s.LastOperation, s.LastError, s.RemoteName})
+		require.Equal(t, []any{engine.StatusHeld, engine.OpUpdate, "update is halted for this app", "ann"}, []any{s.Status, s.LastOperation, s.LastError, s.RemoteName})
 		on, _ := w.fake.Users()[0].Bool("active")
 		require.True(t, on, "the reactivation was not halted")
 		require.Len(t, w.told()[len(w.told())-1].Steps, 2)
-		w.resume(plan.OpUpdate)
+		w.resume(engine.OpUpdate)
 		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"))
 	})
 }
@@ -145,21 +143,21 @@ func TestAHaltHoldsForAllAppsUntilItIsResumedForAll(t *testing.T) {
 	all, err = w.engine.Halted(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, all)
-	require.EqualError(t, w.engine.Halt(t.Context(), app, "", plan.OpLookup), "engine: lookup is no operation that can be halted")
+	require.EqualError(t, w.engine.Halt(t.Context(), app, "", engine.OpLookup), "engine: lookup is no operation that can be halted")
 }
 
 func TestACreateThatIsHaltedKeepsTheNameOfALostOne(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Drop: true})
 	w.set("u-1", user("u-1", "ann"))
-	w.poll("the lost answer", func() bool { return w.state(engine.User, "u-1").Origin == plan.Unconfirmed })
-	w.halt("", plan.OpCreate)
+	w.poll("the lost answer", func() bool { return w.state(engine.User, "u-1").Origin == engine.Unconfirmed })
+	w.halt("", engine.OpCreate)
 	w.dir.SetUser(app, "u-1", user("u-1", "anna"))
 	retry := engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true}
 	w.mark(retry)
 	w.wait()
 	s := w.state(engine.User, "u-1")
-	require.Equal(t, []any{true, plan.Unconfirmed, "ann"}, []any{s.Halted, s.Origin, s.RemoteName}, "an account may exist under that name")
+	require.Equal(t, []any{true, engine.Unconfirmed, "ann"}, []any{s.Halted, s.Origin, s.RemoteName}, "an account may exist under that name")
 	w.resume()
 	require.Len(t, w.fake.Users(), 1)
 }
@@ -170,10 +168,10 @@ type haltsCreates struct {
 	once *sync.Once
 }
 
-func (h haltsCreates) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
+func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
 	err := h.Store.Begin(ctx, l, intents)
 	if err == nil && intents[0].Creating {
-		h.once.Do(func() { err = h.Halt(ctx, l.App, []plan.Operation{plan.OpCreate}, "", time.Now()) })
+		h.once.Do(func() { err = h.Halt(ctx, l.App, []engine.Operation{engine.OpCreate}, "", time.Now()) })
 	}
 	return err
 }

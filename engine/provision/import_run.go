@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/reconcile"
+	"github.com/scimwright/scimwright/engine/internal/drift"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -25,7 +25,7 @@ const (
 )
 
 // importing works on one run for the time of a tenure. It is the lane.Func of imports, whose leases name runs.
-func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
+func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Time) {
 	id, err := strconv.ParseInt(t.Lease.App, 10, 64)
 	var run engine.ImportRun
 	if err == nil {
@@ -35,13 +35,13 @@ func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (lane.Hold, time
 		err = e.importRun(ctx, t, run)
 	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, engine.ErrLeaseLost) || errors.Is(err, engine.ErrNotFound) {
-		return lane.Hold{}, time.Time{}
+		return engine.Hold{}, time.Time{}
 	}
 	if later, ok := errors.AsType[*delayed](err); ok {
-		return lane.Hold{}, e.o.Now().Add(later.by)
+		return engine.Hold{}, e.o.Now().Add(later.by)
 	}
 	e.o.Logger.ErrorContext(ctx, "import interrupted", "app", run.App, "run", id, "error", err)
-	return lane.Hold{}, e.o.Now().Add(errorRest)
+	return engine.Hold{}, e.o.Now().Add(errorRest)
 }
 
 // importRun reads on where the run is, draws the conclusions and confirms. What is the fault of the target or the directory ends or
@@ -96,7 +96,7 @@ func (e *Engine) importFailed(ctx context.Context, t *lane.Tenure, run engine.Im
 	run.Attempts++
 	again, message := true, errtext.Plain(failure)
 	if f, ok := errors.AsType[*plan.ListError](failure); ok {
-		again = !f.Broken && (f.Class == plan.Transient || f.Class == plan.Throttled)
+		again = !f.Broken && (f.Class == engine.Transient || f.Class == engine.Throttled)
 	}
 	if !again || errors.Is(failure, engine.ErrUnknownApp) || errors.Is(failure, engine.ErrNoMatcher) || run.Attempts >= importAttempts {
 		return e.o.Store.EndImport(ctx, t.Lease, engine.ImportFailed, message, e.o.Now())
@@ -135,10 +135,10 @@ func (e *Engine) importPage(ctx context.Context, run engine.ImportRun, first boo
 // judge gives each object of a page its verdict.
 func (e *Engine) judge(ctx context.Context, run engine.ImportRun, page []*scim.Resource) ([]engine.RemoteObject, error) {
 	kind := run.Request.Kind
-	objects, seen := make([]engine.RemoteObject, len(page)), make([]reconcile.Object, len(page))
+	objects, seen := make([]engine.RemoteObject, len(page)), make([]drift.Object, len(page))
 	ids := make([]string, len(page))
 	for i, r := range page {
-		seen[i] = reconcile.ObjectOf(r)
+		seen[i] = drift.ObjectOf(r)
 		ids[i] = r.ID()
 		objects[i] = engine.RemoteObject{
 			App: run.App, Kind: kind, RemoteID: seen[i].RemoteID, UserName: seen[i].UserName, ExternalID: seen[i].ExternalID,
@@ -181,7 +181,7 @@ func (e *Engine) judge(ctx context.Context, run engine.ImportRun, page []*scim.R
 	}
 	var matched []string
 	for n, i := range open {
-		m := reconcile.Find(seen[i], candidates[n], run.Request.Match, run.Request.Partial)
+		m := drift.Find(seen[i], candidates[n], run.Request.Match, run.Request.Partial)
 		o := &objects[i]
 		o.Verdict, o.Rule = m.Verdict, m.Rule
 		if m.Verdict == engine.VerdictMatched {

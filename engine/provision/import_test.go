@@ -14,7 +14,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -163,7 +162,7 @@ func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 
 		require.NoError(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-5", RemoteID: resembles, RemoteName: "eve@elsewhere.org"},
 			engine.Link{Kind: engine.User, ID: "u-1", RemoteID: byID}))
-		require.Equal(t, plan.Imported, w.state(engine.User, "u-5").Origin)
+		require.Equal(t, engine.Imported, w.state(engine.User, "u-5").Origin)
 		require.Equal(t, engine.VerdictLinked, w.objects(engine.User, "")[resembles].Verdict)
 		require.Equal(t, "u-5", w.objects(engine.User, "")[resembles].Principal)
 		w.wait()

@@ -29,6 +29,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -512,7 +513,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 	if s.name != killScenarios[0].name {
 		points = slices.DeleteFunc(points, func(p string) bool { return slices.Contains(preamble, p) })
 	}
-	if testing.Short() || raceDetector {
+	if !alltest.All() || raceDetector {
 		points = slices.Collect(func(yield func(string) bool) {
 			for i := len(s.name) % sparse; i < len(points) && yield(points[i]); i += sparse {
 			}

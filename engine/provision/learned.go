@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
 // configFor is how long the ServiceProviderConfig of a target is believed.
@@ -33,7 +33,7 @@ func (w *work) learn(ctx context.Context, t engine.Target, o plan.Outcome) error
 	}
 	known, now := w.learned(), w.e.o.Now()
 	grown := 0
-	if o.Batch == 0 && o.Class == plan.Done && o.Operation == plan.OpMembers && known.MemberBatch > 0 {
+	if o.Batch == 0 && o.Class == engine.Done && o.Operation == engine.OpMembers && known.MemberBatch > 0 {
 		grown = known.MemberBatch + max(known.MemberBatch/4, 1)
 	}
 	if len(o.Learned) == 0 && o.Batch == 0 && grown == 0 {
@@ -47,7 +47,7 @@ func (w *work) learn(ctx context.Context, t engine.Target, o plan.Outcome) error
 				continue
 			}
 			if l.Traits == nil {
-				l.Traits = map[plan.Trait]time.Time{}
+				l.Traits = map[engine.Trait]time.Time{}
 			}
 			l.Traits[trait] = now
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -51,7 +50,7 @@ func TestATargetWithoutPATCHIsSentPUTUntilADayHasPassed(t *testing.T) {
 		w.fake.Requests()
 		turn(off("u-1", "ann"))
 		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
-		require.Contains(t, w.learned().Traits, plan.NoPatch)
+		require.Contains(t, w.learned().Traits, engine.NoPatch)
 
 		w.stop(w.engine)
 		w.engine = w.start(o)
@@ -197,7 +196,7 @@ func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T
 	w.mark(userMark("u-1"))
 	w.wait()
 	w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "GET /Users/u1")
-	require.Equal(t, plan.Created, w.state(engine.User, "u-1").Origin)
+	require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 }
 
 func TestAMemberBatchShrinksAndGrowsBack(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
 // leavers is a search of an app for users to be deactivated, while only deactivations may be sent. Only the directory can tell which of

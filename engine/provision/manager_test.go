@@ -9,7 +9,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -58,7 +57,7 @@ func TestAUserWaitsForTheAccountOfItsManager(t *testing.T) {
 			require.Equal(t, []any{engine.StatusWaiting, "waiting on user boss", []string{"boss"}, "boss", s.Desired},
 				[]any{s.Status, s.LastError, s.WaitingOn, s.Manager, s.Synced})
 			require.Equal(t, "waiting on user boss", w.result().Error)
-			require.Equal(t, plan.Done, w.result().Outcome)
+			require.Equal(t, engine.Done, w.result().Outcome)
 			require.Empty(t, w.managerOf("ann"), "it is provisioned without")
 			require.False(t, w.fake.Users()[0].HasSchema(scim.EnterpriseUserSchema))
 
@@ -158,7 +157,7 @@ func TestManagersInACycleConverge(t *testing.T) {
 
 func TestAManagerIsNotWaitedForByWhoIsHeld(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.halt("", plan.OpCreate)
+	w.halt("", engine.OpCreate)
 	w.dir.SetUser(app, "boss", user("boss", "bob"))
 	w.set("u-1", managed("u-1", "ann", "boss"))
 	w.wait()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -142,14 +141,14 @@ func TestAnOverdueDeactivationTellsTheHoldOfItsLane(t *testing.T) {
 	w.poll("the quarantine", func() bool {
 		l, err := w.engine.Lane(t.Context(), app)
 		require.NoError(t, err)
-		return l.Hold.Kind == lane.HoldQuarantine
+		return l.Hold.Kind == engine.HoldQuarantine
 	})
 	look := w.watched(a, c)
 	c.ahead.Store(int64(6 * time.Minute))
 	look()
 	told := a.take()
 	require.Len(t, told, 1)
-	require.Equal(t, lane.HoldQuarantine, told[0].Hold.Kind)
+	require.Equal(t, engine.HoldQuarantine, told[0].Hold.Kind)
 	require.Contains(t, told[0].Error, "401")
 }
 

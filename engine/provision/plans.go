@@ -16,9 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
 const (
@@ -53,7 +52,7 @@ func (e *Engine) Plan(ctx context.Context, req engine.PlanRequest) (engine.Plan,
 	now := e.o.Now()
 	p := engine.Plan{
 		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.connection.target.BaseURL, Status: engine.PlanMaking,
-		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[plan.Operation]int{}, Outcomes: map[plan.Class]int{},
+		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
 	if err := e.o.Store.SavePlan(ctx, p); err != nil {
 		return engine.Plan{}, err
@@ -94,7 +93,7 @@ func (e *Engine) plan(ctx context.Context, x *rehearsal, req engine.PlanRequest,
 			return err
 		}
 		items = slices.DeleteFunc(items, func(i engine.PlanItem) bool {
-			return i.Operation == plan.OpNone && i.Outcome == plan.Done && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID})
+			return i.Operation == engine.OpNone && i.Outcome == engine.Done && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID})
 		})
 		for i := range items {
 			p.Items++
@@ -190,15 +189,15 @@ func (x *rehearsal) item(ctx context.Context, p engine.Principal) (engine.PlanIt
 	switch {
 	case err != nil:
 		return engine.PlanItem{}, err
-	case r.outcome.Class == plan.Denied:
+	case r.outcome.Class == engine.Denied:
 		return engine.PlanItem{}, errors.New(r.outcome.Message)
 	}
 	t := r.trace()
-	if t.Members != nil && t.State.Status == engine.StatusClean && r.known.TraitsAt(x.w.e.o.Now())[plan.MembersHidden] {
+	if t.Members != nil && t.State.Status == engine.StatusClean && r.known.TraitsAt(x.w.e.o.Now())[engine.MembersHidden] {
 		t.Members = nil // the target never shows them
 	}
 	if t.Idle() {
-		t.Operation = plan.OpNone
+		t.Operation = engine.OpNone
 	}
 	return engine.PlanItem{
 		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
@@ -215,7 +214,7 @@ func (x *rehearsal) patiently(ctx context.Context, p engine.Principal) (*run, er
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case r.outcome.Class != plan.Throttled || attempt == planPatience:
+		case r.outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
 		x.w.pace.Report(lane.Throttled)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -101,8 +100,8 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 		d := candidate{w.dir, titled}
 		p := w.plan(engine.PlanRequest{Reason: "titles", Directory: d, All: true})
 		require.Equal(t, []any{engine.PlanOpen, 3, "titles", w.server.URL}, []any{p.Status, p.Items, p.Reason, p.BaseURL})
-		require.Equal(t, map[plan.Operation]int{plan.OpUpdate: 3}, p.Operations, "the group is settled")
-		require.Equal(t, map[plan.Class]int{plan.Done: 3}, p.Outcomes)
+		require.Equal(t, map[engine.Operation]int{engine.OpUpdate: 3}, p.Operations, "the group is settled")
+		require.Equal(t, map[engine.Class]int{engine.Done: 3}, p.Outcomes)
 		for _, r := range w.fake.Requests() {
 			require.True(t, strings.HasPrefix(r, "GET "), r)
 		}
@@ -173,7 +172,7 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 		w.target.Guard = engine.Guard{Limit: 1}
 		w.dir.SetTarget(app, w.target)
 		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, gone}, Principals: principals(ids[:5]...)})
-		require.Equal(t, map[plan.Operation]int{plan.OpDeactivate: 5}, p.Operations)
+		require.Equal(t, map[engine.Operation]int{engine.OpDeactivate: 5}, p.Operations)
 		require.Empty(t, cmp.Diff([]engine.Difference{{Path: "active", Before: true, After: false}}, w.items(p.ID)[4].Diff))
 		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrMoved, "the directory does not say so yet")
 		for _, id := range ids[:5] {
@@ -284,7 +283,7 @@ func TestAPlanSaysWhatItCouldNotLookAt(t *testing.T) {
 		enginetest.Fault{Path: "/Users/" + w.state(engine.User, ids[1]).RemoteID, Status: 429, RetryAfter: "0", Times: 2},
 	)
 	p := w.plan(engine.PlanRequest{Principals: principals(ids...)})
-	require.Equal(t, map[plan.Class]int{plan.Transient: 1, plan.Done: 2}, p.Outcomes, "a pause is waited for")
+	require.Equal(t, map[engine.Class]int{engine.Transient: 1, engine.Done: 2}, p.Outcomes, "a pause is waited for")
 	require.Equal(t, "read: 500: injected 500", w.items(p.ID)[0].Message)
 }
 
@@ -341,7 +340,7 @@ func TestACanaryMeetsATargetThatLies(t *testing.T) {
 		w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})
 	}
 	p := w.plan(engine.PlanRequest{Principals: principals(ids...)})
-	require.Equal(t, map[plan.Operation]int{plan.OpDeactivate: 4}, p.Operations)
+	require.Equal(t, map[engine.Operation]int{engine.OpDeactivate: 4}, p.Operations)
 	require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 1}))
 	w.wait()
 	err := w.apply(p.ID, engine.ApplyOptions{})
@@ -353,9 +352,9 @@ func TestACanaryMeetsATargetThatLies(t *testing.T) {
 	w.dir.SetUser(app, "new", user("new", "new"))
 	w.dir.SetUser(app, "found", user("found", "name-"+ids[0]))
 	p = w.plan(engine.PlanRequest{Principals: principals("found", "new")})
-	require.Equal(t, 1, p.Outcomes[plan.Transient], "a page of HTML is no answer")
+	require.Equal(t, 1, p.Outcomes[engine.Transient], "a page of HTML is no answer")
 	p = w.plan(engine.PlanRequest{Principals: principals("found")})
-	require.Equal(t, map[plan.Class]int{plan.Held: 1}, p.Outcomes, "two hits are for somebody to decide")
+	require.Equal(t, map[engine.Class]int{engine.Held: 1}, p.Outcomes, "two hits are for somebody to decide")
 }
 
 func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
@@ -399,12 +398,12 @@ func TestPlan_AllOnSettledApp(t *testing.T) {
 			require.Empty(t, p.Operations)
 
 			p = w.plan(engine.PlanRequest{All: true, Principals: principals(ids[3])})
-			require.Equal(t, map[plan.Operation]int{plan.OpNone: 1}, p.Operations, "a principal that is named is in the plan")
+			require.Equal(t, map[engine.Operation]int{engine.OpNone: 1}, p.Operations, "a principal that is named is in the plan")
 
 			w.dir.SetMember(app, "g", ids[0], false)
 			w.dir.SetUser(app, ids[1], user(ids[1], "renamed"))
 			p = w.plan(engine.PlanRequest{All: true})
-			require.Equal(t, map[plan.Operation]int{plan.OpUpdate: 1, plan.OpMembers: 1}, p.Operations)
+			require.Equal(t, map[engine.Operation]int{engine.OpUpdate: 1, engine.OpMembers: 1}, p.Operations)
 		})
 	}
 }

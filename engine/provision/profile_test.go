@@ -8,17 +8,15 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 )
 
-func (w *world) probe() probe.Profile {
+func (w *world) probe() engine.Profile {
 	w.t.Helper()
-	p, err := w.engine.ProbeApp(w.t.Context(), app, probe.Options{Settle: time.Nanosecond})
+	p, err := w.engine.ProbeApp(w.t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
 	require.NoError(w.t, err)
 	w.fake.Requests()
 	return p
@@ -31,11 +29,11 @@ func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrNotFound)
 		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 		p := w.probe()
-		require.Equal(t, probe.Refused, p.Verdict(probe.DeactivatePatch))
+		require.Equal(t, engine.ProbeRefused, p.Verdict(engine.FeatureDeactivatePatch))
 		stored, err := w.engine.Profile(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, p, stored)
-		require.True(t, w.learned().Probed[plan.NoPatch])
+		require.True(t, w.learned().Probed[engine.NoPatch])
 		require.WithinDuration(t, p.At, w.learned().ProbedAt, 0)
 
 		w.set("u-1", user("u-1", "ann"))
@@ -55,16 +53,16 @@ func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
 	w.stop(w.engine) // a lane that is still winding down has read what is known already
 	w.probe()
 	w.engine = w.start(provision.Options{})
-	require.Contains(t, w.learned().Probed, plan.NoPatch)
-	require.False(t, w.learned().Probed[plan.NoPatch])
+	require.Contains(t, w.learned().Probed, engine.NoPatch)
+	require.False(t, w.learned().Probed[engine.NoPatch])
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 	w.set("u-1", off("u-1", "ann"))
 	w.wait()
-	require.Contains(t, w.learned().Traits, plan.NoPatch)
-	require.NotContains(t, w.learned().Probed, plan.NoPatch)
+	require.Contains(t, w.learned().Traits, engine.NoPatch)
+	require.NotContains(t, w.learned().Probed, engine.NoPatch)
 	w.fake.Heal()
 	w.probe()
-	require.NotContains(t, w.learned().Traits, plan.NoPatch, "and less than a younger one")
+	require.NotContains(t, w.learned().Traits, engine.NoPatch, "and less than a younger one")
 }
 
 func TestAProbeCountsForMoreThanTheServiceProviderConfig(t *testing.T) {
@@ -103,11 +101,11 @@ func TestAProbeThatFailsLeavesTheProfileAsItWas(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	p := w.probe()
 	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
-	_, err := w.engine.ProbeApp(t.Context(), app, probe.Options{Settle: time.Nanosecond})
+	_, err := w.engine.ProbeApp(t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
 	require.ErrorContains(t, err, "credentials")
 	got, err := w.engine.Profile(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	_, err = w.engine.ProbeApp(t.Context(), "nobody", probe.Options{})
+	_, err = w.engine.ProbeApp(t.Context(), "nobody", engine.ProbeOptions{})
 	require.ErrorIs(t, err, engine.ErrUnknownApp)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/rehearse"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/rehearse"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
 // progressEvery is how many requests of a push are sent before it is stored how far it has come. As that is stored while further

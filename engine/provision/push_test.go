@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -79,37 +78,37 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (m *mortal) Begin(ctx context.Context, l lane.Lease, i []engine.Intent) error {
+func (m *mortal) Begin(ctx context.Context, l engine.Lease, i []engine.Intent) error {
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Begin(ctx, l, i) }))
 }
 
-func (m *mortal) Progress(ctx context.Context, l lane.Lease, p engine.Progress) error {
+func (m *mortal) Progress(ctx context.Context, l engine.Lease, p engine.Progress) error {
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Progress(ctx, l, p) }))
 }
 
-func (m *mortal) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (status engine.Status, err error) {
+func (m *mortal) Finish(ctx context.Context, l engine.Lease, f engine.Finish) (status engine.Status, err error) {
 	err = m.unless(func() (err error) { status, err = m.Store.Finish(ctx, l, f); return err })
 	return status, errors.Join(m.dead(), err)
 }
 
-func (m *mortal) SaveMembers(ctx context.Context, l lane.Lease, g string, walk int64, a []engine.MemberAnswer) error {
+func (m *mortal) SaveMembers(ctx context.Context, l engine.Lease, g string, walk int64, a []engine.MemberAnswer) error {
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.SaveMembers(ctx, l, g, walk, a) }))
 }
 
-func (m *mortal) EndWalk(ctx context.Context, l lane.Lease, g string, walk int64, a []engine.MemberAnswer) error {
+func (m *mortal) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []engine.MemberAnswer) error {
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.EndWalk(ctx, l, g, walk, a) }))
 }
 
-func (m *mortal) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+func (m *mortal) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Extend(ctx, l, until) }))
 }
 
-func (m *mortal) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (l []lane.Lease, next time.Time, err error) {
+func (m *mortal) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (l []engine.Lease, next time.Time, err error) {
 	err = m.unless(func() (err error) { l, next, err = m.Store.Claim(ctx, owner, now, until, limit); return err })
 	return l, next, errors.Join(m.dead(), err)
 }
 
-func (m *mortal) Release(ctx context.Context, l lane.Lease, h lane.Hold, notBefore time.Time) error {
+func (m *mortal) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
 	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Release(ctx, l, h, notBefore) }))
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -82,7 +81,7 @@ func TestAnAccountWhoseNameWasGivenToAnotherPersonIsNotTakenOver(t *testing.T) {
 				w.set("new", chosen)
 				w.wait()
 				s = w.state(engine.User, "new")
-				require.Equal(t, []any{engine.StatusClean, id, plan.Linked}, []any{s.Status, s.RemoteID, s.Origin}, s.LastError)
+				require.Equal(t, []any{engine.StatusClean, id, engine.Linked}, []any{s.Status, s.RemoteID, s.Origin}, s.LastError)
 				require.Equal(t, "new", w.fake.Users()[0].ExternalID())
 				on, _ := w.fake.Users()[0].Bool("active")
 				require.True(t, on)

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/rehearse"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/rehearse"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -91,7 +91,7 @@ func (e *Engine) hold(ctx context.Context, app string, c *connection, s engine.K
 		return "the app is paused", nil
 	case rest.Reason != "":
 		return fmt.Sprintf("%s until %s", rest.Reason, rest.Until.Format(time.RFC3339)), nil
-	case l.Hold.Kind != lane.HoldNone && l.Hold.Until.After(now):
+	case l.Hold.Kind != engine.HoldNone && l.Hold.Until.After(now):
 		return fmt.Sprintf("%s until %s: %s", l.Hold.Kind, l.Hold.Until.Format(time.RFC3339), l.Hold.Reason), nil
 	case s.NextAt.After(now):
 		return "it is tried again at " + s.NextAt.Format(time.RFC3339), nil
@@ -136,7 +136,7 @@ func (x *rehearsal) one(ctx context.Context, kind engine.Kind, id string, o rehe
 	r := &run{connection: x.connection, w: x.w, known: known, row: row, dry: d}
 	switch {
 	case r.broken != nil:
-		r.outcome = r.keep(cannot(plan.Denied, "the connection is not configured: %v", r.broken))
+		r.outcome = r.keep(cannot(engine.Denied, "the connection is not configured: %v", r.broken))
 	case kind == engine.User:
 		err = r.user(ctx)
 	default:
@@ -237,11 +237,11 @@ func (r *run) rehearseMembers(ctx context.Context, in *plan.GroupInput) error {
 		switch {
 		case m.Want == m.Pushed && !m.Unsure:
 		case !m.Want:
-			in.Remove = append(in.Remove, plan.Member{User: m.User, ID: m.PushedID})
+			in.Remove = append(in.Remove, engine.RemoteMember{User: m.User, ID: m.PushedID})
 		case m.RemoteID == "":
 			r.waiting.on(m.User)
 		default:
-			in.Add = append(in.Add, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			in.Add = append(in.Add, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 		}
 	}
 	return nil
@@ -303,10 +303,10 @@ func (r *run) rehearseAnswer(ctx context.Context, rows map[string]engine.Member)
 }
 
 // accounts are all members of the group that have an account at the target.
-func (d *dry) accounts() (all []plan.Member) {
+func (d *dry) accounts() (all []engine.RemoteMember) {
 	for _, m := range d.roster {
 		if m.Want && m.RemoteID != "" {
-			all = append(all, plan.Member{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			all = append(all, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 		}
 	}
 	return all

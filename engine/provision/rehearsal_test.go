@@ -21,7 +21,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -107,7 +106,7 @@ func TestARehearsalTellsWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
 		got := w.rehearse(engine.User, "u-1")
 		require.Equal(t, []string{"GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "POST /Users"}, requestsOf(got))
-		require.Equal(t, []any{plan.OpCreate, plan.Done, 201, true, engine.Active},
+		require.Equal(t, []any{engine.OpCreate, engine.Done, 201, true, engine.Active},
 			[]any{got.Operation, got.Outcome, got.HTTP, got.Rehearsed, got.Want})
 		require.Contains(t, got.Requests[1].Body, `"password":"[redacted]"`)
 		require.True(t, got.Requests[1].Pretended)
@@ -136,7 +135,7 @@ func TestARehearsalTellsWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 
 		w.dir.SetUser(app, "u-1", off("u-1", "ann"))
 		got = w.rehearse(engine.User, "u-1")
-		require.Equal(t, plan.OpDeactivate, got.Operation)
+		require.Equal(t, engine.OpDeactivate, got.Operation)
 		require.Equal(t, []string{"PATCH /Users/u1"}, requestsOf(got))
 		require.Equal(t, []engine.Difference{{Path: "active", Before: true, After: false}}, got.Diff)
 		require.Empty(t, cmp.Diff(before, w.state(engine.User, "u-1")))
@@ -224,7 +223,7 @@ func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Absent, DeleteRemote: true})
 		got = w.rehearse(engine.Group, "g")
-		require.Equal(t, plan.OpDelete, got.Operation)
+		require.Equal(t, engine.OpDelete, got.Operation)
 		require.Equal(t, []string{"DELETE /Groups/" + group}, requestsOf(got))
 		require.Equal(t, 2, got.Members.Removed)
 		require.Len(t, w.fake.Groups(), 1)
@@ -242,26 +241,26 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 		w.target.Guard = engine.Guard{Limit: 1}
 		w.dir.SetTarget(app, w.target)
 		w.dir.SetUser(app, "u-0", off("u-0", "u-0"))
-		require.Equal(t, plan.Done, w.rehearse(engine.User, "u-0").Outcome, "one may go")
+		require.Equal(t, engine.Done, w.rehearse(engine.User, "u-0").Outcome, "one may go")
 		w.set("u-0", off("u-0", "u-0"))
 		w.wait()
 		w.dir.SetUser(app, "u-1", off("u-1", "u-1"))
 		got := w.rehearse(engine.User, "u-1")
-		require.Equal(t, plan.Held, got.Outcome)
+		require.Equal(t, engine.Held, got.Outcome)
 		require.Equal(t, "deactivate: 2 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval", got.Message)
-		require.Equal(t, plan.OpDeactivate, got.Operation)
+		require.Equal(t, engine.OpDeactivate, got.Operation)
 		require.Empty(t, got.Requests)
 
 		taken := user("u-2", "u-2")
 		taken.RemoteID = w.state(engine.User, "u-3").RemoteID
 		w.dir.SetUser(app, "u-2", taken)
 		got = w.rehearse(engine.User, "u-2")
-		require.Equal(t, plan.Held, got.Outcome)
+		require.Equal(t, engine.Held, got.Outcome)
 		require.Contains(t, got.Message, "belongs to the user u-3 already")
 
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
 		got = w.rehearse(engine.User, "u-3")
-		require.Equal(t, []any{plan.Transient, 500, "read: 500: injected 500"}, []any{got.Outcome, got.HTTP, got.Message})
+		require.Equal(t, []any{engine.Transient, 500, "read: 500: injected 500"}, []any{got.Outcome, got.HTTP, got.Message})
 		w.dir.Fail(errors.New("no database"))
 		_, err := w.engine.Rehearse(t.Context(), app, engine.User, "u-3")
 		require.ErrorContains(t, err, "no database")
@@ -273,7 +272,7 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 		w.fake.Heal()
 		w.target.Auth.Secret = "wrong"
 		w.dir.SetTarget(app, w.target)
-		require.Equal(t, plan.Denied, w.rehearse(engine.User, "u-3").Outcome)
+		require.Equal(t, engine.Denied, w.rehearse(engine.User, "u-3").Outcome)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // Tasks lists what failed, is tried again, is held or waits for the target.
@@ -23,7 +22,7 @@ func (e *Engine) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.Task, 
 		return nil, err
 	}
 	for i, s := range states {
-		if h := lanes[s.App].Hold; h.Kind != lane.HoldNone && h.Until.After(q.Now) && (s.Status == engine.StatusDirty || s.Status == engine.StatusRetrying) {
+		if h := lanes[s.App].Hold; h.Kind != engine.HoldNone && h.Until.After(q.Now) && (s.Status == engine.StatusDirty || s.Status == engine.StatusRetrying) {
 			s.LastError, s.NextAt = onHold(s, h)
 		}
 		out[i] = engine.Task{

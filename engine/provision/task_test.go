@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -31,7 +30,7 @@ func TestATaskTellsWhatIsWrongUntilItIsRetriedOrDismissed(t *testing.T) {
 		w.wait()
 		row := w.state(engine.User, "u-1")
 		require.Empty(t, cmp.Diff([]engine.Task{{
-			App: app, Kind: engine.User, ID: "u-1", Status: engine.StatusFailed, Operation: plan.OpCreate, HTTP: 400,
+			App: app, Kind: engine.User, ID: "u-1", Status: engine.StatusFailed, Operation: engine.OpCreate, HTTP: 400,
 			Error: row.LastError, Since: row.DirtySince, Attempts: 1,
 		}}, w.tasks()))
 		require.Contains(t, row.LastError, "injected 400", "the target's own words")

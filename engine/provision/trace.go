@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -43,15 +43,15 @@ func (r *run) user(ctx context.Context) error {
 		case err != nil:
 			return err
 		case owner != "":
-			r.outcome = r.keep(cannot(plan.Held, "the account %s belongs to the user %s already", in.RemoteID, owner))
+			r.outcome = r.keep(cannot(engine.Held, "the account %s belongs to the user %s already", in.RemoteID, owner))
 			return nil
 		}
 	}
 	if err := r.exchange(ctx, plan.User(in), want.Password); err != nil {
 		return err
 	}
-	lost := r.outcome.Operation == plan.OpCreate && r.outcome.Origin == plan.Unconfirmed && !r.outcome.Halted
-	if !lost && (r.outcome.Class != plan.Done || want.Want != engine.Active) {
+	lost := r.outcome.Operation == engine.OpCreate && r.outcome.Origin == engine.Unconfirmed && !r.outcome.Halted
+	if !lost && (r.outcome.Class != engine.Done || want.Want != engine.Active) {
 		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
 	}
 	return nil
@@ -78,7 +78,7 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 	if want.RemoteID != "" {
 		in.OnMissing = engine.Fail // somebody chose that account: another one is not a replacement
 		if want.RemoteID != in.RemoteID {
-			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, plan.Linked, ""
+			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, engine.Linked, ""
 		}
 	}
 	return in

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // Verify reads a principal at the target and compares it with what the directory says now. Nothing is written, neither at the
@@ -28,14 +27,14 @@ func (e *Engine) Verify(ctx context.Context, app string, kind engine.Kind, id st
 	switch {
 	case ctx.Err() != nil:
 		return p, ctx.Err()
-	case t.Outcome != plan.Done:
+	case t.Outcome != engine.Done:
 		return p, nil
 	case len(t.Requests) == 0: // there is nothing to be done, and nothing that it could be done to
 		p.Equal = true
 		return p, nil
 	}
 	p.ReadAt, p.Diff, p.Members = e.o.Now(), t.Diff, t.Members
-	if kind == engine.Group && t.Members != nil && r.known.TraitsAt(e.o.Now())[plan.MembersHidden] {
+	if kind == engine.Group && t.Members != nil && r.known.TraitsAt(e.o.Now())[engine.MembersHidden] {
 		p.Members, p.Ignored = nil, []string{"members"}
 	}
 	for _, d := range p.Diff {
@@ -50,7 +49,7 @@ func (e *Engine) Verify(ctx context.Context, app string, kind engine.Kind, id st
 		}
 	}
 	slices.Sort(p.Ignored)
-	if t.Operation == plan.OpCreate {
+	if t.Operation == engine.OpCreate {
 		p.Message = "there is no account or group at the target"
 		p.Differ = append(p.Differ, "id")
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -192,7 +191,7 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 		got := provision(engine.User, "u-1", engine.ProvisionOptions{})
 		require.Equal(t, lines(expected), lines(got))
 		require.Equal(t, expected.Diff, got.Diff)
-		require.Equal(t, []any{false, plan.OpCreate, plan.Done, 201, engine.StatusClean},
+		require.Equal(t, []any{false, engine.OpCreate, engine.Done, 201, engine.StatusClean},
 			[]any{got.Rehearsed, got.Operation, got.Outcome, got.HTTP, got.State.Status})
 		require.Equal(t, expected.Desired, got.Desired)
 		require.Contains(t, got.Requests[1].Answer, `"id":"u1"`)
@@ -217,7 +216,7 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 		require.Equal(t, &engine.MemberDiff{Added: 1, Add: []engine.MemberRef{{ID: "u1", Name: "anna"}}}, got.Members)
 		require.Equal(t, []string{"nobody"}, got.Waiting)
 		got = provision(engine.Group, "g", engine.ProvisionOptions{AllMembers: true})
-		require.Equal(t, plan.OpMembers, got.Operation)
+		require.Equal(t, engine.OpMembers, got.Operation)
 
 		// What has not come to its end is told along with the error.
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
@@ -230,7 +229,7 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 		}()
 		got, err := w.engine.Provision(short, app, engine.User, "u-1", engine.ProvisionOptions{})
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, []any{plan.Transient, 500}, []any{got.Outcome, got.HTTP})
+		require.Equal(t, []any{engine.Transient, 500}, []any{got.Outcome, got.HTTP})
 		require.NotEmpty(t, got.Hold)
 		_, err = w.engine.Provision(ctx, app, "robot", "u-1", engine.ProvisionOptions{})
 		require.ErrorContains(t, err, "robot")

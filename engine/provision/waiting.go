@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // forever is later than anything is due.
@@ -76,7 +75,7 @@ func (e *Engine) waiting(s engine.State, l engine.Lane) engine.Waiting {
 		w.Reason = "the app is paused"
 	case l.Rest.Reason != "":
 		w.Reason, w.Until = string(l.Rest.Reason), l.Rest.Until
-	case l.Hold.Kind != lane.HoldNone:
+	case l.Hold.Kind != engine.HoldNone:
 		w.Reason, w.Until = onHold(s, l.Hold)
 	case s.Status == engine.StatusRetrying:
 		w.Reason, w.Until = s.LastError, s.NextAt
@@ -90,7 +89,7 @@ func (e *Engine) waiting(s engine.State, l engine.Lane) engine.Waiting {
 
 // onHold says why a principal waits whose lane is held: in the words of the target, which it may have got itself. It is tried again when
 // the hold ends, or at its own time after that.
-func onHold(s engine.State, h lane.Hold) (reason string, until time.Time) {
+func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
 	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttles, s.LastStatus)) {
 		reason = s.LastError

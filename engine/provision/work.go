@@ -19,9 +19,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/connect"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -36,7 +36,7 @@ const (
 const storeTimeout = 5 * time.Second
 
 // lane works on one app for the time of a tenure.
-func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time) {
+func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Time) {
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&engine.Learned{})
 	if err := w.recount(ctx); err != nil {
@@ -57,9 +57,9 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (lane.Hold, time.Time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind == lane.HoldNone && w.isFull() {
+	if h := gate.Hold(); h.Kind == engine.HoldNone && w.isFull() {
 		return h, e.o.Now().Add(acceptedRest)
-	} else if h.Kind != lane.HoldNone {
+	} else if h.Kind != engine.HoldNone {
 		e.o.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
 	}
 	return gate.Hold(), time.Time{}
@@ -77,9 +77,9 @@ type work struct {
 	knowledge  atomic.Pointer[engine.Learned] // about the target, as stored
 	pace       *lane.Pace
 
-	rests *engine.Rest  // as stored, nil before that is known
-	gate  *lane.Gate    // asked between tasks only
-	noted lane.HoldKind // as stored
+	rests *engine.Rest    // as stored, nil before that is known
+	gate  *lane.Gate      // asked between tasks only
+	noted engine.HoldKind // as stored
 
 	accepted acceptedChanges
 	leavers  leavers // of this tenure
@@ -360,15 +360,15 @@ func ours[T any](r *run, ask func() (T, error)) (T, error) {
 }
 
 // cannot is an outcome that is not the target's doing.
-func cannot(class plan.Class, format string, args ...any) plan.Outcome {
-	return plan.Outcome{Class: class, Operation: plan.OpNone, Message: fmt.Sprintf(format, args...)}
+func cannot(class engine.Class, format string, args ...any) plan.Outcome {
+	return plan.Outcome{Class: class, Operation: engine.OpNone, Message: fmt.Sprintf(format, args...)}
 }
 
 func (r *run) do(ctx context.Context) (lane.Signal, error) {
 	var err error
 	switch {
 	case r.broken != nil:
-		r.outcome = r.keep(cannot(plan.Denied, "the connection is not configured: %s", errtext.Plain(r.broken)))
+		r.outcome = r.keep(cannot(engine.Denied, "the connection is not configured: %s", errtext.Plain(r.broken)))
 	case r.row.Kind == engine.User:
 		err = r.user(ctx)
 	default:
@@ -377,7 +377,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 	if err != nil {
 		return lane.Signal{}, err
 	}
-	interrupted := (ctx.Err() != nil || !r.w.tenure.Valid()) && r.outcome.Class == plan.Transient
+	interrupted := (ctx.Err() != nil || !r.w.tenure.Valid()) && r.outcome.Class == engine.Transient
 	r.conclude(interrupted)
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -417,7 +417,7 @@ func (r *run) begin(ctx context.Context, intent engine.Intent) error {
 	case want == engine.Active, want == engine.Inactive, want == engine.Absent:
 	case want == engine.Keep && r.row.Kind == engine.User:
 	default:
-		r.outcome = r.keep(cannot(plan.Rejected, "the directory gave no valid state (%q)", want))
+		r.outcome = r.keep(cannot(engine.Rejected, "the directory gave no valid state (%q)", want))
 		return nil
 	}
 	r.name = intent.Name
@@ -443,7 +443,7 @@ func (r *run) begin(ctx context.Context, intent engine.Intent) error {
 
 // directoryFailed notes that the directory cannot say now. That never leads to a deprovisioning.
 func (r *run) directoryFailed(err error) {
-	r.outcome = r.keep(cannot(plan.Transient, "the directory cannot tell the desired state: %s", errtext.Plain(err)))
+	r.outcome = r.keep(cannot(engine.Transient, "the directory cannot tell the desired state: %s", errtext.Plain(err)))
 }
 
 // exchange runs a sequence to its end. An error is the store's.
@@ -482,7 +482,7 @@ func (r *run) nameAlternatives(ctx context.Context, client *connect.Client) {
 	for _, a := range r.alternatives {
 		r.w.e.o.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", client.Redact(a))
 	}
-	if len(r.alternatives) > 0 && r.outcome.Message != "" && r.outcome.Class != plan.Done && !r.outcome.Halted {
+	if len(r.alternatives) > 0 && r.outcome.Message != "" && r.outcome.Class != engine.Done && !r.outcome.Halted {
 		r.outcome.Message += "; other forms were tried: " + strings.Join(r.alternatives, ", ")
 	}
 }
@@ -491,7 +491,7 @@ func (r *run) nameAlternatives(ctx context.Context, client *connect.Client) {
 // one without an identifier of ours, or under another name than was stored, may have been carried out. One that is halted is not
 // announced: why says so.
 func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {
-	if req.Op != plan.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
+	if req.Op != engine.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
 		return nil, nil
 	}
 	if why := r.stop(ctx, req); why != nil {
@@ -524,7 +524,7 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 		return answer, why
 	}
 	if !r.w.tenure.Valid() {
-		return failed(lane.ErrLeaseLost)
+		return failed(engine.ErrLeaseLost)
 	}
 	step := engine.Step{Method: q.Method, Path: q.Path}
 	if q.Alternative != nil {
@@ -575,41 +575,41 @@ func (r *run) conclude(interrupted bool) {
 	f.Unsure = o.Full || o.Unsure && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
-	case f.Pending != nil && !slices.Contains([]plan.Class{plan.Done, plan.Skipped, plan.Held}, o.Class):
+	case f.Pending != nil && !slices.Contains([]engine.Class{engine.Done, engine.Skipped, engine.Held}, o.Class):
 		r.await(f, f.Pending, interrupted)
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = engine.StatusDirty, r.row.Attempts, now
 		f.Error = r.row.LastError
-	case o.Class == plan.Done && r.waiting.all > 0:
+	case o.Class == engine.Done && r.waiting.all > 0:
 		f.Status = engine.StatusWaiting
-	case o.Class == plan.Done:
+	case o.Class == engine.Done:
 		f.Status = engine.StatusClean
-	case o.Class == plan.Skipped:
+	case o.Class == engine.Skipped:
 		f.Status = engine.StatusSkipped
 	case o.Halted:
 		f.Status, f.Attempts = engine.StatusHeld, r.row.Attempts
-	case o.Class == plan.Held:
+	case o.Class == engine.Held:
 		f.Status, f.Attempts = engine.StatusHeld, failures
-	case o.Class == plan.Rejected:
+	case o.Class == engine.Rejected:
 		f.Status, f.Attempts = engine.StatusFailed, failures
-	case o.Class == plan.Throttled && r.throttledOut(failures):
+	case o.Class == engine.Throttled && r.throttledOut(failures):
 		f.Status, f.Attempts = engine.StatusFailed, failures
 		f.Error += fmt.Sprintf("; tried %d times", failures)
-	case o.Class == plan.Throttled:
+	case o.Class == engine.Throttled:
 		f.Status, f.Attempts, f.NextAt = engine.StatusDirty, r.row.Attempts, now // the lane waits
 		if r.target.Fallback == engine.FallbackNone {
 			f.Attempts = failures
 		}
 	case r.final():
 		f.Status, f.Attempts = engine.StatusFailed, failures
-	case o.Class == plan.Denied:
+	case o.Class == engine.Denied:
 		// Twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe.
 		f.Status, f.Attempts, f.NextAt = engine.StatusRetrying, failures, now.Add(2*r.w.e.backoff.Delay(failures))
 	default:
 		f.Status, f.Attempts, f.NextAt = engine.StatusRetrying, failures, now.Add(r.w.e.backoff.Delay(failures))
 	}
 	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !slices.ContainsFunc(r.steps, func(s engine.Step) bool { return s.Method == http.MethodPost })
-	r.finishWaiting(o.Class == plan.Done && !interrupted)
+	r.finishWaiting(o.Class == engine.Done && !interrupted)
 }
 
 // With FallbackNone, a principal whose target asks for a pause is tried so many times, and no pause is longer.
@@ -625,7 +625,7 @@ func (r *run) throttledOut(failures int) bool {
 }
 
 func (r *run) signal() lane.Signal {
-	if len(r.steps) == 0 && r.outcome.Class != plan.Denied {
+	if len(r.steps) == 0 && r.outcome.Class != engine.Denied {
 		return lane.Signal{Kind: lane.Neutral}
 	}
 	s := lane.Signal{Reason: r.outcome.Message}
@@ -635,14 +635,14 @@ func (r *run) signal() lane.Signal {
 		return s
 	}
 	switch r.outcome.Class {
-	case plan.Transient:
+	case engine.Transient:
 		s.Kind = lane.Failing
-	case plan.Throttled:
+	case engine.Throttled:
 		s.Kind, s.Until = lane.Throttled, connect.RetryAfter(r.outcome.RetryAfter, r.w.e.o.Now())
 		if r.target.Fallback == engine.FallbackNone {
 			s.Limit = throttlePause
 		}
-	case plan.Denied:
+	case engine.Denied:
 		s.Kind = lane.Denied
 	default:
 		s.Kind = lane.OK
@@ -660,14 +660,14 @@ func (r *run) result() engine.Result {
 }
 
 // unkept leaves out what was only sent and not looked at since.
-func unkept(all map[string]plan.Unkept) map[string]plan.Unkept {
-	var out map[string]plan.Unkept
+func unkept(all map[string]engine.Unkept) map[string]engine.Unkept {
+	var out map[string]engine.Unkept
 	for path, u := range all {
 		if u.Rounds == 0 {
 			continue
 		}
 		if out == nil {
-			out = map[string]plan.Unkept{}
+			out = map[string]engine.Unkept{}
 		}
 		out[path] = u
 	}

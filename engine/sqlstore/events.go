@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -48,7 +47,7 @@ func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e en
 }
 
 // finishLane notes on the lane row that a sequence has succeeded, and what there is to tell about it.
-func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish, events []engine.Event) error {
+func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f engine.Finish, events []engine.Event) error {
 	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
 	if !success && len(events) == 0 {
 		return nil
@@ -58,7 +57,7 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish
 		success_at = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE success_at END WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
 		len(events), bit(success), ms(f.At), l.App, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
-		return lane.ErrLeaseLost
+		return engine.ErrLeaseLost
 	}
 	if err != nil {
 		return err
@@ -67,14 +66,14 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l lane.Lease, f engine.Finish
 }
 
 // Hold implements engine.Store.
-func (s *Store) Hold(ctx context.Context, l lane.Lease, now time.Time, h lane.Hold) error {
+func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error {
 	return s.under(ctx, l, "hold", func(tx *sqldb.Tx) error {
 		var last int64
 		err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
 			string(h.Kind), ms(h.Until), text(h.Reason), h.Streak, l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
-			return lane.ErrLeaseLost
+			return engine.ErrLeaseLost
 		}
 		if err != nil {
 			return err

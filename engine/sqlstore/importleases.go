@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/scimwright/scimwright/engine/lane"
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -16,9 +16,9 @@ import (
 type importLeases struct{ s *Store }
 
 // ImportLeases implements engine.ImportStore.
-func (s *Store) ImportLeases() lane.Leases { return importLeases{s} }
+func (s *Store) ImportLeases() engine.Leases { return importLeases{s} }
 
-// Reset implements lane.Leases.
+// Reset implements engine.Leases.
 func (i importLeases) Reset(ctx context.Context, owner string) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE state = 'running' AND owner = ?`, owner)
@@ -30,8 +30,8 @@ func (i importLeases) Reset(ctx context.Context, owner string) error {
 	return nil
 }
 
-// Claim implements lane.Leases.
-func (i importLeases) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []lane.Lease, next time.Time, err error) {
+// Claim implements engine.Leases.
+func (i importLeases) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error) {
 	type run struct{ id, epoch int64 }
 	var found []run
 	if limit > 0 {
@@ -48,12 +48,12 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 			for _, r := range found {
 				res, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = ?, lease_until = ?
 					WHERE id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), r.id, r.epoch, ms(now))
-				if err := held(res, err); errors.Is(err, lane.ErrLeaseLost) {
+				if err := held(res, err); errors.Is(err, engine.ErrLeaseLost) {
 					continue // somebody else was quicker
 				} else if err != nil {
 					return err
 				}
-				leases = append(leases, lane.Lease{App: strconv.FormatInt(r.id, 10), Epoch: r.epoch + 1, Until: until})
+				leases = append(leases, engine.Lease{App: strconv.FormatInt(r.id, 10), Epoch: r.epoch + 1, Until: until})
 			}
 			return nil
 		})
@@ -69,8 +69,8 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 	return leases, at(first.Int64), err
 }
 
-// Extend implements lane.Leases.
-func (i importLeases) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+// Extend implements engine.Leases.
+func (i importLeases) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE {import_run} SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
 	})
@@ -80,8 +80,8 @@ func (i importLeases) Extend(ctx context.Context, l lane.Lease, until time.Time)
 	return nil
 }
 
-// Release implements lane.Leases.
-func (i importLeases) Release(ctx context.Context, l lane.Lease, _ lane.Hold, notBefore time.Time) error {
+// Release implements engine.Leases.
+func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold, notBefore time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE {import_run} SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND epoch = ?`,
 			ms(notBefore), importID(l), l.Epoch))
@@ -93,7 +93,7 @@ func (i importLeases) Release(ctx context.Context, l lane.Lease, _ lane.Hold, no
 }
 
 // importID is the run that a lease is for; 0, which none has, for a lease of something else.
-func importID(l lane.Lease) int64 {
+func importID(l engine.Lease) int64 {
 	id, _ := strconv.ParseInt(l.App, 10, 64)
 	return id
 }

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
+	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -23,7 +22,7 @@ const keptImports = 20
 
 // underRun runs fn in a transaction that commits only if the lease on the run still holds. Rows are written in the order
 // principals, remote objects, run, and what then writes.
-func (s *Store) underRun(ctx context.Context, l lane.Lease, what string, fn func(tx *sqldb.Tx, run int64) error, then ...func(tx *sqldb.Tx) error) error {
+func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error, then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
@@ -167,7 +166,7 @@ func (s *Store) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun,
 const remoteRow = `(?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, ?)`
 
 // SaveImportPage implements engine.ImportStore.
-func (s *Store) SaveImportPage(ctx context.Context, l lane.Lease, p engine.ImportPage) error {
+func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p engine.ImportPage) error {
 	objects := slices.SortedFunc(slices.Values(p.Objects), func(a, b engine.RemoteObject) int {
 		return lockOrder(principal{id: a.RemoteID}, principal{id: b.RemoteID})
 	})
@@ -222,7 +221,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 }
 
 // DelayImport implements engine.ImportStore.
-func (s *Store) DelayImport(ctx context.Context, l lane.Lease, attempts int, message string) error {
+func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error {
 	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ? WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
 		return err
@@ -230,13 +229,13 @@ func (s *Store) DelayImport(ctx context.Context, l lane.Lease, attempts int, mes
 }
 
 // EndImport implements engine.ImportStore.
-func (s *Store) EndImport(ctx context.Context, l lane.Lease, state engine.ImportState, message string, now time.Time) error {
+func (s *Store) EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error {
 	return s.underRun(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
 		return endImport(ctx, tx, l, run, state, message, now)
 	})
 }
 
-func endImport(ctx context.Context, tx *sqldb.Tx, l lane.Lease, run int64, state engine.ImportState, message string, now time.Time) error {
+func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, state engine.ImportState, message string, now time.Time) error {
 	r, err := importOf(ctx, tx, run)
 	if err != nil {
 		return err
@@ -265,7 +264,7 @@ func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason s
 	runs, err := collect(rows, err, func(r *sql.Rows, v *run) error { return r.Scan(&v.id, &v.epoch) })
 	for _, r := range runs {
 		if err == nil {
-			err = endImport(ctx, tx, lane.Lease{Epoch: r.epoch}, r.id, engine.ImportFailed, reason, now)
+			err = endImport(ctx, tx, engine.Lease{Epoch: r.epoch}, r.id, engine.ImportFailed, reason, now)
 		}
 	}
 	return err
@@ -276,7 +275,7 @@ func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, 
 	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ?`, id)
 	found, err := collect(rows, err, scanImport)
 	if err == nil && len(found) == 0 {
-		err = lane.ErrLeaseLost // the app was forgotten
+		err = engine.ErrLeaseLost // the app was forgotten
 	}
 	if err != nil {
 		return r, err
@@ -285,7 +284,7 @@ func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, 
 }
 
 // CloseImport implements engine.ImportStore.
-func (s *Store) CloseImport(ctx context.Context, l lane.Lease, now time.Time) error {
+func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) error {
 	return s.underRun(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
 		r, err := importOf(ctx, tx, run)
 		if err != nil {
@@ -342,7 +341,7 @@ func tooMany(missing, of int, r engine.ImportRequest) bool {
 }
 
 // ConfirmMatched implements engine.ImportStore.
-func (s *Store) ConfirmMatched(ctx context.Context, l lane.Lease, now time.Time, limit int) (n int, err error) {
+func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (n int, err error) {
 	app := ""
 	err = s.underRun(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
 		r, err := importOf(ctx, tx, run)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -34,7 +33,7 @@ func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	return read(learned, &l.Learned)
 }
 
-// Reset implements lane.Leases.
+// Reset implements engine.Leases.
 func (s *Store) Reset(ctx context.Context, owner string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
@@ -46,9 +45,9 @@ func (s *Store) Reset(ctx context.Context, owner string) error {
 	return nil
 }
 
-// Claim implements lane.Leases.
-func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]lane.Lease, time.Time, error) {
-	var leases []lane.Lease
+// Claim implements engine.Leases.
+func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
+	var leases []engine.Lease
 	var locked bool
 	if limit > 0 {
 		rows, err := s.db.Reader().Query(ctx, `SELECT `+laneColumns+` FROM {app_lane}
@@ -80,7 +79,7 @@ const lockedRetry = 50 * time.Millisecond
 
 // claim leaves out what others have claimed meanwhile, and lanes that somebody has locked: who is frozen in the middle of a
 // transaction must not hold up the lanes of other apps.
-func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []lane.Lease, locked bool, err error) {
+func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		leases, locked = nil, false
 		for _, l := range found {
@@ -97,20 +96,20 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 			}
 			res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = ?, lease_until = ?
 				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
-			if err := held(res, err); errors.Is(err, lane.ErrLeaseLost) {
+			if err := held(res, err); errors.Is(err, engine.ErrLeaseLost) {
 				continue // somebody else was quicker
 			} else if err != nil {
 				return err
 			}
-			leases = append(leases, lane.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold, Kicks: l.kicks, Marks: l.marks})
+			leases = append(leases, engine.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold, Kicks: l.kicks, Marks: l.marks})
 		}
 		return nil
 	})
 	return leases, locked, err
 }
 
-// Extend implements lane.Leases.
-func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error {
+// Extend implements engine.Leases.
+func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE {app_lane} SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
 	})
@@ -120,9 +119,9 @@ func (s *Store) Extend(ctx context.Context, l lane.Lease, until time.Time) error
 	return nil
 }
 
-// Release implements lane.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
+// Release implements engine.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
 // committed before is seen, and one that is not waits for the lane row and makes the lane due after this.
-func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBefore time.Time) error {
+func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		err := held(tx.Exec(ctx, `UPDATE {app_lane} SET owner = '', lease_until = 0, epoch = epoch + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ?`,
@@ -135,7 +134,7 @@ func (s *Store) Release(ctx context.Context, l lane.Lease, hold lane.Hold, notBe
 			return err
 		}
 		until := hold.Until
-		if hold.Kind == lane.HoldQuarantine && marks != l.Marks { // a deactivation among them may not have been seen
+		if hold.Kind == engine.HoldQuarantine && marks != l.Marks { // a deactivation among them may not have been seen
 			until = time.Time{}
 		}
 		if kicks != l.Kicks { // somebody wanted the hold to end while the owner was about to begin or prolong it
@@ -181,13 +180,13 @@ func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 }
 
 // Learn implements engine.Store.
-func (s *Store) Learn(ctx context.Context, l lane.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
+func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
 	err = s.under(ctx, l, "learn about the target", func(tx *sqldb.Tx) error {
 		// The lane row is locked from here on, so that nobody unlearns in between.
 		var before string
 		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
-			return lane.ErrLeaseLost
+			return engine.ErrLeaseLost
 		}
 		if err != nil {
 			return err

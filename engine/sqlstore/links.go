@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -51,7 +50,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	})
 	for i := range links {
 		links[i].RemoteID, links[i].RemoteName = text(links[i].RemoteID), text(links[i].RemoteName)
-		links[i].Origin = cmp.Or(links[i].Origin, plan.Imported)
+		links[i].Origin = cmp.Or(links[i].Origin, engine.Imported)
 	}
 	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see moved
 		return nil, err
@@ -72,7 +71,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 			reason = "it does not name a principal"
 		case l.RemoteID == "":
 			reason = "it does not name an account"
-		case l.Origin != plan.Created && l.Origin != plan.Linked && l.Origin != plan.Imported:
+		case l.Origin != engine.Created && l.Origin != engine.Linked && l.Origin != engine.Imported:
 			reason = fmt.Sprintf("there is no origin %q", l.Origin)
 		case named[p]:
 			reason = "the principal is named twice"

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -29,7 +28,7 @@ func TestALaneThatSomebodyHasLockedDoesNotHoldUpTheOthers(t *testing.T) {
 		}
 		return mark(tx, "b")
 	}))
-	var claimed []lane.Lease
+	var claimed []engine.Lease
 	var next time.Time
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
 		if err := mark(tx, "a"); err != nil { // its lane is locked from here on
@@ -55,7 +54,7 @@ func TestWhoIsFrozenInTheMiddleOfATransactionLosesIt(t *testing.T) {
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
 		return store.Mark(t.Context(), tx.Execer(), now, []engine.Mark{{App: "a", Kind: engine.User, ID: "u"}})
 	}))
-	claim := func(owner string, at time.Time) []lane.Lease {
+	claim := func(owner string, at time.Time) []engine.Lease {
 		t.Helper()
 		leases, _, err := store.Claim(t.Context(), owner, at, at.Add(time.Minute), 8)
 		require.NoError(t, err)

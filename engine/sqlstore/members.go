@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -61,7 +60,7 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.
 }
 
 // SaveMembers implements engine.Store.
-func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
+func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
 	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
@@ -79,7 +78,7 @@ func (s *Store) SaveMembers(ctx context.Context, l lane.Lease, group string, wal
 }
 
 // EndWalk implements engine.Store.
-func (s *Store) EndWalk(ctx context.Context, l lane.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []engine.MemberAnswer) error {
 	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
 			return err

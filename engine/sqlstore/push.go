@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -14,7 +13,7 @@ import (
 // adds or removes the user, as pushed_id. As want is 0 or 1, such a row is pending.
 
 // Progress implements engine.Store.
-func (s *Store) Progress(ctx context.Context, l lane.Lease, p engine.Progress) error {
+func (s *Store) Progress(ctx context.Context, l engine.Lease, p engine.Progress) error {
 	return s.under(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_id = ?, remote_name = ?, link_origin = ?, updated_at = ?,
 			full_gen = CASE WHEN ? = 1 AND full_gen < ? THEN CAST(? AS BIGINT) WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END

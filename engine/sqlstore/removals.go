@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -23,7 +22,7 @@ const leaving = `SELECT COUNT(*) FROM (
 	AND NOT EXISTS (SELECT 1 FROM {removal} AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
 // Remove implements engine.Store.
-func (s *Store) Remove(ctx context.Context, l lane.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
+func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
 	err = s.under(ctx, l, "let through "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
 		many = 0
 		if _, err := tx.Exec(ctx, `DELETE FROM {removal} WHERE app_id = ? AND at <= ?`, l.App, ms(now.Add(-g.Window))); err != nil {

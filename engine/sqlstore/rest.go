@@ -4,12 +4,11 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // Rest implements engine.Store.
-func (s *Store) Rest(ctx context.Context, l lane.Lease, r engine.Rest) error {
+func (s *Store) Rest(ctx context.Context, l engine.Lease, r engine.Rest) error {
 	return s.under(ctx, l, "rest", func(tx *sqldb.Tx) error {
 		stored := ""
 		if r.Reason != "" {

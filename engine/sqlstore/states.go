@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -77,7 +76,7 @@ var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
 
 // dueUsers selects a page of a set in the order of next_at, ids ascending.
 func dueUsers(set string) string {
-	return `SELECT ` + stateColumns + ` FROM sync_state WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
+	return `SELECT ` + stateColumns + ` FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
 		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
 }
 
@@ -104,7 +103,7 @@ func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *
 }
 
 // Begin implements engine.Store.
-func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent) error {
+func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
 	intents = slices.SortedFunc(slices.Values(intents), func(a, b engine.Intent) int {
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
@@ -139,7 +138,7 @@ func (s *Store) Begin(ctx context.Context, l lane.Lease, intents []engine.Intent
 const keptExchanges = 100
 
 // Finish implements engine.Store.
-func (s *Store) Finish(ctx context.Context, l lane.Lease, f engine.Finish) (status engine.Status, err error) {
+func (s *Store) Finish(ctx context.Context, l engine.Lease, f engine.Finish) (status engine.Status, err error) {
 	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		f := f // as it was: the transaction may be tried again
 		if err := stillHalted(ctx, tx, l.App, &f); err != nil {

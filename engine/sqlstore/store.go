@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -142,7 +141,7 @@ func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb
 }
 
 // under runs fn in a transaction that commits only if the lease still holds. The lane row is locked last, as in Mark.
-func (s *Store) under(ctx context.Context, l lane.Lease, what string, fn func(tx *sqldb.Tx) error) error {
+func (s *Store) under(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx) error) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := fn(tx); err != nil {
 			return err
@@ -164,7 +163,7 @@ func held(res sql.Result, err error) error {
 	if n, err := res.RowsAffected(); err != nil || n > 0 {
 		return err
 	}
-	return lane.ErrLeaseLost
+	return engine.ErrLeaseLost
 }
 
 // list is (?, ?, ...) for n values.

@@ -8,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testAccepted(t *testing.T, s *suite) {
@@ -17,13 +15,13 @@ func testAccepted(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
 	p := &engine.Pending{
-		Operation: plan.OpDeactivate, Method: "PATCH", Path: "/Users/ra", Txn: "t1", Location: "/Events/t1", RemoteID: "ra", Gen: 1,
+		Operation: engine.OpDeactivate, Method: "PATCH", Path: "/Users/ra", Txn: "t1", Location: "/Events/t1", RemoteID: "ra", Gen: 1,
 		At: s.now.UTC(), Deadline: s.now.Add(10 * time.Minute).UTC(), Version: `W/"1"`,
-		Expected: plan.Expectation{Attributes: map[string]plan.Expected{"active": {Sent: "x", Values: map[string]string{"": "y"}}}},
+		Expected: engine.Expectation{Attributes: map[string]engine.Expected{"active": {Sent: "x", Values: map[string]string{"": "y"}}}},
 	}
 	first := engine.Finish{
-		ID: "a", Status: engine.StatusPending, NextAt: s.now.Add(2 * time.Second), RemoteID: "ra", Origin: plan.Created,
-		Operation: plan.OpDeactivate, HTTP: 202, Pending: p,
+		ID: "a", Status: engine.StatusPending, NextAt: s.now.Add(2 * time.Second), RemoteID: "ra", Origin: engine.Created,
+		Operation: engine.OpDeactivate, HTTP: 202, Pending: p,
 	}
 	require.Equal(t, engine.StatusPending, s.finish(l, first))
 	got := s.state(engine.User, "a")
@@ -62,7 +60,7 @@ func testAccepted(t *testing.T, s *suite) {
 	s.finish(l, again)
 	require.Len(t, s.events(0), len(told), "it is told once")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
-	require.NoError(t, s.store.Release(ctx, l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.store.Retry(ctx, s.now, s.app, engine.User, "a"))
 	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry reads it at once")
 	require.Equal(t, engine.StatusPending, s.state(engine.User, "a").Status)
@@ -80,7 +78,7 @@ func testAccepted(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
 	before := s.events(0)
-	s.finish(l, engine.Finish{ID: "a", Gen: 5, RemoteID: "ra", Operation: plan.OpDeactivate, Confirmed: plan.OpDeactivate})
+	s.finish(l, engine.Finish{ID: "a", Gen: 5, RemoteID: "ra", Operation: engine.OpDeactivate, Confirmed: engine.OpDeactivate})
 	require.Nil(t, s.state(engine.User, "a").Pending)
 	now := s.events(before[len(before)-1].Seq)
 	require.Len(t, now, 1, "it was carried out, although this sequence has sent nothing")

@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func (s *suite) events(after int64) []engine.Event {
@@ -25,19 +23,19 @@ func (s *suite) events(after int64) []engine.Event {
 func testEvents(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Operation: plan.OpCreate, HTTP: 500, NextAt: s.now})
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Operation: plan.OpLookup, NextAt: s.now})
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Operation: engine.OpCreate, HTTP: 500, NextAt: s.now})
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Operation: engine.OpLookup, NextAt: s.now})
 	s.mark(engine.Mark{ID: "a", Retry: true})
 	s.now = s.now.Add(time.Second)
 	sent := []engine.Attempt{{Run: "run-7", Method: http.MethodPost, Status: 201}}
-	s.finish(l, engine.Finish{ID: "a", Operation: plan.OpCreate, HTTP: 201, RemoteID: "r1", Origin: plan.Created, Exchanges: sent})
+	s.finish(l, engine.Finish{ID: "a", Operation: engine.OpCreate, HTTP: 201, RemoteID: "r1", Origin: engine.Created, Exchanges: sent})
 	want := []engine.Event{
 		{Seq: 1, At: start, Type: engine.UserFailed, Kind: engine.User, Principal: "a",
-			Data: engine.EventData{Operation: plan.OpCreate, Status: engine.StatusRetrying, HTTP: 500}},
+			Data: engine.EventData{Operation: engine.OpCreate, Status: engine.StatusRetrying, HTTP: 500}},
 		{Seq: 2, At: s.now, Type: engine.UserRecovered, Kind: engine.User, Principal: "a",
-			Data: engine.EventData{Operation: plan.OpCreate, Status: engine.StatusClean, HTTP: 201, RemoteID: "r1", Run: "run-7"}},
+			Data: engine.EventData{Operation: engine.OpCreate, Status: engine.StatusClean, HTTP: 201, RemoteID: "r1", Run: "run-7"}},
 		{Seq: 3, At: s.now, Type: engine.UserCreated, Kind: engine.User, Principal: "a",
-			Data: engine.EventData{Operation: plan.OpCreate, Status: engine.StatusClean, HTTP: 201, RemoteID: "r1", Run: "run-7"}},
+			Data: engine.EventData{Operation: engine.OpCreate, Status: engine.StatusClean, HTTP: 201, RemoteID: "r1", Run: "run-7"}},
 	}
 	for i := range want {
 		want[i].App = s.app
@@ -90,17 +88,17 @@ func testEvents(t *testing.T, s *suite) {
 func testHoldEvents(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	h := lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "s3cr3t", Streak: 1}
+	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "s3cr3t", Streak: 1}
 	require.NoError(t, s.store.Hold(t.Context(), l, s.now, h))
 	row, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, h, row.Hold)
 	require.NotEmpty(t, row.Owner, "the lease goes on")
-	require.NoError(t, s.store.Hold(t.Context(), l, s.now, lane.Hold{}))
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Hold(t.Context(), l, s.now, engine.Hold{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.ErrorIs(t, s.store.Hold(t.Context(), l, s.now, h), engine.ErrLeaseLost)
 	want := []engine.Event{
-		{App: s.app, Seq: 1, At: s.now, Type: engine.AppQuarantined, Data: engine.EventData{Hold: lane.HoldQuarantine, Until: h.Until.UTC()}},
+		{App: s.app, Seq: 1, At: s.now, Type: engine.AppQuarantined, Data: engine.EventData{Hold: engine.HoldQuarantine, Until: h.Until.UTC()}},
 		{App: s.app, Seq: 2, At: s.now, Type: engine.AppReleased},
 	}
 	require.Empty(t, cmp.Diff(want, s.events(0)))

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // halts are those of the test's app, without those of all apps: other tests share the store.
@@ -26,51 +24,51 @@ func (s *suite) halts() (own []engine.Halt) {
 	return own
 }
 
-func (s *suite) halt(app, reason string, ops ...plan.Operation) {
+func (s *suite) halt(app, reason string, ops ...engine.Operation) {
 	s.t.Helper()
 	require.NoError(s.t, s.store.Halt(s.t.Context(), app, ops, reason, s.now))
 }
 
-func (s *suite) resume(app string, ops ...plan.Operation) {
+func (s *suite) resume(app string, ops ...engine.Operation) {
 	s.t.Helper()
 	require.NoError(s.t, s.store.Resume(s.t.Context(), app, ops, s.now))
 }
 
-func heldBy(id string, op plan.Operation) engine.Finish {
+func heldBy(id string, op engine.Operation) engine.Finish {
 	return engine.Finish{ID: id, Status: engine.StatusHeld, Operation: op, Halted: true, Error: "halted", RemoteID: "r" + id}
 }
 
 func testHalts(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{ID: "d"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	s.halt(s.app, "first", plan.OpUpdate, plan.OpDeactivate)
+	s.halt(s.app, "first", engine.OpUpdate, engine.OpDeactivate)
 	since := s.now
 	s.now = s.now.Add(time.Minute)
-	s.halt(s.app, "second", plan.OpDeactivate)
+	s.halt(s.app, "second", engine.OpDeactivate)
 	want := []engine.Halt{
-		{App: s.app, Operation: plan.OpDeactivate, Reason: "second", Since: since}, {App: s.app, Operation: plan.OpUpdate, Reason: "first", Since: since},
+		{App: s.app, Operation: engine.OpDeactivate, Reason: "second", Since: since}, {App: s.app, Operation: engine.OpUpdate, Reason: "first", Since: since},
 	}
 	require.Empty(t, cmp.Diff(want, s.halts()))
 
-	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", plan.OpUpdate)))
-	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("b", plan.OpDeactivate)))
-	s.finish(l, engine.Finish{ID: "c", Status: engine.StatusHeld, Operation: plan.OpUpdate, RemoteID: "rc"}) // for another reason
-	require.Equal(t, engine.StatusDirty, s.finish(l, heldBy("d", plan.OpCreate)), "that is not halted any more")
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusHeld, Operation: plan.OpUpdate, Halted: true})
+	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", engine.OpUpdate)))
+	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("b", engine.OpDeactivate)))
+	s.finish(l, engine.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"}) // for another reason
+	require.Equal(t, engine.StatusDirty, s.finish(l, heldBy("d", engine.OpCreate)), "that is not halted any more")
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusHeld, Operation: engine.OpUpdate, Halted: true})
 	require.Equal(t, []string{"user d"}, s.due())
 	require.False(t, s.state(engine.User, "d").Halted)
 	s.finish(l, engine.Finish{ID: "d", RemoteID: "rd"})
 	a := s.state(engine.User, "a")
 	require.True(t, a.Halted)
-	require.Equal(t, []any{engine.StatusHeld, int64(1), int64(0), plan.OpUpdate}, []any{a.Status, a.Desired, a.Synced, a.LastOperation},
+	require.Equal(t, []any{engine.StatusHeld, int64(1), int64(0), engine.OpUpdate}, []any{a.Status, a.Desired, a.Synced, a.LastOperation},
 		"it is not taken for synchronised")
 	n, err := s.store.Approve(t.Context(), s.app, s.now, 0)
 	require.NoError(t, err, "a guard has nothing to do with it")
 	require.Zero(t, n)
 
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.False(t, s.claimable())
-	s.resume(s.app, plan.OpUpdate, plan.OpLink)
+	s.resume(s.app, engine.OpUpdate, engine.OpLink)
 	require.Equal(t, []string{"user a", "group g"}, s.due())
 	require.True(t, s.claimable())
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
@@ -78,7 +76,7 @@ func testHalts(t *testing.T, s *suite) {
 	require.Equal(t, want[:1], s.halts())
 
 	// One halt for all apps, of an operation that no other test has.
-	const all = plan.Operation("delete-by-test")
+	const all = engine.Operation("delete-by-test")
 	s.halt("", "everywhere", all)
 	l = s.claim()
 	s.finish(l, heldBy("a", all))
@@ -100,17 +98,17 @@ func testHaltRace(t *testing.T, s *suite) {
 	for range 20 {
 		s.mark(engine.Mark{ID: "a"})
 		l := s.claim()
-		s.halt(s.app, "", plan.OpUpdate)
-		f := heldBy("a", plan.OpUpdate)
+		s.halt(s.app, "", engine.OpUpdate)
+		f := heldBy("a", engine.OpUpdate)
 		f.Kind, f.Gen, f.At = engine.User, s.state(engine.User, "a").Desired, s.now
 		var both sync.WaitGroup
 		var finished, resumed error
 		both.Go(func() { _, finished = s.store.Finish(t.Context(), l, f) })
-		both.Go(func() { resumed = s.store.Resume(t.Context(), s.app, []plan.Operation{plan.OpUpdate}, s.now) })
+		both.Go(func() { resumed = s.store.Resume(t.Context(), s.app, []engine.Operation{engine.OpUpdate}, s.now) })
 		both.Wait()
 		require.NoError(t, finished)
 		require.NoError(t, resumed)
 		require.Equal(t, []string{"user a"}, s.due())
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	}
 }

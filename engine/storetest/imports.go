@@ -10,8 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -26,7 +24,7 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 }
 
 // claimImport takes a run; those of other tests are given back. ok is false when it is not to be had.
-func (s *suite) claimImport(id int64) (mine lane.Lease, ok bool) {
+func (s *suite) claimImport(id int64) (mine engine.Lease, ok bool) {
 	s.t.Helper()
 	leases, _, err := s.store.ImportLeases().Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
 	require.NoError(s.t, err)
@@ -34,13 +32,13 @@ func (s *suite) claimImport(id int64) (mine lane.Lease, ok bool) {
 		if l.App == strconv.FormatInt(id, 10) {
 			mine, ok = l, true
 		} else {
-			require.NoError(s.t, s.store.ImportLeases().Release(s.t.Context(), l, lane.Hold{}, time.Time{}))
+			require.NoError(s.t, s.store.ImportLeases().Release(s.t.Context(), l, engine.Hold{}, time.Time{}))
 		}
 	}
 	return mine, ok
 }
 
-func (s *suite) savePage(l lane.Lease, seen int, last bool, objects ...engine.RemoteObject) error {
+func (s *suite) savePage(l engine.Lease, seen int, last bool, objects ...engine.RemoteObject) error {
 	for i := range objects {
 		objects[i].App, objects[i].Kind = s.app, engine.User
 		if objects[i].Verdict == "" {
@@ -97,7 +95,7 @@ func testImports(t *testing.T, s *suite) {
 		}
 	}
 
-	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, lane.Hold{}, s.now.Add(time.Second)))
+	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Second)))
 	for name, write := range map[string]func() error{
 		"save":    func() error { return s.savePage(l, 9, true, engine.RemoteObject{RemoteID: "r9"}) },
 		"delay":   func() error { return s.store.DelayImport(t.Context(), l, 9, "x") },
@@ -105,7 +103,7 @@ func testImports(t *testing.T, s *suite) {
 		"confirm": func() error { _, err := s.store.ConfirmMatched(t.Context(), l, s.now, 9); return err },
 		"end":     func() error { return s.store.EndImport(t.Context(), l, engine.ImportDone, "", s.now) },
 		"extend":  func() error { return s.store.ImportLeases().Extend(t.Context(), l, s.now) },
-		"release": func() error { return s.store.ImportLeases().Release(t.Context(), l, lane.Hold{}, s.now) },
+		"release": func() error { return s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now) },
 	} {
 		require.ErrorIs(t, write(), engine.ErrLeaseLost, name)
 	}
@@ -123,7 +121,7 @@ func testImports(t *testing.T, s *suite) {
 	l, ok = s.claimImport(id)
 	require.True(t, ok, "a restarted owner gets it back")
 	require.NoError(t, s.store.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
-	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	_, ok = s.claimImport(id)
 	require.False(t, ok, "it has ended")
 
@@ -166,14 +164,14 @@ func testImportConfirm(t *testing.T, s *suite) {
 	}
 	require.Equal(t, 3, dealt)
 	require.NoError(t, s.store.EndImport(t.Context(), l, engine.ImportDone, "", s.now))
-	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
 	links, err := s.store.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Link{
-		{Kind: engine.User, ID: "a", RemoteID: "r3", RemoteName: "name of r3", Origin: plan.Imported},
-		{Kind: engine.User, ID: "has", RemoteID: "r0", Origin: plan.Imported},
-		{Kind: engine.User, ID: "z", RemoteID: "r1", RemoteName: "name of r1", Origin: plan.Imported},
+		{Kind: engine.User, ID: "a", RemoteID: "r3", RemoteName: "name of r3", Origin: engine.Imported},
+		{Kind: engine.User, ID: "has", RemoteID: "r0", Origin: engine.Imported},
+		{Kind: engine.User, ID: "z", RemoteID: "r1", RemoteName: "name of r1", Origin: engine.Imported},
 	}, links))
 	found, err := s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)

@@ -8,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testLag(t *testing.T, s *suite) {
@@ -54,7 +52,7 @@ func testLag(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Minute)
 	s.finish(l, engine.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
 	require.Equal(t, third, since("d"), "what came while the sequence ran has not arrived")
-	h := lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
+	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
 	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
 	want.Oldest, want.Hold = third, h
 	require.Empty(t, cmp.Diff(want, lag()))
@@ -70,7 +68,7 @@ func testOverdue(t *testing.T, s *suite) {
 	l := s.claim()
 	require.NoError(t, s.store.Begin(ctx, l, []engine.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
 	for _, id := range []string{"gone", "known"} {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r " + id, Origin: plan.Created})
+		s.finish(l, engine.Finish{ID: id, RemoteID: "r " + id, Origin: engine.Created})
 		s.mark(engine.Mark{ID: id})
 	}
 	late := func(after *engine.State, limit int) (ids []string, page []engine.State) {

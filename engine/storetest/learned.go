@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testLearn(t *testing.T, s *suite) {
@@ -23,14 +21,14 @@ func testLearn(t *testing.T, s *suite) {
 	}
 	require.Zero(t, learned())
 	want := engine.Learned{
-		BaseURL: "https://h/scim", MemberBatch: 50, Traits: map[plan.Trait]time.Time{plan.NoPatch: s.now.UTC()},
+		BaseURL: "https://h/scim", MemberBatch: 50, Traits: map[engine.Trait]time.Time{engine.NoPatch: s.now.UTC()},
 		Config: &engine.Config{ReadAt: s.now.UTC(), NoFilter: true},
 	}
 	got, err := s.store.Learn(t.Context(), l, func(k *engine.Learned) { *k = want })
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(want, got))
 	require.Empty(t, cmp.Diff(want, learned()))
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.Empty(t, cmp.Diff(want, learned()), "it outlives the lease")
 
 	l = s.claim()
@@ -53,7 +51,7 @@ func testLearn(t *testing.T, s *suite) {
 func testUnkept(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	want := map[string]plan.Unkept{"name.givenName": {Sent: "x", Rounds: 3, Ignored: true}, "title": {Sent: "y", Open: true}}
+	want := map[string]engine.Unkept{"name.givenName": {Sent: "x", Rounds: 3, Ignored: true}, "title": {Sent: "y", Open: true}}
 	s.finish(l, engine.Finish{ID: "a", Unkept: want})
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").Unkept))
 	s.mark(engine.Mark{ID: "a"})

@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func (s *suite) link(links ...engine.Link) error {
@@ -32,12 +30,12 @@ func (s *suite) refused(err error) map[string]string {
 }
 
 func testLinks(t *testing.T, s *suite) {
-	ann := engine.Link{Kind: engine.User, ID: "ann", RemoteID: "r1", RemoteName: "Ann", Origin: plan.Created}
+	ann := engine.Link{Kind: engine.User, ID: "ann", RemoteID: "r1", RemoteName: "Ann", Origin: engine.Created}
 	bob := engine.Link{Kind: engine.User, ID: "bob", RemoteID: "r2"}
 	tea := engine.Link{Kind: engine.Group, ID: "tea", RemoteID: "r1"} // ids of groups are others than those of users
 	require.NoError(t, s.link(bob, tea, ann))
 	require.NoError(t, s.link(ann), "it is there already")
-	bob.Origin, tea.Origin = plan.Imported, plan.Imported
+	bob.Origin, tea.Origin = engine.Imported, engine.Imported
 	all, err := s.store.Links(t.Context(), s.app, engine.Link{}, 2)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Link{tea, ann}, all))
@@ -47,7 +45,7 @@ func testLinks(t *testing.T, s *suite) {
 	state := s.state(engine.User, "ann")
 	state.UpdatedAt = time.Time{}
 	require.Empty(t, cmp.Diff(engine.State{App: s.app, Kind: engine.User, ID: "ann", Desired: 1, Synced: 1, Status: engine.StatusClean, Tried: true,
-		RemoteID: "r1", RemoteName: "Ann", Origin: plan.Created, LastOperation: plan.OpLink}, state))
+		RemoteID: "r1", RemoteName: "Ann", Origin: engine.Created, LastOperation: engine.OpLink}, state))
 	require.Empty(t, s.due(), "a link sends nothing")
 	s.mark(engine.Mark{Kind: engine.Group, ID: "tea"})
 	group := s.state(engine.Group, "tea")
@@ -60,7 +58,7 @@ func testLinks(t *testing.T, s *suite) {
 		engine.Link{Kind: engine.User, ID: "eve", RemoteID: "r5"},
 		engine.Link{Kind: engine.User, ID: "eve2", RemoteID: "r5"},
 		engine.Link{Kind: engine.User, ID: "fay"},
-		engine.Link{Kind: engine.User, ID: "gil", RemoteID: "r6", Origin: plan.Unconfirmed},
+		engine.Link{Kind: engine.User, ID: "gil", RemoteID: "r6", Origin: engine.Unconfirmed},
 		engine.Link{Kind: "role", ID: "hal", RemoteID: "r7"},
 	)
 	require.Empty(t, cmp.Diff(map[string]string{
@@ -79,7 +77,7 @@ func testLinkStopped(t *testing.T, s *suite) {
 	s.finish(l, engine.Finish{ID: "idle"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "idle", Want: true, Asked: 1}}))
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting, RemoteID: "rg"})
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
 	require.Contains(t, refused["due"], "about to be provisioned", "its sequence may be finding an account now")

@@ -8,11 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // work begins what the users are worked towards.
-func (s *suite) work(l lane.Lease, want engine.Want, ids ...string) {
+func (s *suite) work(l engine.Lease, want engine.Want, ids ...string) {
 	s.t.Helper()
 	var intents []engine.Intent
 	for _, id := range ids {
@@ -22,7 +21,7 @@ func (s *suite) work(l lane.Lease, want engine.Want, ids ...string) {
 }
 
 // manage begins work on users that have a manager.
-func (s *suite) manage(l lane.Lease, manager string, ids ...string) {
+func (s *suite) manage(l engine.Lease, manager string, ids ...string) {
 	s.t.Helper()
 	var intents []engine.Intent
 	for _, id := range ids {
@@ -108,14 +107,14 @@ func testManagerRace(t *testing.T, s *suite) {
 		require.ElementsMatch(t, []string{"user a", "user boss"}, s.due())
 		s.finish(l, engine.Finish{ID: "a"})
 		s.finish(l, engine.Finish{ID: "boss"})
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 		s.now = s.now.Add(time.Second)
 		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
 	}
 }
 
 // race finishes several sequences at once.
-func (s *suite) race(l lane.Lease, finishes ...engine.Finish) {
+func (s *suite) race(l engine.Lease, finishes ...engine.Finish) {
 	s.t.Helper()
 	var all sync.WaitGroup
 	errs := make([]error, len(finishes))

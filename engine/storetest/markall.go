@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 // testMarkAll compares MarkAll with a Mark of each principal that fits, on states and lanes of all kinds.
@@ -20,7 +19,7 @@ func testMarkAll(t *testing.T, s *suite) {
 		engine.StatusDirty, engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting,
 		engine.StatusRetrying, engine.StatusFailed, engine.StatusHeld, engine.StatusPending,
 	}
-	holds := []lane.HoldKind{lane.HoldNone, lane.HoldPause, lane.HoldBreaker, lane.HoldQuarantine}
+	holds := []engine.HoldKind{engine.HoldNone, engine.HoldPause, engine.HoldBreaker, engine.HoldQuarantine}
 	base, begin := s.app, s.now
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -30,8 +29,8 @@ func testMarkAll(t *testing.T, s *suite) {
 				m.Status = append(m.Status, status)
 			}
 		}
-		hold := lane.Hold{Kind: holds[r.IntN(len(holds))]}
-		if hold.Kind != lane.HoldNone {
+		hold := engine.Hold{Kind: holds[r.IntN(len(holds))]}
+		if hold.Kind != engine.HoldNone {
 			hold.Until = begin.Add(time.Duration(r.IntN(3)) * time.Hour)
 		}
 		released := r.IntN(2) == 0
@@ -83,7 +82,7 @@ func testMarkAll(t *testing.T, s *suite) {
 }
 
 // states brings some principals into the statuses at random.
-func (s *suite) states(statuses []engine.Status, r *rand.Rand) lane.Lease {
+func (s *suite) states(statuses []engine.Status, r *rand.Rand) engine.Lease {
 	s.t.Helper()
 	kinds := []engine.Kind{engine.User, engine.Group}
 	var marks []engine.Mark

@@ -10,13 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testAgain(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	unkept := map[string]plan.Unkept{"title": {Sent: "x", Rounds: 3, Ignored: true}}
+	unkept := map[string]engine.Unkept{"title": {Sent: "x", Rounds: 3, Ignored: true}}
 	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), Unkept: unkept})
 	again := func(afresh bool) int64 {
 		n, err := s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
@@ -89,11 +88,11 @@ func (s *suite) newPlan(id string, items ...engine.PlanItem) engine.Plan {
 	s.t.Helper()
 	p := engine.Plan{
 		ID: s.app + id, App: s.app, Reason: "tidy", BaseURL: "https://example.com", Status: engine.PlanMaking, CreatedAt: s.now, ExpiresAt: s.now.Add(time.Hour),
-		Operations: map[plan.Operation]int{}, Outcomes: map[plan.Class]int{},
+		Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
 	require.NoError(s.t, s.store.SavePlan(s.t.Context(), p))
 	for i := range items {
-		items[i].Plan, items[i].Seq, items[i].Digest, items[i].Outcome = p.ID, i+1, "d", plan.Done
+		items[i].Plan, items[i].Seq, items[i].Digest, items[i].Outcome = p.ID, i+1, "d", engine.Done
 		if items[i].Kind == "" {
 			items[i].Kind = engine.User
 		}
@@ -109,7 +108,7 @@ func testPlans(t *testing.T, s *suite) {
 	var items []engine.PlanItem
 	for i := range 5 {
 		items = append(items, engine.PlanItem{
-			ID: fmt.Sprint("u", i), Operation: []plan.Operation{plan.OpUpdate, plan.OpDeactivate}[i%2], Generation: int64(i),
+			ID: fmt.Sprint("u", i), Operation: []engine.Operation{engine.OpUpdate, engine.OpDeactivate}[i%2], Generation: int64(i),
 			Requests: []engine.Sent{{Method: "PUT", Path: "/Users/1", Body: `{"a":"` + "\x00" + `"}`}}, Diff: []engine.Difference{{Path: "title", Before: "a", After: nil}},
 			Members: &engine.MemberDiff{Added: 1},
 		})
@@ -137,8 +136,8 @@ func testPlans(t *testing.T, s *suite) {
 	page := read(engine.PlanItemQuery{Limit: 2})
 	require.Empty(t, cmp.Diff(items[:2], page))
 	require.Empty(t, cmp.Diff(items[2:], read(engine.PlanItemQuery{After: page[1].Seq})))
-	require.Len(t, read(engine.PlanItemQuery{Operation: plan.OpDeactivate}), 2)
-	require.Empty(t, read(engine.PlanItemQuery{Outcome: plan.Held}))
+	require.Len(t, read(engine.PlanItemQuery{Operation: engine.OpDeactivate}), 2)
+	require.Empty(t, read(engine.PlanItemQuery{Outcome: engine.Held}))
 
 	require.NoError(t, s.store.DiscardPlan(t.Context(), first.ID))
 	require.NoError(t, s.store.DiscardPlan(t.Context(), first.ID), "twice")
@@ -149,7 +148,7 @@ func testPlans(t *testing.T, s *suite) {
 }
 
 func testOldPlans(t *testing.T, s *suite) {
-	first := s.newPlan(" 1", engine.PlanItem{ID: "a", Operation: plan.OpUpdate})
+	first := s.newPlan(" 1", engine.PlanItem{ID: "a", Operation: engine.OpUpdate})
 	kept := func() (ids []string, items int) {
 		all, err := s.store.Plans(t.Context(), engine.PlanQuery{App: s.app})
 		require.NoError(t, err)
@@ -179,7 +178,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id})
 	}
 	items := []engine.PlanItem{
-		{ID: "b", Operation: plan.OpDeactivate, Generation: 1}, {ID: "new", Operation: plan.OpCreate}, {ID: "g", Kind: engine.Group, Operation: plan.OpMembers},
+		{ID: "b", Operation: engine.OpDeactivate, Generation: 1}, {ID: "new", Operation: engine.OpCreate}, {ID: "g", Kind: engine.Group, Operation: engine.OpMembers},
 	}
 	p := s.newPlan("", items...)
 	planned := func() (out engine.Plan, all []engine.Planned) {
@@ -192,10 +191,10 @@ func testApplyPlan(t *testing.T, s *suite) {
 	got, all := planned()
 	require.Empty(t, cmp.Diff(p, got))
 	require.Empty(t, cmp.Diff([]engine.Planned{
-		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 1, Kind: engine.User, ID: "b", Operation: plan.OpDeactivate, Outcome: plan.Done, Generation: 1, Digest: "d"},
+		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 1, Kind: engine.User, ID: "b", Operation: engine.OpDeactivate, Outcome: engine.Done, Generation: 1, Digest: "d"},
 			Now: 1, Status: engine.StatusClean},
-		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 2, Kind: engine.User, ID: "new", Operation: plan.OpCreate, Outcome: plan.Done, Digest: "d"}},
-		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 3, Kind: engine.Group, ID: "g", Operation: plan.OpMembers, Outcome: plan.Done, Digest: "d"}},
+		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 2, Kind: engine.User, ID: "new", Operation: engine.OpCreate, Outcome: engine.Done, Digest: "d"}},
+		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 3, Kind: engine.Group, ID: "g", Operation: engine.OpMembers, Outcome: engine.Done, Digest: "d"}},
 	}, all))
 	apply := func(p engine.Plan, to engine.PlanStatus, items ...engine.PlanItem) error {
 		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.ApplyPlan(t.Context(), tx, s.now, p, to, items) })

@@ -8,9 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
-	"github.com/scimwright/scimwright/engine/probe"
 )
 
 func testProfile(t *testing.T, s *suite) {
@@ -23,22 +20,22 @@ func testProfile(t *testing.T, s *suite) {
 	}
 	_, err := s.store.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
-	save(engine.Capabilities{BaseURL: "https://h/scim", Profile: probe.Profile{At: s.now.UTC(), Requests: 7}})
+	save(engine.Capabilities{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
 	row, err := s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	require.Zero(t, row.NextAt, "nothing is due of an app that was only probed")
 	require.Equal(t, 1, row.Learned.MemberBatch)
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = plan.Traits{plan.NoPut: true, plan.NoPatch: false} })
+	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = engine.Traits{engine.NoPut: true, engine.NoPatch: false} })
 	require.NoError(t, err)
-	save(engine.Capabilities{BaseURL: "https://h/v2", Profile: probe.Profile{Results: []probe.Result{{Feature: probe.PutUser, Verdict: probe.Lost, Detail: "\"ä\" became \"?\""}}}})
+	save(engine.Capabilities{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
-	want := engine.Learned{MemberBatch: 2, Probed: plan.Traits{plan.NoPut: true, plan.NoPatch: false}}
+	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
 	require.Empty(t, cmp.Diff(want, row.Learned), "also while somebody works on the lane")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
-	require.NoError(t, s.store.Release(ctx, l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.store.Unlearn(ctx, s.app))
 	_, err = s.store.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testProgress(t *testing.T, s *suite) {
@@ -27,18 +26,18 @@ func testProgress(t *testing.T, s *suite) {
 		p.ID, p.At = "g", s.now
 		require.NoError(t, s.store.Progress(t.Context(), l, p))
 	}
-	member := func(id string) plan.Member { return plan.Member{User: id, ID: "r" + id} }
+	member := func(id string) engine.RemoteMember { return engine.RemoteMember{User: id, ID: "r" + id} }
 	row := func(id string, want, unsure bool, pushedID string) engine.Member {
 		return engine.Member{User: id, Want: want, Unsure: unsure, PushedID: pushedID, RemoteID: "r" + id}
 	}
 	save(1, engine.MemberAnswer{User: "a", Want: true}, engine.MemberAnswer{User: "b", Want: true}, engine.MemberAnswer{User: "c", Want: true})
 	exchanges := []engine.Attempt{{Run: "x", Method: "POST", URL: "/Groups"}}
 	progress(engine.Progress{
-		Gen: 1, RemoteID: "rg", RemoteName: "Tea", Origin: plan.Created, Replaced: true, Whole: true,
-		Added: []plan.Member{member("a")}, NextAdd: []plan.Member{member("b")}, Exchanges: exchanges,
+		Gen: 1, RemoteID: "rg", RemoteName: "Tea", Origin: engine.Created, Replaced: true, Whole: true,
+		Added: []engine.RemoteMember{member("a")}, NextAdd: []engine.RemoteMember{member("b")}, Exchanges: exchanges,
 	})
 	got := s.state(engine.Group, "g")
-	require.Equal(t, []string{"rg", "Tea", string(plan.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)})
+	require.Equal(t, []string{"rg", "Tea", string(engine.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)})
 	require.LessOrEqual(t, got.Full, got.Synced, "the list was replaced")
 	require.Equal(t, []string{"group g"}, s.due())
 	attempts, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Kind: engine.Group, Principal: "g"})
@@ -51,16 +50,16 @@ func testProgress(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, true, "rb")}, s.members(engine.MembersPending)),
 		"whether b is in the group is not known, and c was never sent")
 	require.Empty(t, cmp.Diff([]engine.Member{row("b", false, true, "rb")}, s.members(engine.MembersLeaving)))
-	progress(engine.Progress{Gen: 1, RemoteID: "rg", Removed: []plan.Member{member("b")}, NextRemove: []plan.Member{member("a")}})
+	progress(engine.Progress{Gen: 1, RemoteID: "rg", Removed: []engine.RemoteMember{member("b")}, NextRemove: []engine.RemoteMember{member("a")}})
 	require.Empty(t, s.state(engine.Group, "g").RemoteName)
 	require.Empty(t, cmp.Diff([]engine.Member{row("a", true, true, "ra")}, s.members(engine.MembersPending)),
 		"whether a is still in the group is not known")
 	require.Empty(t, s.members(engine.MembersLeaving), "it is wanted")
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
 	require.Empty(t, s.members(engine.MembersPending))
 
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", AllMembers: true})
-	progress(engine.Progress{Gen: 1, RemoteID: "rg", Replaced: true, Whole: true, Added: []plan.Member{member("a")}})
+	progress(engine.Progress{Gen: 1, RemoteID: "rg", Replaced: true, Whole: true, Added: []engine.RemoteMember{member("a")}})
 	got = s.state(engine.Group, "g")
 	require.Greater(t, got.Full, got.Synced, "it was asked for again meanwhile")
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Gen: 2, Whole: true, Replaced: true, Status: engine.StatusDirty, NextAt: s.now})

@@ -2,15 +2,12 @@ package storetest
 
 import (
 	"fmt"
-	"time"
-
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testRemovals(t *testing.T, s *suite) {
@@ -23,7 +20,7 @@ func testRemovals(t *testing.T, s *suite) {
 	}
 	l := s.claim()
 	for _, id := range ids {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id, Origin: plan.Created})
+		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id, Origin: engine.Created})
 	}
 	guard := engine.Guard{Limit: 2, Percent: 50, Window: time.Hour}
 	remove := func(id string) int {
@@ -32,7 +29,7 @@ func testRemovals(t *testing.T, s *suite) {
 		return many
 	}
 	hold := func(id string) {
-		s.finish(l, engine.Finish{ID: id, Status: engine.StatusHeld, Operation: plan.OpDeactivate, RemoteID: "r" + id})
+		s.finish(l, engine.Finish{ID: id, Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r" + id})
 	}
 	leave := func(from, to int) {
 		for _, id := range ids[from:to] {
@@ -43,7 +40,7 @@ func testRemovals(t *testing.T, s *suite) {
 	leave(0, 1)
 	require.Zero(t, remove("u0"))
 	require.Zero(t, remove("u0"), "a second attempt is the same removal")
-	s.finish(l, engine.Finish{ID: "u0", Operation: plan.OpDeactivate, RemoteID: "ru0"})
+	s.finish(l, engine.Finish{ID: "u0", Operation: engine.OpDeactivate, RemoteID: "ru0"})
 
 	leave(1, 4)
 	require.Equal(t, 4, remove("u1"), "one has gone and three are about to; half of six may")
@@ -62,16 +59,16 @@ func testRemovals(t *testing.T, s *suite) {
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "u1").Status)
 	for _, id := range ids[1:4] {
 		require.Zero(t, remove(id))
-		s.finish(l, engine.Finish{ID: id, Operation: plan.OpDeactivate, RemoteID: "r" + id})
+		s.finish(l, engine.Finish{ID: id, Operation: engine.OpDeactivate, RemoteID: "r" + id})
 	}
 	leave(4, 5)
 	require.Zero(t, remove("u4"), "what was approved does not count")
-	s.finish(l, engine.Finish{ID: "u4", Operation: plan.OpDeactivate, RemoteID: "ru4"})
+	s.finish(l, engine.Finish{ID: "u4", Operation: engine.OpDeactivate, RemoteID: "ru4"})
 
 	s.now = s.now.Add(time.Hour)
 	leave(0, 3)
 	require.Zero(t, remove("u0"), "the window has passed")
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	_, err = s.store.Remove(t.Context(), l, engine.User, "u5", s.now, guard)
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
 }

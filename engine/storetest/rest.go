@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 )
 
 func testRest(t *testing.T, s *suite) {
@@ -22,6 +21,6 @@ func testRest(t *testing.T, s *suite) {
 		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(want, row.Rest))
 	}
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.ErrorIs(t, s.store.Rest(t.Context(), l, engine.Rest{}), engine.ErrLeaseLost)
 }

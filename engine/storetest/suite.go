@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // InTx runs fn in a transaction, which is committed when fn returns nil and rolled back otherwise.
@@ -114,11 +112,11 @@ func (s *suite) mark(marks ...engine.Mark) {
 }
 
 // claim takes the lane of the test's own app.
-func (s *suite) claim() lane.Lease {
+func (s *suite) claim() engine.Lease {
 	s.t.Helper()
 	leases, _, err := s.store.Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
 	require.NoError(s.t, err)
-	var mine *lane.Lease
+	var mine *engine.Lease
 	for _, l := range leases {
 		if l.App == s.app {
 			mine = &l
@@ -155,7 +153,7 @@ func (s *suite) state(kind engine.Kind, id string) engine.State {
 	return found[0]
 }
 
-func (s *suite) finish(l lane.Lease, f engine.Finish) engine.Status {
+func (s *suite) finish(l engine.Lease, f engine.Finish) engine.Status {
 	s.t.Helper()
 	if f.Kind == "" {
 		f.Kind = engine.User
@@ -181,9 +179,9 @@ func testMark(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann", Origin: plan.Created, Operation: plan.OpCreate, HTTP: 201})
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann", Origin: engine.Created, Operation: engine.OpCreate, HTTP: 201})
 	want = engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Synced: 1, Status: engine.StatusClean, UpdatedAt: s.now,
-		RemoteID: "r1", RemoteName: "ann", Origin: plan.Created, LastOperation: plan.OpCreate, LastStatus: 201}
+		RemoteID: "r1", RemoteName: "ann", Origin: engine.Created, LastOperation: engine.OpCreate, LastStatus: 201}
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a")))
 	require.Equal(t, []string{"user b"}, s.due())
 }
@@ -263,7 +261,7 @@ func testParked(t *testing.T, s *suite) {
 		require.Empty(t, s.due())
 		got := s.state(engine.User, "a")
 		require.Less(t, got.Synced, got.Desired)
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 		require.False(t, s.claimable())
 		s.mark(engine.Mark{ID: "a"})
 		require.Equal(t, []string{"user a"}, s.due())
@@ -278,7 +276,7 @@ func testEpoch(t *testing.T, s *suite) {
 	require.Greater(t, l.Epoch, old.Epoch)
 	ctx := t.Context()
 	require.ErrorIs(t, s.store.Extend(ctx, old, s.now.Add(time.Hour)), engine.ErrLeaseLost)
-	require.ErrorIs(t, s.store.Release(ctx, old, lane.Hold{}, time.Time{}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Release(ctx, old, engine.Hold{}, time.Time{}), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.Begin(ctx, old, []engine.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}), engine.ErrLeaseLost)
 	_, err := s.store.Finish(ctx, old, engine.Finish{Kind: engine.User, ID: "a", Gen: 1, Status: engine.StatusClean, RemoteID: "stale"})
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
@@ -336,7 +334,7 @@ func testRelease(t *testing.T, s *suite) {
 	later, hold := s.now.Add(time.Minute), s.now.Add(time.Hour)
 	s.finish(l, engine.Finish{ID: "a"})
 	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusRetrying, Attempts: 1, NextAt: later})
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	got, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, later, got.NextAt)
@@ -344,7 +342,7 @@ func testRelease(t *testing.T, s *suite) {
 
 	s.now = later
 	l = s.claim()
-	h := lane.Hold{Kind: lane.HoldBreaker, Until: hold, Reason: "down\x00", Streak: 4}
+	h := engine.Hold{Kind: engine.HoldBreaker, Until: hold, Reason: "down\x00", Streak: 4}
 	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
 	got, err = s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
@@ -354,7 +352,7 @@ func testRelease(t *testing.T, s *suite) {
 	h.Reason = "down\uFFFD"
 	require.Empty(t, cmp.Diff(h, l.Hold))
 	s.finish(l, engine.Finish{ID: "b"})
-	require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, s.now.Add(time.Hour)))
+	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Hour)))
 	got, err = s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Zero(t, got.NextAt, "nothing is due, so there is nothing to wait for")
@@ -367,32 +365,32 @@ func testHold(t *testing.T, s *suite) {
 	} {
 		s.mark(engine.Mark{ID: "a"})
 		l := s.claim()
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
 		require.False(t, s.claimable())
 		s.mark(engine.Mark{ID: "b"})
 		require.True(t, s.claimable(), "it may be a deactivation, which is tried")
 		l = s.claim()
 		s.mark(engine.Mark{ID: "b"})
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
 		require.True(t, s.claimable(), "also when it came while the owner was about to let go")
 		l = s.claim()
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{}))
 		s.mark(engine.Mark{ID: "b"})
 		require.False(t, s.claimable())
 		end()
 		require.True(t, s.claimable())
 		l = s.claim()
 		require.False(t, l.Hold.Until.After(s.now))
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
 		l = s.claim()
 		end()
 		later := s.now.Add(time.Hour)
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{Kind: lane.HoldQuarantine, Until: later, Streak: 2}, later))
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: later, Streak: 2}, later))
 		require.True(t, s.claimable(), "what came while somebody owned the lane counts too")
 		l = s.claim()
-		require.Equal(t, lane.Hold{Kind: lane.HoldQuarantine, Streak: 2}, l.Hold, "one principal is tried")
-		require.NoError(t, s.store.Release(t.Context(), l, lane.Hold{}, time.Time{}))
+		require.Equal(t, engine.Hold{Kind: engine.HoldQuarantine, Streak: 2}, l.Hold, "one principal is tried")
+		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	}
 }
 
@@ -450,7 +448,7 @@ func testMembers(t *testing.T, s *suite) {
 
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann"})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Want: true, RemoteID: "r1", RemoteName: "ann"}, {User: "b", Want: true}}, s.members(engine.MembersPending)))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Replaced: true, Added: []plan.Member{{User: "a", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Replaced: true, Added: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "b", Want: true}}, s.members(engine.MembersPending)))
 
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 6, []engine.MemberAnswer{{User: "c", Want: true}, {User: "gone", Want: true}}))
@@ -462,7 +460,7 @@ func testMembers(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersWanted)))
 	pending := s.members(engine.MembersPending)
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Pushed: true, PushedID: "r1", RemoteID: "r1", RemoteName: "ann"}, {User: "c", Want: true}}, pending))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Removed: []plan.Member{{User: "a", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Removed: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "c", Want: true}}, s.members(engine.MembersPending)))
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusRetrying, NextAt: s.now, Unsure: true})
@@ -483,7 +481,7 @@ func testWaiting(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user a"}, s.due())
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
 	require.Equal(t, []string{"group g"}, s.due())
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r0"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "a", ID: "r0"}}})
 	require.Len(t, s.members(engine.MembersPending), 1, "what was pushed is an older account of that user")
 }
 
@@ -524,7 +522,7 @@ func testLostUser(t *testing.T, s *suite) {
 	l := s.claim()
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "a", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, s.members(engine.MembersPending))
 	s.finish(l, engine.Finish{ID: "a", RemoteID: "r2"})
 	require.Equal(t, []string{"group g"}, s.due())
@@ -532,7 +530,7 @@ func testLostUser(t *testing.T, s *suite) {
 }
 
 func testAccounts(t *testing.T, s *suite) {
-	begin := func(l lane.Lease, id string, want engine.Want) {
+	begin := func(l engine.Lease, id string, want engine.Want) {
 		require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.User, ID: id, Want: want}}))
 	}
 	s.mark(engine.Mark{ID: "old"}, engine.Mark{ID: "new"}, engine.Mark{ID: "other"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"old"}})
@@ -540,7 +538,7 @@ func testAccounts(t *testing.T, s *suite) {
 	begin(l, "old", engine.Active)
 	s.finish(l, engine.Finish{ID: "old", RemoteID: "r1"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "old", Want: true, Asked: 1}}))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []plan.Member{{User: "old", ID: "r1"}}})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "old", ID: "r1"}}})
 	found, err := s.store.States(t.Context(), engine.StateQuery{App: s.app, RemoteID: "r1"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -566,7 +564,7 @@ func testAccounts(t *testing.T, s *suite) {
 }
 
 func testForget(t *testing.T, s *suite) {
-	seed := func() lane.Lease {
+	seed := func() engine.Lease {
 		s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a"}})
 		return s.claim()
 	}
@@ -594,7 +592,7 @@ func testForget(t *testing.T, s *suite) {
 	n, err := s.store.Pending(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	require.ErrorIs(t, s.store.Release(t.Context(), old, lane.Hold{}, time.Time{}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Release(t.Context(), old, engine.Hold{}, time.Time{}), engine.ErrLeaseLost)
 
 	s.now = s.now.Add(time.Second)
 	l := seed()

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 func testTasks(t *testing.T, s *suite) {
@@ -28,7 +26,7 @@ func testTasks(t *testing.T, s *suite) {
 	l := s.claim()
 	later := s.now.Add(time.Hour)
 	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 2, NextAt: later})
-	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb"})
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "rb"})
 	s.finish(l, engine.Finish{ID: "c"})
 	s.finish(l, engine.Finish{ID: "d", Status: engine.StatusHeld})
 	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed})
@@ -37,7 +35,7 @@ func testTasks(t *testing.T, s *suite) {
 	require.Equal(t, all[:2], list(engine.TaskQuery{Limit: 2}))
 	require.Equal(t, all[2:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "a"}}))
 	require.Empty(t, s.due())
-	require.NoError(t, s.store.Release(ctx, l, lane.Hold{Kind: lane.HoldBreaker, Until: later}, time.Time{}))
+	require.NoError(t, s.store.Release(ctx, l, engine.Hold{Kind: engine.HoldBreaker, Until: later}, time.Time{}))
 
 	s.mark(engine.Mark{ID: "c"})
 	held := []string{all[0], all[1], all[2], "user c dirty", all[3]}
@@ -61,7 +59,7 @@ func testTasks(t *testing.T, s *suite) {
 	require.Empty(t, list(engine.TaskQuery{}))
 
 	l = s.claim()
-	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb"})
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "rb"})
 	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 2, NextAt: later})
 	pending := func() int {
 		n, err := s.store.Pending(ctx, s.app)
@@ -83,7 +81,7 @@ func testTasks(t *testing.T, s *suite) {
 	require.Equal(t, 2, pending(), "what was dismissed is not")
 	require.Empty(t, list(engine.TaskQuery{}))
 	want := engine.Event{App: s.app, Seq: last[len(last)-1].Seq + 2, At: s.now, Type: engine.UserDismissed, Kind: engine.User, Principal: "b",
-		Data: engine.EventData{Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb", Status: engine.StatusDismissed}}
+		Data: engine.EventData{Operation: engine.OpUpdate, HTTP: 400, RemoteID: "rb", Status: engine.StatusDismissed}}
 	require.Empty(t, cmp.Diff([]engine.Event{want}, s.events(want.Seq-1)))
 	n, err = s.store.RetryAll(ctx, s.now, s.app)
 	require.NoError(t, err)
@@ -93,7 +91,7 @@ func testTasks(t *testing.T, s *suite) {
 	got := s.state(engine.User, "b")
 	require.Equal(t, engine.StatusDirty, got.Status)
 	require.Equal(t, s.now, got.DirtySince)
-	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: plan.OpUpdate, HTTP: 400, RemoteID: "rb"})
+	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "rb"})
 	told := s.events(want.Seq)
 	require.Len(t, told, 1, "a failure after that is told again")
 	require.Equal(t, engine.UserFailed, told[0].Type)

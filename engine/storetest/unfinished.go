@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 )
 
 // testUnfinished goes through what is announced before a request and whose end is never stored.
@@ -22,20 +21,20 @@ func testUnfinished(t *testing.T, s *suite) {
 	require.Empty(t, s.state(engine.User, "a").Origin)
 	begin(engine.Intent{Kind: engine.User, ID: "a", Name: "anna", Creating: true})
 	got := s.state(engine.User, "a")
-	require.Equal(t, plan.Unconfirmed, got.Origin)
+	require.Equal(t, engine.Unconfirmed, got.Origin)
 	require.Equal(t, "anna", got.RemoteName, "the name that it is created under, not the first one")
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "anna", Origin: plan.Created})
+	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "anna", Origin: engine.Created})
 	begin(engine.Intent{Kind: engine.User, ID: "a", Name: "anne", Creating: true})
 	got = s.state(engine.User, "a")
-	require.Equal(t, []string{"r1", "anna", string(plan.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)}, "its account may come back")
+	require.Equal(t, []string{"r1", "anna", string(engine.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)}, "its account may come back")
 
 	begin(engine.Intent{Kind: engine.Group, ID: "g", Name: "A"})
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A", Origin: plan.Created})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A", Origin: engine.Created})
 	begin(engine.Intent{Kind: engine.Group, ID: "g", Name: "B", Creating: true})
 	got = s.state(engine.Group, "g")
-	require.Equal(t, []string{"", "B", string(plan.Unconfirmed)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)})
+	require.Equal(t, []string{"", "B", string(engine.Unconfirmed)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)})
 
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "g2", RemoteName: "B", Origin: plan.Created})
+	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "g2", RemoteName: "B", Origin: engine.Created})
 	require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.Group, ID: "g", Want: engine.Absent}}))
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
 	begin(engine.Intent{Kind: engine.Group, ID: "g", Name: "B"})

@@ -5,12 +5,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scimwright/scimwright/internal/gofiles"
 )
 
 // File is what the rules look at in one Go file.
@@ -27,24 +27,8 @@ type File struct {
 // Scan reads every Go file below root, except testdata.
 func Scan(root string) ([]File, error) {
 	var files []File
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if name := d.Name(); p != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(p, ".go") {
-			return nil
-		}
-		rel, err := filepath.Rel(root, p)
-		if err != nil {
-			return err
-		}
-		f, err := scanFile(p, filepath.ToSlash(rel))
+	err := gofiles.Walk(root, ".go", func(file, rel string) error {
+		f, err := scanFile(file, rel)
 		files = append(files, f)
 		return err
 	})

@@ -27,7 +27,7 @@ func TestEachKindOfBreachIsFound(t *testing.T) {
 		file File
 		want string
 	}{
-		{"the engine imports the management API", File{Package: "engine/plan", Imports: []string{ours("mgmtapi/model")}, Doc: doc}, "engine/plan/x.go imports mgmtapi/model"},
+		{"the engine imports the management API", File{Package: "engine/internal/plan", Imports: []string{ours("mgmtapi/model")}, Doc: doc}, "engine/internal/plan/x.go imports mgmtapi/model"},
 		{"a check shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scim/filter")}, Doc: doc}, "would hide a bug"},
 		{"a check's test shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scimserver")}, Test: true, Doc: doc}, "imports scimserver"},
 		{"one slice imports another", File{Package: "mgmtapi/users", Imports: []string{ours("mgmtapi/groups")}, Doc: doc}, "no slice"},
@@ -51,7 +51,7 @@ func TestEachKindOfBreachIsFound(t *testing.T) {
 func TestWhatTheRulesAllowPasses(t *testing.T) {
 	doc := "Package x is for tests."
 	for _, f := range []File{
-		{Package: "engine/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},
+		{Package: "engine/internal/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},
 		{Package: "mgmtapi/users", Imports: []string{Module + "/internal/rest", Module + "/internal/docstore"}, Doc: doc},
 		{Package: "internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"}, Doc: doc},
 		{Package: "engine/enginetest", Imports: []string{"testing", Module + "/internal/sqldb/sqldbtest"}, Doc: doc},

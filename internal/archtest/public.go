@@ -12,7 +12,6 @@ var Public = []string{
 
 // NotYetInternal lists the packages that other modules could import although they are not for them. The list may only shrink.
 var NotYetInternal = []string{
-	"engine/connect", "engine/lane", "engine/plan", "engine/probe", "engine/reconcile", "engine/rehearse",
 	"conformance/grammar", "conformance/mutants", "conformance/oracle",
 	"mgmtapi/...",
 }

@@ -52,4 +52,7 @@ func TestEngineWait_NamesWhoIsPending(t *testing.T) {
 	code, stdout, _ = engine("apps", "CRM")
 	require.Zero(t, code)
 	require.Regexp(t, `(?m)^accepted +1$`, stdout)
+	code, stdout, _ = engine("apps")
+	require.Zero(t, code)
+	require.Regexp(t, `WAITING +RETRYING +ACCEPTED +FAILED .*\nCRM +\S+ +running +catalog +none +0 +0 +1 +0 `, stdout)
 }

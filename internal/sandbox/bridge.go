@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -113,15 +112,15 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 }
 
 // operations translates what a sequence did. What is not told apart in the log has no translation.
-var operations = map[plan.Operation]desired.Operation{
-	plan.OpCreate: desired.Created, plan.OpLink: desired.Linked, plan.OpUpdate: desired.Updated,
-	plan.OpReactivate: desired.Reactivated, plan.OpDeactivate: desired.Deactivated,
+var operations = map[engine.Operation]desired.Operation{
+	engine.OpCreate: desired.Created, engine.OpLink: desired.Linked, engine.OpUpdate: desired.Updated,
+	engine.OpReactivate: desired.Reactivated, engine.OpDeactivate: desired.Deactivated,
 }
 
 // confirmed translates what a target has carried out after it had accepted it.
-var confirmed = map[plan.Operation]desired.Operation{
-	plan.OpCreate: desired.Created, plan.OpUpdate: desired.Updated, plan.OpReactivate: desired.Reactivated,
-	plan.OpDeactivate: desired.Deactivated, plan.OpMembers: desired.Updated, plan.OpDelete: desired.Removed,
+var confirmed = map[engine.Operation]desired.Operation{
+	engine.OpCreate: desired.Created, engine.OpUpdate: desired.Updated, engine.OpReactivate: desired.Reactivated,
+	engine.OpDeactivate: desired.Deactivated, engine.OpMembers: desired.Updated, engine.OpDelete: desired.Removed,
 }
 
 func steps(sent []engine.Step) []desired.Step {
@@ -132,13 +131,13 @@ func steps(sent []engine.Step) []desired.Step {
 	return out
 }
 
-func outcomeOf(c plan.Class) desired.Outcome {
+func outcomeOf(c engine.Class) desired.Outcome {
 	switch c {
-	case plan.Done:
+	case engine.Done:
 		return desired.Done
-	case plan.Skipped:
+	case engine.Skipped:
 		return desired.Skipped
-	case plan.Accepted:
+	case engine.Accepted:
 		return desired.Started // the target has yet to carry it out
 	default:
 		return desired.Failed

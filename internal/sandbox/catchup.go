@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -13,7 +12,7 @@ import (
 
 // settled says whether nothing more is sent by itself after a status that a sequence has led to. What the target has accepted is not sent
 // again either.
-func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != plan.Transient }
+func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != engine.Transient }
 
 // catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its
 // results first and tells of them afterwards. It runs before the engine starts.

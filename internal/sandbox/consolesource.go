@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -263,9 +262,9 @@ func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, rea
 		return "idle", "provisioning is not connected"
 	}
 	switch l.Hold.Kind {
-	case lane.HoldNone:
+	case engine.HoldNone:
 		return "running", ""
-	case lane.HoldQuarantine:
+	case engine.HoldQuarantine:
 		return "quarantined", l.Hold.Reason
 	default:
 		return "paused", l.Hold.Reason

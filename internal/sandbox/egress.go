@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
@@ -31,4 +32,9 @@ func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 		policy.Own = append(policy.Own, netip.AddrPortFrom(a, address.Port()))
 	}
 	return policy, nil
+}
+
+// targetEgress is a policy as the engine takes it.
+func targetEgress(p egress.Policy) engine.Egress {
+	return engine.Egress{Range: engine.EgressRange(p.Range), Allow: p.Allow, Own: p.Own}
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
@@ -183,7 +182,7 @@ func (e *engineAPI) TakeLinks(ctx context.Context, app string, links []sandboxap
 func linksOf(links []sandboxapi.Link) []engine.Link {
 	all := make([]engine.Link, 0, len(links))
 	for _, l := range links {
-		all = append(all, engine.Link{Kind: engine.Kind(l.Kind), ID: l.ID, RemoteID: l.RemoteID, RemoteName: l.RemoteName, Origin: plan.Origin(l.Origin)})
+		all = append(all, engine.Link{Kind: engine.Kind(l.Kind), ID: l.ID, RemoteID: l.RemoteID, RemoteName: l.RemoteName, Origin: engine.Origin(l.Origin)})
 	}
 	return all
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/probe"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -94,7 +92,7 @@ func laneState(paused bool, l engine.Lane) sandboxapi.LaneState {
 		return sandboxapi.LaneState{State: string(engine.RestPaused), Reason: "the application or its connection is not active"}
 	case l.Rest.Reason == engine.RestMaintenance:
 		return sandboxapi.LaneState{State: string(l.Rest.Reason), Until: l.Rest.Until}
-	case l.Hold.Kind != lane.HoldNone:
+	case l.Hold.Kind != engine.HoldNone:
 		return sandboxapi.LaneState{State: string(l.Hold.Kind), Reason: l.Hold.Reason, Until: l.Hold.Until}
 	}
 	return sandboxapi.LaneState{State: "running"}
@@ -142,7 +140,7 @@ func (e *engineAPI) Release(ctx context.Context, app string) error { return e.en
 
 // Probe implements sandboxapi.Lanes.
 func (e *engineAPI) Probe(ctx context.Context, app, domain string) (sandboxapi.Profile, error) {
-	p, err := e.engine.ProbeApp(ctx, app, probe.Options{Domain: domain})
+	p, err := e.engine.ProbeApp(ctx, app, engine.ProbeOptions{Domain: domain})
 	if err != nil {
 		return sandboxapi.Profile{}, unread(err, app)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
@@ -55,7 +54,7 @@ func (e *engineAPI) PlanItems(ctx context.Context, app, id string, q sandboxapi.
 		return nil, err
 	}
 	items, err := e.engine.PlanItems(ctx, engine.PlanItemQuery{
-		Plan: id, Operation: plan.Operation(q.Operation), Outcome: plan.Class(q.Outcome), After: q.After, Limit: q.Limit,
+		Plan: id, Operation: engine.Operation(q.Operation), Outcome: engine.Class(q.Outcome), After: q.After, Limit: q.Limit,
 	})
 	if err != nil {
 		return nil, err

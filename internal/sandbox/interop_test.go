@@ -14,15 +14,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
 // The seed organisation is provisioned into a SCIM server that we did not write. It needs node and npm and
 // the registry, so it runs only when asked for: SCIMWRIGHT_TEST_INTEROP=1 go test -run Interop ./internal/sandbox
 func TestInteropScimmyRouters(t *testing.T) {
-	if os.Getenv("SCIMWRIGHT_TEST_INTEROP") == "" {
-		t.Skip("SCIMWRIGHT_TEST_INTEROP is not set")
-	}
+	t.Parallel()
 	base, token := startScimmy(t)
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: base, ExternalToken: token})
 	dump := readDump(t, base)
@@ -107,7 +106,8 @@ func (d dump) user(t *testing.T, userName string) scimUser {
 // startScimmy installs the npm package into a temporary folder and starts the server there.
 func startScimmy(t *testing.T) (base, token string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP"), "scimmy-sandbox")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for _, name := range []string{"package.json", "server.mjs"} {
 		data, err := os.ReadFile(filepath.Join("testdata", "interop", "scimmy", name))
 		require.NoError(t, err)

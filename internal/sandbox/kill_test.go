@@ -8,14 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/scimwright/scimwright/internal/alltest"
 )
 
 // A sandbox is killed in the middle of provisioning many users. After a restart all of them arrive at the
 // target, none twice, and no request for a user that was already there is a create.
 func TestKilledInTheMiddleOfProvisioningNothingIsLostOrDoubled(t *testing.T) {
-	users := 2000
-	if testing.Short() {
-		users = 200
+	users := 200
+	if alltest.All() {
+		users = 2000
 	}
 	good := scimHandler(t)
 	tg := newTarget(t, good)

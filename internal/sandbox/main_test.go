@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/cli"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -35,6 +36,10 @@ func TestMain(m *testing.M) {
 		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
 		stop()
 		os.Exit(code)
+	}
+	if err := alltest.Draws(20); err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		os.Exit(1)
 	}
 	code := sqldbtest.Main(m)
 	if code == 0 {

@@ -24,6 +24,8 @@ type Options struct {
 	// Data is a directory that keeps everything; it means DB sqlite:DIR/scimwright.db and SecretKeyFile
 	// DIR/secret.key. It excludes DB.
 	Data string
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
 	// SecretKey seals stored secrets: 32 bytes in base64. Defaults to the content of SecretKeyFile.
 	SecretKey string
 	// SecretKeyFile holds the key and is created when missing. Defaults to PATH.key beside an SQLite database. A

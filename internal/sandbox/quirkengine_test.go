@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
@@ -99,10 +100,8 @@ var survivals = []struct {
 // The seed organisation is provisioned into the reference server behind each quirk. Whatever the quirk is, nobody is there
 // twice, and what is not as it should be is told.
 func TestTheEngineSurvivesQuirks(t *testing.T) {
-	for i, tt := range survivals {
-		if testing.Short() && i%5 != 0 {
-			continue
-		}
+	t.Parallel()
+	for _, tt := range alltest.Sample(survivals, 5) {
 		t.Run(strings.Join(tt.quirks, " "), func(t *testing.T) {
 			t.Parallel()
 			server := newQuirky(t, tt.quirks...)

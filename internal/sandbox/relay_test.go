@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/lane"
-	"github.com/scimwright/scimwright/engine/plan"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -50,7 +48,7 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 }
 
 // own marks a principal and takes the app's lane.
-func (b *bench) own(kind engine.Kind, ids ...string) lane.Lease {
+func (b *bench) own(kind engine.Kind, ids ...string) engine.Lease {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx *docstore.Tx) error {
 		var marks []engine.Mark
@@ -65,7 +63,7 @@ func (b *bench) own(kind engine.Kind, ids ...string) lane.Lease {
 	return leases[0]
 }
 
-func (b *bench) finish(l lane.Lease, f engine.Finish) {
+func (b *bench) finish(l engine.Lease, f engine.Finish) {
 	b.Helper()
 	f.Gen, f.At = 1, time.Now()
 	_, err := b.states.Finish(b.Context(), l, f)
@@ -98,7 +96,7 @@ func (b *bench) catchUp() {
 func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	l := b.own(engine.Group, "g")
-	b.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: plan.Created})
+	b.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: engine.Created})
 	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
 		_, err := b.model.PushMappings.Insert(t.Context(), tx, "m1", model.PushMapping{
 			AppID: "a", SourceGroupID: "g", Status: model.PushInactive, RemoteID: "g1", Deleted: true, DeleteTarget: true, TargetName: "Staff",

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
@@ -55,9 +57,18 @@ func health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, []byte(`{"status":"ok"}`))
 }
 
-// document answers a fixed JSON text.
-func document(text []byte) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, text) })
+// document answers a JSON text that never changes. It is generated for the first request, because that takes longer than the rest of a start.
+func document(generate func() ([]byte, error), log *slog.Logger) http.Handler {
+	generated := sync.OnceValues(generate)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := generated()
+		if err != nil {
+			log.ErrorContext(r.Context(), "generating the document", "path", r.URL.Path, "error", err)
+			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+			return
+		}
+		writeJSON(w, text)
+	})
 }
 
 func writeJSON(w http.ResponseWriter, text []byte) {

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 // RFC 7644 section 3.13: whatever version of the protocol a path names, a SCIM server answers, never the console.
 func TestEveryVersionOfTheProtocolIsForTheSCIMServers(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	ready := s.Ready()
 	for _, test := range []struct {
@@ -56,4 +58,30 @@ func TestEveryVersionOfTheProtocolIsForTheSCIMServers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
 	require.False(t, strings.HasPrefix(res.Header.Get("Content-Type"), scim.MediaType), "%s", text)
+}
+
+func TestOpenAPI_GeneratedOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := startSandbox(t, sandbox.Options{Empty: true})
+	var first []byte
+	for range 2 {
+		res, err := http.Get(s.Ready().BaseURL + "/openapi.json")
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusOK, res.StatusCode)
+		require.Equal(t, "application/json", res.Header.Get("Content-Type"))
+		if first == nil {
+			first = text
+		}
+		require.Equal(t, string(first), string(text))
+	}
+	var document struct {
+		OpenAPI string                     `json:"openapi"`
+		Paths   map[string]json.RawMessage `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal(first, &document))
+	require.Equal(t, "3.0.3", document.OpenAPI)
+	require.Contains(t, document.Paths, "/api/v1/users")
 }

@@ -232,7 +232,7 @@ func (s *Sandbox) assemble(
 	counted := enginemetrics.New()
 	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: s.egress,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
 	})
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (s *Sandbox) assemble(
 		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Syncing: p.work.syncing,
 		Released: func() { p.worker.wakeUp() }, Engine: engineSide, Imports: engineSide, Providers: servers,
 		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, BaseURL: at.public, Aliases: at.aliases,
+		RateLimits: auth.Limits{Off: o.NoRateLimits}, HashCost: o.HashCost, BaseURL: at.public, Aliases: at.aliases,
 		CustomDomain: at.custom, DynamicIssuer: o.DynamicIssuer, AnswerReplays: o.AnswerReplays,
 		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Hooks: hooks.Network{CA: hookCA, CAOption: "--hook-ca", Egress: s.egress}, Logger: o.Logger,
 	})
@@ -279,17 +279,13 @@ func (s *Sandbox) assemble(
 	p.worker = newWorker(api.Work, o.Logger)
 	p.store.OnEmit(p.worker.wakeUp)
 	p.importer = newWorker(api.Import, o.Logger)
-	doc, err := api.OpenAPI()
-	if err != nil {
-		return nil, err
-	}
 	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
 	p.metrics = together(metrics, counted)
 	p.handler = &routes{
-		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(doc), health: http.HandlerFunc(health), console: pages,
+		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(api.OpenAPI, o.Logger), health: http.HandlerFunc(health), console: pages,
 	}
 	return p, nil
 }

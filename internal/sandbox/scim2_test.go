@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/scimstore"
@@ -26,11 +27,9 @@ import (
 // python3 and the registry, so it skips the test unless it is asked for by SCIMWRIGHT_TEST_INTEROP=1.
 func runPython(t *testing.T, script string, args ...string) [][]string {
 	t.Helper()
-	if os.Getenv("SCIMWRIGHT_TEST_INTEROP") == "" {
-		t.Skip("SCIMWRIGHT_TEST_INTEROP is not set")
-	}
+	root := alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP")
 	folder := filepath.Join("testdata", "interop", "scim2")
-	python := filepath.Join(t.TempDir(), "venv", "bin", "python")
+	python := filepath.Join(root, "scim2-tools", "venv", "bin", "python")
 	for _, command := range [][]string{
 		{"python3", "-m", "venv", filepath.Dir(filepath.Dir(python))},
 		{python, "-m", "pip", "install", "--quiet", "--requirement", filepath.Join(folder, "requirements.txt")},
@@ -52,6 +51,7 @@ func runPython(t *testing.T, script string, args ...string) [][]string {
 // A tester that we did not write finds nothing. scim2-client parses every answer with its strict models on the way.
 // SCIMWRIGHT_TEST_INTEROP=1 go test -run SCIM2Tester ./internal/sandbox
 func TestInteropSCIM2Tester(t *testing.T) {
+	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{scimToken}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })

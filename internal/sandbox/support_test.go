@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sandbox"
@@ -31,7 +32,7 @@ func startSandbox(t testing.TB, o sandbox.Options) (*sandbox.Sandbox, *sandbox.A
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	o.NoRateLimits = true
+	o.NoRateLimits, o.HashCost = true, bcrypt.MinCost
 	s, err := sandbox.Start(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() {

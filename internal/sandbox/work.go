@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -62,10 +63,11 @@ func (w *work) syncing(ctx context.Context, u *model.AppUser) bool {
 func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	other := 0 // work that is not the engine's
 	err = poll(ctx, func() (bool, error) {
-		var err error
-		if other, err = w.queued(ctx); err != nil {
+		queued, err := w.queued(ctx)
+		if err != nil {
 			return false, err
 		}
+		other = queued
 		due, err := w.engine.Pending(ctx)
 		if err != nil {
 			return false, err
@@ -79,21 +81,44 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err
 	}
-	if other > 0 {
+	held, told := w.held(context.WithoutCancel(ctx))
+	if held = min(held, other); held > 0 {
+		left.Waiting = append(left.Waiting, fmt.Sprintf("held: %d users or applications; PUT /sandbox/v1/work releases them", held))
+	}
+	if other -= held; other > 0 {
 		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")
 	}
-	waiting, told := waitingFor(ctx, w.model, w.store.Reader(), w.engine, "", nil)
+	waiting, err := waitingFor(ctx, w.model, w.store.Reader(), w.engine, "", nil)
 	left.Waiting = append(left.Waiting, waiting...)
-	return left, errors.Join(ctx.Err(), told)
+	return left, errors.Join(ctx.Err(), told, err)
 }
 
-// queued counts what is to be done before the engine has it: events, imports, and what requests have left to do.
-func (w *work) queued(ctx context.Context) (int, error) {
+// begun counts the users and applications with work that requests have left to do.
+func (w *work) begun(ctx context.Context) (int, error) {
 	transitions, err := w.model.Transitions.Count(ctx, w.store.Reader(), nil)
 	if err != nil {
 		return 0, err
 	}
-	left, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
+	followings, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
+	return transitions + followings, err
+}
+
+// held is begun while /sandbox/v1/work holds that work, and 0 otherwise.
+func (w *work) held(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	switch org, err := w.model.Orgs.Get(ctx, w.store.Reader(), model.OrgDocument); {
+	case err != nil:
+		return 0, err
+	case !org.Value.HoldWork:
+		return 0, nil
+	}
+	return w.begun(ctx)
+}
+
+// queued counts what is to be done before the engine has it: events, imports, and what requests have left to do.
+func (w *work) queued(ctx context.Context) (int, error) {
+	left, err := w.begun(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +131,7 @@ func (w *work) queued(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	events, err := w.store.Waiting(ctx)
-	return transitions + left + imports + scheduled + events, err
+	return left + imports + scheduled + events, err
 }
 
 // maxTasks bounds the list of failed tasks of one app.

@@ -43,6 +43,7 @@ func TestWhatIsLeftToDoIsDoneAtOnceAndLookedForEverySecond(t *testing.T) {
 }
 
 func TestADrainWaitsForWhatIsDoneLater(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	do := func(method, path, body string) (int, string) {
 		t.Helper()

@@ -6,12 +6,12 @@ import (
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/scimwright/scimwright/internal/gofiles"
 )
 
 // Test is a test function or fuzz target of the module.
@@ -30,24 +30,8 @@ var between = regexp.MustCompile(`,\s*(and\s+)?|\s+and\s+|\s+`)
 // is not the doc comment of a test.
 func Scan(root string) ([]Test, error) {
 	var tests []Test
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if name := d.Name(); p != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(p, "_test.go") {
-			return nil
-		}
-		folder, err := filepath.Rel(root, filepath.Dir(p))
-		if err != nil {
-			return err
-		}
-		found, err := scanFile(p, nil, filepath.ToSlash(folder))
+	err := gofiles.Walk(root, "_test.go", func(file, rel string) error {
+		found, err := scanFile(file, nil, path.Dir(rel))
 		tests = append(tests, found...)
 		return err
 	})

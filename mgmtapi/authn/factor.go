@@ -20,7 +20,7 @@ func (s *Slice) factorRoutes() []rest.Route {
 			Summary: "Verifies the factor that a sign-in needs, or begins to",
 			Description: "Without a proof, it begins a verification where the factor needs that: the sign-in is MFA_CHALLENGE then. " +
 				"Where a device answers, the same request without a proof tells whether it has.",
-			Find: func(ctx context.Context, r *verifyRequest) error { return s.findFactor(ctx, r.Factor) }, Do: s.verify,
+			Do: s.verify,
 		},
 		rest.Op[enrollRequest, Transaction]{
 			ID: "enrollSignInFactor", Route: root + "/factors", Tag: tag, Public: true, Summary: "Enrolls the factor that a sign-in needs",
@@ -28,8 +28,7 @@ func (s *Slice) factorRoutes() []rest.Route {
 		},
 		rest.Op[activateRequest, Transaction]{
 			ID: "activateSignInFactor", Route: one + "/lifecycle/activate", Tag: tag, Public: true,
-			Summary: "Completes the enrollment of the factor that a sign-in needs",
-			Find:    func(ctx context.Context, r *activateRequest) error { return s.findFactor(ctx, r.Factor) }, Do: s.activateFactor,
+			Summary: "Completes the enrollment of the factor that a sign-in needs", Do: s.activateFactor,
 		},
 		rest.Op[previousRequest, Transaction]{
 			ID: "previousSignInStep", Route: root + "/previous", Tag: tag, Public: true,
@@ -67,10 +66,14 @@ type previousRequest struct {
 	} `body:"required"`
 }
 
-// findFactor rejects ids of no factor. The step checks that it is a factor of the user.
-func (s *Slice) findFactor(ctx context.Context, id string) error {
-	_, err := s.Model.Factors.Get(ctx, s.Store.Reader(), id)
-	return rest.Missing(err, "UserFactor", id)
+// findFactor rejects ids of no factor, to clients that have a sign-in only. The step checks that it is a factor of the user.
+func (s *Slice) findFactor(ctx context.Context, r *factorStep) error {
+	q := s.Store.Reader()
+	if _, _, err := s.pending(ctx, q, r.Body.StateToken); err != nil {
+		return err
+	}
+	_, err := s.Model.Factors.Get(ctx, q, r.Factor)
+	return rest.Missing(err, "UserFactor", r.Factor)
 }
 
 // How users have signed in (RFC 8176): with a password, and with several factors.
@@ -194,6 +197,9 @@ func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep)
 }
 
 func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, err error) {
+	if err := s.findFactor(ctx, &r.factorStep); err != nil {
+		return out, err
+	}
 	known, user, err := s.verifying(ctx, s.Store.Reader(), &r.factorStep)
 	if err != nil {
 		return out, err
@@ -276,6 +282,9 @@ func (s *Slice) enroll(ctx context.Context, r *enrollRequest) (out Transaction, 
 }
 
 func (s *Slice) activateFactor(ctx context.Context, r *activateRequest) (out Transaction, err error) {
+	if err := s.findFactor(ctx, &r.factorStep); err != nil {
+		return out, err
+	}
 	_, user, err := s.enrolling(ctx, s.Store.Reader(), r.Body.StateToken, r.Factor)
 	if err != nil {
 		return out, err

@@ -1,6 +1,7 @@
 package authn_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/otp"
+	"github.com/scimwright/scimwright/mgmtapi/yubikey"
+	"github.com/scimwright/scimwright/mgmtapi/yubikey/yubikeytest"
 )
 
 const rulesPath = "/api/v1/policies/%s/rules"
@@ -111,6 +114,12 @@ func TestFactorRequired_EveryType(t *testing.T) {
 	sent := func(t *testing.T, v *visitor, a *apitest.Answer) {
 		ok(t, v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate", fmt.Sprintf(`{"passCode":%q}`, v.code(t)), nil))
 	}
+	const publicID = "cccccccccccb"
+	shared := otp.SecretOf([]byte("12345678901234567890"))
+	device := yubikey.Token{Key: [16]byte{1}, PrivateID: [6]byte{2}}
+	pressed := func(t *testing.T, use uint8) string {
+		return yubikeytest.Press(t, publicID, device, 1, use, [5]byte{1, 2, 3, 4, 5})
+	}
 	passcode := func(t *testing.T, v *visitor, secret string) string {
 		code, err := otp.Device{}.Time(otp.Secret(secret), v.e.Clock.Now())
 		require.NoError(t, err)
@@ -118,6 +127,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, enroll, method, profile, shown string
+		query                                string                                    // of the enrollment
+		prepare                              func(t *testing.T, e *apitest.Env) string // returns the enrollment
 		activate                             func(t *testing.T, v *visitor, a *apitest.Answer)
 		challenge                            string // what a step without a proof results in, empty if it is refused
 		proof                                func(t *testing.T, v *visitor, a *apitest.Answer) proof
@@ -141,6 +152,24 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			}},
 		{name: "token", enroll: `{"factorType":"token","provider":"VENDOR_C","profile":{"credentialId":"isaac"},"verify":{"passCode":"123456"}}`, method: "otp", profile: "credentialId", shown: "isaac",
 			proof: func(*testing.T, *visitor, *apitest.Answer) proof { return proof{"passCode": "654321"} }, wrong: proof{"passCode": "000000"}},
+		{name: "hotp", query: "?activate=true", method: "otp", wrong: proof{"passCode": "x"},
+			enroll: fmt.Sprintf(`{"factorType":"token:hotp","provider":"CUSTOM","factorProfileId":%q,"profile":{"sharedSecret":%q}}`,
+				model.CustomOTPProfile(), shared),
+			proof: func(t *testing.T, v *visitor, _ *apitest.Answer) proof {
+				return proof{"passCode": passcode(t, v, string(shared))}
+			}},
+		{name: "hardware", method: "otp", profile: "credentialId", shown: "000000004711", wrong: proof{"passCode": "x"},
+			prepare: func(t *testing.T, e *apitest.Env) string {
+				ok(t, e.Do(t, "POST /api/v1/org/factors/hardware_token/tokens", fmt.Sprintf(
+					`{"serialNumber":"4711","publicId":%q,"privateId":%q,"aesKey":%q}`, publicID, hex.EncodeToString(device.PrivateID[:]),
+					hex.EncodeToString(device.Key[:])), nil))
+				return fmt.Sprintf(`{"factorType":"token:hardware","provider":"VENDOR_E","verify":{"passCode":%q}}`, pressed(t, 1))
+			},
+			proof: func(t *testing.T, v *visitor, a *apitest.Answer) proof {
+				path := "/factors/" + a.Value("_embedded.factors.0.id") + "/verify"
+				refuses(t, v.authn(t, path, proof{"stateToken": a.Value("stateToken"), "passCode": pressed(t, 1)}), "E0000082")
+				return proof{"passCode": pressed(t, 2)}
+			}},
 		{name: "push", enroll: `{"factorType":"push","provider":"SVC"}`, method: "swk", profile: "platform", shown: "ANDROID", challenge: "WAITING",
 			activate: func(t *testing.T, v *visitor, a *apitest.Answer) {
 				ok(t, v.e.Do(t, "POST /sandbox/v1/push/"+a.Value("id")+"/device", "", nil))
@@ -168,7 +197,10 @@ func TestFactorRequired_EveryType(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 			v := demanding(t, e)
-			enrolled := v.enroll(t, c.enroll)
+			if c.prepare != nil {
+				c.enroll = c.prepare(t, e)
+			}
+			enrolled := ok(t, e.Do(t, "POST /api/v1/users/"+v.id+"/factors"+c.query, c.enroll, nil))
 			id := enrolled.Value("id")
 			if c.activate != nil {
 				c.activate(t, v, enrolled)
@@ -291,6 +323,22 @@ func TestFactorRequired_States(t *testing.T) {
 }
 
 // The limits on wrong answers are one for a user, wherever they are given.
+// Without a sign-in, no id is told from another one.
+func TestFactorRequired_UnknownFactor(t *testing.T) {
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
+	v := demanding(t, e)
+	id := v.enroll(t, `{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`).Value("id")
+	state := v.begin(t).Value("stateToken")
+	for _, step := range []string{"/verify", "/lifecycle/activate"} {
+		for _, factor := range []string{id, "ufs00000000000000000"} {
+			refuses(t, v.authn(t, "/factors/"+factor+step, map[string]any{"stateToken": "unknown", "answer": "mayonnaise"}), "E0000011")
+			a := v.authn(t, "/factors/"+factor+step, map[string]any{"answer": "mayonnaise"})
+			require.Equal(t, 400, a.Status, "%s", a.Body)
+		}
+		refuses(t, v.authn(t, "/factors/ufs00000000000000000"+step, map[string]any{"stateToken": state}), "E0000007")
+	}
+}
+
 func TestFactorRequired_Throttled(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := demanding(t, e)

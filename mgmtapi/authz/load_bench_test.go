@@ -1,9 +1,11 @@
 package authz_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,19 +87,83 @@ func newCallers(b *testing.B) *callers {
 	return c
 }
 
+// changesUser is the operation that the callers are asked about.
+func changesUser(do func(context.Context) error) rest.Route {
+	type request struct {
+		User string `path:"user"`
+	}
+	return rest.Op[request, rest.Nothing]{
+		ID: "changeUser", Route: "PUT /api/v1/users/{user}", Tag: "User", Summary: "Change a user", Scopes: []string{"svc.users.manage"},
+		Do: func(ctx context.Context, _ *request) (rest.Nothing, error) { return rest.Nothing{}, do(ctx) },
+	}
+}
+
+// BenchmarkDecision asks what a caller may do whose roles are known already.
+func BenchmarkDecision(b *testing.B) {
+	c := newCallers(b)
+	loader := authz.NewLoader(deps(c.Env))
+	needs, ok := authz.NeedsOf("PUT", "/api/v1/users/{user}")
+	require.True(b, ok)
+	groups := []string{c.mine}
+	for i := range 20 {
+		groups = append([]string{fmt.Sprintf("00gother%d", i)}, groups...)
+	}
+	r := &authz.Resource{Kind: authz.KindUser, ID: c.subject, Groups: groups}
+	for _, name := range []string{"50 assignments", "1000 resources"} {
+		access, err := loader.User(b.Context(), c.Store.Reader(), c.ids[name])
+		require.NoError(b, err)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range needs {
+					if !access.Meets(&needs[i], r) {
+						b.Fatal("refused")
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkNeeds(b *testing.B) {
+	for b.Loop() {
+		if _, ok := authz.NeedsOf("GET", "/api/v1/logs"); !ok {
+			b.Fatal("no rule")
+		}
+	}
+}
+
+// caller is a guard that believes who calls and asks an authorizer.
+type caller struct {
+	*authz.Authorizer
+	id string
+}
+
+func (c caller) Authenticate(*http.Request) (rest.Principal, error) {
+	return rest.Principal{UserID: c.id}, nil
+}
+
+type unlimited struct{}
+
+func (unlimited) Take(string, string) rest.Quota { return rest.Quota{} }
+
 // BenchmarkDecisionWithLoading is what a request pays: the roles of the caller are read each time, and what is to be known of the user.
 func BenchmarkDecisionWithLoading(b *testing.B) {
 	c := newCallers(b)
 	authorizer := authz.New(deps(c.Env))
 	for _, name := range []string{"nothing but SUPER_ADMIN", "USER_ADMIN with targets", "50 assignments", "1000 resources"} {
 		b.Run(name, func(b *testing.B) {
+			done := 0
+			handler, err := rest.NewHandler([]rest.Route{changesUser(func(context.Context) error { done++; return nil })},
+				rest.Options{Guard: caller{authorizer, c.ids[name]}, Limiter: unlimited{}})
+			require.NoError(b, err)
 			b.ReportAllocs()
+			asked := 0
 			for b.Loop() {
-				allowed, err := authorizer.Decide(b.Context(), c.Store.Reader(), c.ids[name], rest.Info{Method: "PUT", Path: "/api/v1/users/{user}"}, func(string) string { return c.subject })
-				if err != nil || !allowed {
-					b.Fatal(allowed, err)
-				}
+				handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodPut, "/api/v1/users/"+c.subject, nil))
+				asked++
 			}
+			require.Equal(b, asked, done, "all are allowed")
 		})
 	}
 }

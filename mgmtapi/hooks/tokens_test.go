@@ -13,10 +13,10 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
@@ -29,9 +29,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	e := apitest.New(t, sqldbtest.SQLite(t))
 	w := &world{endpoint: hookstest.New(t)}
-	d := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
+	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	var err error
 	w.Caller, err = hooks.New(d, hooks.Options{Network: hooks.Network{CA: w.endpoint.CA}, Secrets: seal.Random()})
 	require.NoError(t, err)

@@ -15,9 +15,9 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
@@ -25,9 +25,8 @@ import (
 // client has signed, which are believed when they say what they must and never a second time with the same jti.
 func FuzzAssertions(f *testing.F) {
 	const client, audience = "robot", "https://as.example/v1/token"
-	e := apitest.New(f, sqldbtest.SQLite(f))
-	e.Unrecorded()
-	deps := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
+	now := time.Date(2026, 3, 4, 5, 6, 7, 890_000_000, time.UTC)
+	deps := modeltest.Deps(f, sqldbtest.SQLite(f), func() time.Time { return now })
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(f, err)
 	set, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey}}})
@@ -42,7 +41,6 @@ func FuzzAssertions(f *testing.F) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)
 	require.NoError(f, err)
 	clients := &issue.Clients{Deps: deps, Secrets: seal.Random()}
-	now := e.Clock.Now()
 
 	soon := time.Minute
 	good, err := json.Marshal(map[string]any{"iss": client, "sub": client, "aud": []string{audience}, "exp": now.Add(soon).Unix(), "jti": "1"})

@@ -15,10 +15,10 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
@@ -35,10 +35,15 @@ func (h hook) TransformTokens(_ context.Context, _ string, about hooks.TokenCont
 // setUp returns what makes tokens, and a request for one without a user.
 func setUp(t testing.TB, secrets seal.Secrets, h issue.Transformer) (*issue.Issuer, issue.Request) {
 	t.Helper()
-	e := apitest.New(t, sqldbtest.SQLite(t))
-	e.Unrecorded()
-	deps := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
-	server, err := deps.FindAuthServer(t.Context(), e.Store.Reader(), model.DefaultServerName)
+	now := time.Date(2026, 3, 4, 5, 6, 7, 890_000_000, time.UTC)
+	deps := modeltest.Deps(t, sqldbtest.SQLite(t), func() time.Time { return now })
+	require.NoError(t, deps.Update(t.Context(), func(tx *docstore.Tx) error {
+		if _, err := deps.Orgs.Insert(t.Context(), tx, model.OrgDocument, model.Org{ID: model.NewID(model.KindOrg)}); err != nil {
+			return err
+		}
+		return deps.SetUpDefaultServer(t.Context(), tx)
+	}))
+	server, err := deps.FindAuthServer(t.Context(), deps.Store.Reader(), model.DefaultServerName)
 	require.NoError(t, err)
 	server.Value.Policies[0].Rules[0].Hook = "cal1"
 	r := issue.Request{

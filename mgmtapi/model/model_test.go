@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
@@ -40,25 +42,22 @@ func TestIDsHaveTheirKindAndTwentyCharacters(t *testing.T) {
 }
 
 func TestIDsOfLaterTimesComeLater(t *testing.T) {
-	year := func(n int) string {
-		return model.NewIDAt(model.KindUser, time.Date(n, 1, 2, 3, 4, 5, 0, time.UTC))
-	}
-	for n := 1980; n < 3000; n += 10 {
-		require.Less(t, year(n)[:11], year(n + 1)[:11], n)
-		require.Equal(t, year(n)[:11], year(n)[:11], n)
-	}
-}
-
-func deps(t *testing.T) model.Deps {
-	t.Helper()
-	m := model.New()
-	store, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), nil, m.Tables()...)
-	require.NoError(t, err)
-	return model.Deps{Model: m, Store: store, Feed: model.NewFeed(store), Now: time.Now}
+	const timed = 11 // the kind and the time
+	synctest.Test(t, func(t *testing.T) {
+		last := ""
+		for range 1000 {
+			id := model.NewID(model.KindUser)[:timed]
+			require.Less(t, last, id, time.Now())
+			require.Equal(t, id, model.NewID(model.KindUser)[:timed], "the same millisecond")
+			last = id
+			time.Sleep(73 * 24 * time.Hour)
+		}
+		require.Greater(t, time.Now().Year(), 2190)
+	})
 }
 
 func TestAReactionIsPartOfTheChange(t *testing.T) {
-	d := deps(t)
+	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	refusal := errors.New("no")
 	var reacted []string
 	model.On(d.Feed, func(_ context.Context, _ *docstore.Tx, e model.UserChanged) error {
@@ -93,7 +92,7 @@ func TestAReactionIsPartOfTheChange(t *testing.T) {
 }
 
 func TestAChangeThatMeetsAnotherIsTriedAgain(t *testing.T) {
-	d := deps(t)
+	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	attempts := 0
 	require.NoError(t, d.Update(t.Context(), func(*docstore.Tx) error {
 		if attempts++; attempts < 3 {
@@ -111,7 +110,7 @@ func TestAChangeThatMeetsAnotherIsTriedAgain(t *testing.T) {
 }
 
 func TestAShortLoginNamesAUserOnlyWhenNobodyElseHasIt(t *testing.T) {
-	d := deps(t)
+	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	add := func(id, login string) {
 		require.NoError(t, d.Update(t.Context(), func(tx *docstore.Tx) error {
 			_, err := d.Users.Insert(t.Context(), tx, id, model.User{Profile: map[string]any{"login": login}})

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
 )
 
 // rsaKey is a public key of 2048 bits.
@@ -97,7 +99,7 @@ func TestGivenClientIDsAndSecrets(t *testing.T) {
 }
 
 func TestAnOAuthClientIsFoundByItsClientID(t *testing.T) {
-	d, ctx := deps(t), t.Context()
+	d, ctx := modeltest.Deps(t, sqldbtest.SQLite(t), nil), t.Context()
 	client := model.AppOAuthClient{ID: "my-client", AuthMethod: model.AuthNone}
 	app := model.NewOIDCApp("x", client, model.AppOAuthSettings{ApplicationType: model.OAuthNative})
 	require.NoError(t, d.Store.Update(ctx, func(tx *docstore.Tx) error {

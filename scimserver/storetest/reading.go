@@ -138,7 +138,7 @@ func filters(t *testing.T, s scimserver.Store) {
 func selectSorts(t *testing.T, s scimserver.Store) {
 	selector, ok := s.(scimserver.Selector)
 	if !ok {
-		t.Skip("the store has no indexes")
+		return // the store has no indexes
 	}
 	for i, name := range []string{"dan", "Ann", "bob", "Eve", "carol", "fay"} {
 		var more []scim.Member

@@ -33,15 +33,15 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	return s.show(raw, func(p *page) {
-		p.row("APP", "ID", "LANE", "STYLE", "FALLBACK", "WAITING", "RETRYING", "FAILED", "HELD", "NOT PROVISIONED", "LAST SUCCESS")
+		p.row("APP", "ID", "LANE", "STYLE", "FALLBACK", "WAITING", "RETRYING", "ACCEPTED", "FAILED", "HELD", "NOT PROVISIONED", "LAST SUCCESS")
 		for _, a := range all {
 			lacking := 0
 			for _, u := range a.Unprovisioned {
 				lacking += u.Users
 			}
-			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"), strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted),
-				strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Failed),
-				strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
+			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"),
+				strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Accepted),
+				strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
 		}
 		for _, a := range all {
 			for _, u := range a.Unprovisioned {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
@@ -22,14 +23,7 @@ const patience = 10 * time.Minute
 // kept is the folder that what is installed stays in.
 func kept(t *testing.T) string {
 	t.Helper()
-	root := os.Getenv("SCIMWRIGHT_TEST_CLIENTS")
-	if root == "" {
-		t.Skip("SCIMWRIGHT_TEST_CLIENTS is not set")
-	}
-	if !filepath.IsAbs(root) {
-		root = t.TempDir()
-	}
-	return root
+	return alltest.Installs(t, "SCIMWRIGHT_TEST_CLIENTS")
 }
 
 // run runs a program in a folder, to its end.

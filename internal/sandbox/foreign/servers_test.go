@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/alltest"
 )
 
 // server is a SCIM server that we did not write.
@@ -64,14 +65,7 @@ var servers = []server{
 // installed returns the folder that a server is installed in.
 func (s server) installed(t *testing.T) string {
 	t.Helper()
-	root := os.Getenv("SCIMWRIGHT_TEST_INTEROP")
-	if root == "" {
-		t.Skip("SCIMWRIGHT_TEST_INTEROP is not set")
-	}
-	if !filepath.IsAbs(root) {
-		root = t.TempDir()
-	}
-	dir := filepath.Join(root, s.folder)
+	dir := filepath.Join(alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP"), s.folder)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for _, name := range []string{"package.json", "server.mjs"} {
 		data, err := os.ReadFile(filepath.Join("..", "testdata", "interop", s.folder, name))

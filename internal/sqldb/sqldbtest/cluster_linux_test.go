@@ -19,9 +19,7 @@ func TestMain(m *testing.M) { os.Exit(Main(m)) }
 const clusterChild = "SQLDBTEST_CLUSTER_CHILD"
 
 func TestTheClusterDiesWithAKilledTestProcess(t *testing.T) {
-	if _, err := findBinary("postgres"); err != nil {
-		t.Skip(err)
-	}
+	WithPostgres(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.Command(self, "-test.run=^TestClusterChild$")
@@ -51,7 +49,7 @@ func TestTheClusterDiesWithAKilledTestProcess(t *testing.T) {
 
 func TestClusterChild(t *testing.T) {
 	if os.Getenv(clusterChild) == "" {
-		t.Skip("runs as a child of TestTheClusterDiesWithAKilledTestProcess")
+		return // only as a child of TestTheClusterDiesWithAKilledTestProcess
 	}
 	_, err := private.url()
 	require.NoError(t, err)

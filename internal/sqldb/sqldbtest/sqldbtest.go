@@ -1,9 +1,9 @@
 // Package sqldbtest gives tests throw-away databases, real ones: an SQLite file in the test's temporary directory, and a
 // schema of its own on a PostgreSQL server.
 //
-// The server is the one that SCIMWRIGHT_TEST_POSTGRES names (a URL), or a private cluster that is made from the machine's own
-// binaries on first use, is shared by the tests of one binary, and dies with it. When neither can be had, tests that need
-// PostgreSQL are skipped with the reason; SCIMWRIGHT_REQUIRE_POSTGRES=1 makes them fail instead.
+// Tests run on PostgreSQL where SCIMWRIGHT_TEST_POSTGRES names a server (a URL), SCIMWRIGHT_REQUIRE_POSTGRES is 1, or all tests are asked for
+// (package alltest); any other run skips them, and takes half of the time. Without a URL the server is a private cluster, which is made from
+// the machine's own binaries on first use, is shared by the tests of one binary, and dies with it.
 //
 // Nothing here is fit for data that anybody wants to keep.
 package sqldbtest
@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
@@ -97,18 +98,23 @@ func DropSchema(t testing.TB, db *sql.DB, schema string) {
 	})
 }
 
+// WithPostgres skips a test unless the run includes PostgreSQL.
+func WithPostgres(t testing.TB) {
+	t.Helper()
+	if !alltest.All() && os.Getenv("SCIMWRIGHT_TEST_POSTGRES") == "" && os.Getenv("SCIMWRIGHT_REQUIRE_POSTGRES") != "1" {
+		t.Skip("needs PostgreSQL: runs with SCIMWRIGHT_REQUIRE_POSTGRES=1, on a private server (make test-postgres, make test-all), " +
+			"or on the one whose URL SCIMWRIGHT_TEST_POSTGRES is")
+	}
+}
+
 // PostgresURL returns a URL for sqlopen.Open whose connections work in a new schema, which is dropped at the end of the test.
 func PostgresURL(t testing.TB, options ...Option) string {
 	t.Helper()
 	server := os.Getenv("SCIMWRIGHT_TEST_POSTGRES")
 	if server == "" {
+		WithPostgres(t)
 		started, err := private.url()
-		if err != nil {
-			if os.Getenv("SCIMWRIGHT_REQUIRE_POSTGRES") == "1" {
-				t.Fatalf("no PostgreSQL: %v", err)
-			}
-			t.Skipf("no PostgreSQL (SCIMWRIGHT_TEST_POSTGRES can name a server): %v", err)
-		}
+		require.NoError(t, err, "the private cluster of PostgreSQL")
 		server = started
 	}
 	schema := "test_" + strings.ToLower(rand.Text())

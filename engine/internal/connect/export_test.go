@@ -1,0 +1,4 @@
+package connect
+
+// PolicyOf is policyOf.
+var PolicyOf = policyOf

@@ -1,0 +1,162 @@
+package connect
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+func checkOAuth(o engine.OAuth) error {
+	u, err := url.Parse(o.TokenURL)
+	switch {
+	case o.ClientID == "":
+		return errors.New("the client id is empty")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return errors.New("the token URL must be an absolute http or https URL")
+	case u.User != nil || u.Fragment != "":
+		return errors.New("the token URL must have no credentials and no fragment")
+	}
+	return nil
+}
+
+// TokenError says that no access token could be got. The target itself was not asked.
+type TokenError struct {
+	URL    string
+	Status int    // of the answer, 0 when there was none
+	Code   string // the error member of the answer if it is one of the OAuth error codes, else empty
+	cause  error
+}
+
+func (e *TokenError) Error() string {
+	s := "no access token from " + e.URL + ": "
+	switch {
+	case e.Code != "":
+		return s + fmt.Sprintf("%d %s", e.Status, e.Code)
+	case e.Status != 0:
+		return s + fmt.Sprintf("the answer is %d", e.Status)
+	default:
+		return s + e.cause.Error()
+	}
+}
+
+// Unwrap returns the error of the HTTP client, if any.
+func (e *TokenError) Unwrap() error { return e.cause }
+
+// refused says whether the token endpoint does not accept the client, so that asking again is of no use.
+func (e *TokenError) refused() bool {
+	return e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests
+}
+
+// tokens hands out the access token of one client at one token endpoint, and fetches a new one shortly before the old one
+// expires. One fetch at a time: whoever comes meanwhile waits for it.
+type tokens struct {
+	config clientcredentials.Config
+	fetch  chan struct{} // holds one element while nobody fetches
+	mu     sync.Mutex
+	have   *oauth2.Token
+}
+
+// tokensFor returns the tokens of the credentials. They are shared by all clients with the same ones, and kept in memory only.
+func (n *Network) tokensFor(a engine.Auth) *tokens {
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %t", a.Secret, a.OAuth.TokenURL, a.OAuth.ClientID, a.OAuth.Scope, a.OAuth.InBody))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if t, ok := n.tokens[key]; ok {
+		return t
+	}
+	t := &tokens{
+		config: clientcredentials.Config{
+			ClientID: a.OAuth.ClientID, ClientSecret: a.Secret, TokenURL: a.OAuth.TokenURL, Scopes: strings.Fields(a.OAuth.Scope),
+			AuthStyle: oauth2.AuthStyleInHeader,
+		},
+		fetch: make(chan struct{}, 1),
+	}
+	if a.OAuth.InBody {
+		t.config.AuthStyle = oauth2.AuthStyleInParams
+	}
+	t.fetch <- struct{}{}
+	if n.tokens == nil || len(n.tokens) >= maxTokens {
+		n.tokens = map[[sha256.Size]byte]*tokens{} // clients in use keep theirs
+	}
+	n.tokens[key] = t
+	return t
+}
+
+// errorCodes are the error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2), and those that some take from the
+// authorization endpoint. Any other text in an answer is not quoted: the token URL may be that of something else.
+var errorCodes = []string{
+	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "invalid_target",
+	"access_denied", "server_error", "temporarily_unavailable",
+}
+
+// maxTokens bounds how many clients' tokens are kept.
+const maxTokens = 16384
+
+// token returns a valid access token.
+func (t *tokens) token(ctx context.Context, client *http.Client) (string, error) {
+	if have := t.current(); have != "" {
+		return have, nil
+	}
+	select {
+	case <-t.fetch:
+		defer func() { t.fetch <- struct{}{} }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	if have := t.current(); have != "" {
+		return have, nil
+	}
+	got, err := t.config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
+	if err != nil {
+		e := &TokenError{URL: t.config.TokenURL, cause: err}
+		answer, answered := errors.AsType[*oauth2.RetrieveError](err)
+		_, failed := errors.AsType[*url.Error](err)
+		switch {
+		case answered:
+			if slices.Contains(errorCodes, answer.ErrorCode) {
+				e.Code = answer.ErrorCode
+			}
+			if answer.Response != nil {
+				e.Status = answer.Response.StatusCode
+			}
+		case failed:
+			e.cause = errors.New(noAnswer(err)) // worded, and without the request
+		default:
+			e.cause = errors.New("the answer holds no access token")
+		}
+		return "", e
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.have = got
+	return got.AccessToken, nil
+}
+
+func (t *tokens) current() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.have.Valid() {
+		return ""
+	}
+	return t.have.AccessToken
+}
+
+// drop forgets a token that the target does not accept. Another one that was fetched meanwhile stays.
+func (t *tokens) drop(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.have != nil && t.have.AccessToken == token {
+		t.have = nil
+	}
+}

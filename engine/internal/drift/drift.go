@@ -1,0 +1,80 @@
+package drift
+
+import (
+	"slices"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// maxExamples is how many ids a finding about members tells.
+const maxExamples = 10
+
+// UserWant is what a user should look like, as far as the options of the target let it be brought about.
+type UserWant struct {
+	Want               engine.Want
+	Resource           *scim.Resource           // as plan.UserInput has it
+	Unkept             map[string]engine.Unkept // what the target did not keep
+	Update, Deactivate bool                     // whether attributes and active are provisioned at all
+}
+
+// User compares an account with what it should be.
+func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
+	var differ, ignored []engine.Mismatch
+	active := plan.IsActive(have)
+	switch want.Want {
+	case engine.Active:
+		if want.Update {
+			differ, ignored = plan.Differences(have, want.Resource, want.Unkept)
+		}
+	case engine.Inactive, engine.Absent:
+	default:
+		return nil // Keep
+	}
+	if len(differ) > 0 {
+		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: differ})
+	}
+	if should := want.Want == engine.Active; want.Deactivate && active != should {
+		found = append(found, engine.Finding{What: engine.DriftActivity, Values: []engine.Mismatch{{Path: "active", Have: active, Want: should}}})
+	}
+	if len(ignored) > 0 {
+		found = append(found, engine.Finding{What: engine.DriftIgnored, Values: ignored})
+	}
+	return found
+}
+
+// MemberIDs are the members that a group shows; told is false when it does not show whether it has any.
+func MemberIDs(group *scim.Resource) (ids []string, told bool) {
+	_, told = group.Get("members")
+	for _, v := range group.Array("members") {
+		o, _ := v.(*scim.Object)
+		ids = append(ids, o.Text("value"))
+	}
+	return ids, told
+}
+
+// CompareMembers says how the members of a group differ from the wanted ones. ok is false when they do not.
+func CompareMembers(want, have []string) (f engine.Finding, ok bool) {
+	want, have = unique(want), unique(have)
+	f.What = engine.DriftMembers
+	note := func(id string, n *int) {
+		*n++
+		if len(f.Examples) < maxExamples {
+			f.Examples = append(f.Examples, id)
+		}
+	}
+	for _, id := range want {
+		if _, in := slices.BinarySearch(have, id); !in {
+			note(id, &f.Lacking)
+		}
+	}
+	for _, id := range have {
+		if _, in := slices.BinarySearch(want, id); !in {
+			note(id, &f.Surplus)
+		}
+	}
+	return f, f.Lacking+f.Surplus > 0
+}
+
+func unique(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }

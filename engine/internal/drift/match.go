@@ -1,0 +1,118 @@
+package drift
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Object is what is compared of an account or group of a target.
+type Object struct {
+	RemoteID    string
+	UserName    string // of a group: displayName
+	ExternalID  string
+	Emails      []string // the primary one first
+	DisplayName string   // as shown to people
+}
+
+// ObjectOf reads an object from a resource.
+func ObjectOf(r *scim.Resource) Object {
+	o := Object{RemoteID: r.ID(), UserName: r.Text("userName"), ExternalID: r.ExternalID(), DisplayName: r.Text("displayName")}
+	if o.UserName == "" {
+		o.UserName = o.DisplayName
+	}
+	if o.DisplayName == "" {
+		name := r.Complex("name")
+		if o.DisplayName = name.Text("formatted"); o.DisplayName == "" {
+			o.DisplayName = strings.TrimSpace(name.Text("givenName") + " " + name.Text("familyName"))
+		}
+	}
+	for _, v := range r.Array("emails") {
+		e, _ := v.(*scim.Object)
+		address := e.Text("value")
+		switch primary, _ := e.Bool("primary"); {
+		case address == "":
+		case primary:
+			o.Emails = slices.Insert(o.Emails, 0, address)
+		default:
+			o.Emails = append(o.Emails, address)
+		}
+	}
+	return o
+}
+
+// Match is whose an object seems to be.
+type Match struct {
+	Verdict engine.Verdict
+	Rule    engine.MatchRule // that decided, empty for none
+	IDs     []string         // of the principals, ascending, each once: one when Matched, one or more when Ambiguous or Partial
+}
+
+// Find compares an object with its candidates. The first rule by which any of them agrees decides; values that are empty agree
+// with nothing. Only when no rule agrees, and partial is set, it is enough that the part before the @ of a userName or an address,
+// or the name shown to people, is the same.
+func Find(o Object, candidates []engine.Candidate, rules []engine.MatchRule, partial bool) Match {
+	for _, rule := range rules {
+		ids := agreeing(candidates, func(c engine.Candidate) bool { return agrees(rule, o, c) })
+		switch len(ids) {
+		case 0:
+		case 1:
+			return Match{Verdict: engine.VerdictMatched, Rule: rule, IDs: ids}
+		default:
+			return Match{Verdict: engine.VerdictAmbiguous, Rule: rule, IDs: ids}
+		}
+	}
+	if partial {
+		if ids := agreeing(candidates, func(c engine.Candidate) bool { return resembles(o, c) }); len(ids) > 0 {
+			return Match{Verdict: engine.VerdictPartial, IDs: ids}
+		}
+	}
+	return Match{Verdict: engine.VerdictUnmatched}
+}
+
+func agreeing(candidates []engine.Candidate, same func(engine.Candidate) bool) (ids []string) {
+	for _, c := range candidates {
+		if same(c) {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func agrees(rule engine.MatchRule, o Object, c engine.Candidate) bool {
+	switch rule {
+	case engine.MatchExternalID:
+		return o.ExternalID != "" && o.ExternalID == c.ExternalID
+	case engine.MatchUserName:
+		return same(o.UserName, c.UserName)
+	case engine.MatchEmail:
+		return slices.ContainsFunc(o.Emails, func(e string) bool {
+			return slices.ContainsFunc(c.Emails, func(other string) bool { return same(e, other) })
+		})
+	default:
+		return false
+	}
+}
+
+func resembles(o Object, c engine.Candidate) bool {
+	if same(o.DisplayName, c.DisplayName) {
+		return true
+	}
+	theirs := locals(c.UserName, c.Emails)
+	return slices.ContainsFunc(locals(o.UserName, o.Emails), func(l string) bool { return slices.Contains(theirs, l) })
+}
+
+// locals are the parts before the @, in lower case.
+func locals(name string, emails []string) (out []string) {
+	for _, text := range append([]string{name}, emails...) {
+		if local, _, _ := strings.Cut(text, "@"); local != "" {
+			out = append(out, strings.ToLower(local))
+		}
+	}
+	return out
+}
+
+func same(a, b string) bool { return a != "" && strings.EqualFold(a, b) }

@@ -1,0 +1,215 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Tenure is a lease while it is used.
+type Tenure struct {
+	Lease    engine.Lease
+	until    atomic.Int64 // Unix nanoseconds
+	now      func() time.Time
+	wake     chan struct{}
+	draining <-chan struct{}
+	done     chan struct{}
+}
+
+// Valid says whether the lease still holds by the own clock. An owner that was frozen sees here that it must not send.
+func (t *Tenure) Valid() bool { return t.now().UnixNano() < t.until.Load() }
+
+// Draining says that no new task should begin.
+func (t *Tenure) Draining() bool {
+	select {
+	case <-t.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// Func works on a lane. ctx ends when the lease is lost. The lane is released with the hold, not due before notBefore.
+type Func func(ctx context.Context, t *Tenure) (hold engine.Hold, notBefore time.Time)
+
+// Options configures a Dispatcher; all fields are required.
+type Options struct {
+	Leases engine.Leases
+	Owner  string
+	Lease  time.Duration // after which another owner has a lane whose owner has died. It is prolonged every third of it
+	Sweep  time.Duration // how often to look for due lanes when nobody calls Wake
+	Lanes  int           // how many to own at once
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Dispatcher finds due lanes and runs them.
+type Dispatcher struct {
+	o        Options
+	wake     chan struct{}
+	draining chan struct{}
+	drain    sync.Once
+
+	mu      sync.Mutex
+	running map[string]*Tenure
+}
+
+// NewDispatcher returns a dispatcher that waits for Run.
+func NewDispatcher(o Options) *Dispatcher {
+	return &Dispatcher{o: o, wake: make(chan struct{}, 1), draining: make(chan struct{}), running: map[string]*Tenure{}}
+}
+
+// Wake looks for due lanes now, and has the named ones (without names: all that are running) look for due principals.
+func (d *Dispatcher) Wake(apps ...string) {
+	d.mu.Lock()
+	if len(apps) == 0 {
+		for _, t := range d.running {
+			poke(t.wake)
+		}
+	}
+	for _, app := range apps {
+		if t := d.running[app]; t != nil {
+			poke(t.wake)
+		}
+	}
+	d.mu.Unlock()
+	poke(d.wake)
+}
+
+// poke sends without waiting: a signal that is pending already says the same.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Drain makes Run return when the running tasks have ended. It may be called more than once.
+func (d *Dispatcher) Drain() { d.drain.Do(func() { close(d.draining) }) }
+
+// Run works until Drain or the end of ctx. The end of ctx cuts running tasks off; the lanes are released in either case.
+func (d *Dispatcher) Run(ctx context.Context, f Func) {
+	var lanes sync.WaitGroup
+	defer lanes.Wait()
+	if err := d.o.Leases.Reset(ctx, d.o.Owner); err != nil {
+		d.o.Logger.WarnContext(ctx, "leases of an earlier run were not ended", "error", err)
+	}
+	for {
+		wait := d.sweep(ctx, f, &lanes)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-d.wake:
+		case <-d.draining:
+			timer.Stop()
+			return
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// minSweep keeps two processes that compete for a lane from spinning.
+const minSweep = time.Millisecond
+
+// sweep claims and starts what is due, and says when to look again.
+func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) time.Duration {
+	d.mu.Lock()
+	room := d.o.Lanes - len(d.running)
+	d.mu.Unlock()
+	now := d.o.Now()
+	leases, next, err := d.o.Leases.Claim(ctx, d.o.Owner, now, d.until(now), room)
+	if err != nil && ctx.Err() == nil {
+		d.o.Logger.ErrorContext(ctx, "due lanes could not be claimed", "error", err)
+	}
+	for _, l := range leases {
+		t := &Tenure{Lease: l, now: d.o.Now, wake: make(chan struct{}, 1), draining: d.draining, done: make(chan struct{})}
+		t.until.Store(l.Until.UnixNano())
+		d.mu.Lock()
+		before := d.running[l.App]
+		d.running[l.App] = t
+		d.mu.Unlock()
+		lanes.Go(func() {
+			if before != nil {
+				<-before.done // it lost its lease, and is about to notice
+			}
+			d.run(ctx, t, f)
+		})
+	}
+	if next.IsZero() || room <= len(leases) {
+		return d.o.Sweep
+	}
+	return max(min(next.Sub(now), d.o.Sweep), minSweep)
+}
+
+// finding is the part of a lease that is left for others to find out that it has ended.
+const finding = 20
+
+// until is when a lease ends that begins or is prolonged now: a little early, so that whoever takes over has begun after Lease.
+func (d *Dispatcher) until(now time.Time) time.Time { return now.Add(d.o.Lease - d.o.Lease/finding) }
+
+// run works on one lane and releases it.
+func (d *Dispatcher) run(ctx context.Context, t *Tenure, f Func) {
+	defer poke(d.wake) // a mark may have come after the last look
+	defer func() {
+		d.mu.Lock()
+		if d.running[t.Lease.App] == t {
+			delete(d.running, t.Lease.App)
+		}
+		d.mu.Unlock()
+		close(t.done)
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { d.keep(ctx, t, cancel) })
+	hold, notBefore := f(ctx, t)
+	lost := errors.Is(context.Cause(ctx), engine.ErrLeaseLost)
+	cancel(nil)
+	keeper.Wait()
+	if lost {
+		d.o.Logger.WarnContext(ctx, "lane lost", "app", t.Lease.App, "epoch", t.Lease.Epoch)
+		return
+	}
+	// Also after the end of ctx: an unreleased lane would rest until its lease ends.
+	release, stop := context.WithTimeout(context.WithoutCancel(ctx), d.o.Lease/3)
+	defer stop()
+	if err := d.o.Leases.Release(release, t.Lease, hold, notBefore); err != nil {
+		d.o.Logger.WarnContext(ctx, "lane not released", "app", t.Lease.App, "error", err)
+	}
+}
+
+// keep prolongs the lease every third of it, and ends the tenure when that is refused or fails for too long.
+func (d *Dispatcher) keep(ctx context.Context, t *Tenure, cancel context.CancelCauseFunc) {
+	third := d.o.Lease / 3
+	ticker := time.NewTicker(third)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		until := d.until(d.o.Now())
+		call, stop := context.WithTimeout(ctx, third/2)
+		err := d.o.Leases.Extend(call, t.Lease, until)
+		stop()
+		switch {
+		case err == nil:
+			t.until.Store(until.UnixNano())
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, engine.ErrLeaseLost), d.o.Now().Add(third/2).UnixNano() >= t.until.Load():
+			cancel(engine.ErrLeaseLost)
+			return
+		default:
+			d.o.Logger.WarnContext(ctx, "lease not prolonged", "app", t.Lease.App, "error", err)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package lane_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestBackoffDoublesUpToItsMaximumAndNeverStops(t *testing.T) {
+	b := lane.Backoff{Initial: time.Second, Max: 5 * time.Minute}
+	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 20: 5 * time.Minute, 100_000: 5 * time.Minute} {
+		got := b.Delay(failures)
+		require.InDelta(t, want.Seconds(), got.Seconds(), 0.2*want.Seconds()+0.001, "%d failures", failures)
+		require.LessOrEqual(t, got, b.Max)
+		require.Positive(t, got)
+	}
+}
+
+func TestGate(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	backoff := lane.Backoff{Initial: time.Second, Max: time.Minute}
+	gate := func() *lane.Gate { return lane.NewGate(engine.Hold{}, backoff, 3) }
+	t.Run("failures in a row open the breaker, a success between them does not", func(t *testing.T) {
+		g := gate()
+		for _, k := range []lane.SignalKind{lane.Failing, lane.Failing, lane.OK, lane.Failing, lane.Neutral, lane.Failing} {
+			g.Report(now, lane.Signal{Kind: k})
+		}
+		require.Equal(t, 8, g.Slots(now, 8, false))
+		g.Report(now, lane.Signal{Kind: lane.Failing, Reason: "down"})
+		require.Zero(t, g.Slots(now, 8, false))
+		require.Equal(t, engine.HoldBreaker, g.Hold().Kind)
+		require.Equal(t, "down", g.Hold().Reason)
+	})
+	t.Run("after a hold one is tried, which ends or prolongs it", func(t *testing.T) {
+		g := gate()
+		g.Report(now, lane.Signal{Kind: lane.Denied})
+		g.Report(now, lane.Signal{Kind: lane.Denied})
+		require.Equal(t, 1, g.Hold().Streak, "several were on their way")
+		g.Report(now, lane.Signal{Kind: lane.OK})
+		require.Zero(t, g.Slots(now, 8, false), "a late answer does not end a hold")
+		later := g.Hold().Until
+		require.Equal(t, 1, g.Slots(later, 8, false))
+		g.Report(later, lane.Signal{Kind: lane.Failing})
+		require.Equal(t, 2, g.Hold().Streak)
+		require.Equal(t, engine.HoldQuarantine, g.Hold().Kind)
+		require.True(t, g.Hold().Until.After(later.Add(time.Second)), "the hold grows")
+		later = g.Hold().Until
+		g.Report(later, lane.Signal{Kind: lane.OK})
+		require.Equal(t, engine.Hold{}, g.Hold())
+		require.Equal(t, 8, g.Slots(later, 8, false))
+	})
+	t.Run("urgent ones go on during a quarantine until one is denied too", func(t *testing.T) {
+		g := gate()
+		g.Report(now, lane.Signal{Kind: lane.Denied})
+		require.Zero(t, g.Slots(now, 8, false))
+		require.Equal(t, 1, g.Slots(now, 8, true))
+		g.Report(now, lane.Signal{Kind: lane.OK, Urgent: true})
+		require.Zero(t, g.Slots(now, 8, false), "that says nothing about the others")
+		require.Equal(t, 1, g.Slots(now, 8, true))
+		g.Report(now, lane.Signal{Kind: lane.Denied, Urgent: true})
+		require.Zero(t, g.Slots(now, 8, true))
+		g = gate()
+		g.Report(now, lane.Signal{Kind: lane.Throttled})
+		require.Zero(t, g.Slots(now, 8, true), "a pause is a pause for all")
+	})
+	t.Run("a pause lasts as long as the target asks, within reason", func(t *testing.T) {
+		g := gate()
+		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: now.Add(30 * time.Second)})
+		require.Equal(t, now.Add(30*time.Second), g.Hold().Until)
+		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: now.Add(10 * time.Second)})
+		require.Equal(t, now.Add(30*time.Second), g.Hold().Until, "the longer one counts")
+		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: now.AddDate(1, 0, 0)})
+		require.Equal(t, now.Add(lane.MaxPause), g.Hold().Until)
+	})
+}
+
+// leases is engine.Leases in memory, with one lane that is due whenever it is free.
+type leases struct {
+	mu       sync.Mutex
+	epoch    int64
+	until    time.Time
+	nextAt   time.Time
+	refuse   bool
+	released []engine.Hold
+	extended int
+}
+
+func (l *leases) Reset(context.Context, string) error { return nil }
+
+func (l *leases) Claim(_ context.Context, _ string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if limit == 0 || now.Before(l.until) || now.Before(l.nextAt) {
+		return nil, l.nextAt, nil
+	}
+	l.epoch++
+	l.until = until
+	return []engine.Lease{{App: "app", Epoch: l.epoch, Until: until}}, time.Time{}, nil
+}
+
+func (l *leases) Extend(_ context.Context, lease engine.Lease, until time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refuse || lease.Epoch != l.epoch {
+		return engine.ErrLeaseLost
+	}
+	l.extended++
+	l.until = until
+	return nil
+}
+
+func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold, notBefore time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lease.Epoch != l.epoch {
+		return engine.ErrLeaseLost
+	}
+	l.released = append(l.released, hold)
+	l.until, l.nextAt = time.Time{}, notBefore
+	return nil
+}
+
+func dispatcher(l engine.Leases) *lane.Dispatcher {
+	return lane.NewDispatcher(lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for _, until := range []time.Time{now, now.Add(-time.Hour)} {
+		g := lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Minute, Max: time.Hour}, 5)
+		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: until})
+		require.Equal(t, engine.HoldPause, g.Hold().Kind)
+		first := g.Hold().Until.Sub(now)
+		require.Greater(t, first, 30*time.Second, "the own back-off applies")
+		later := g.Hold().Until
+		g.Report(later, lane.Signal{Kind: lane.Throttled, Until: later})
+		require.Greater(t, g.Hold().Until.Sub(later), first, "and grows")
+	}
+}
+
+func TestTheDispatcherKeepsALeaseWhileItsLaneWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{}
+		d := dispatcher(l)
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (engine.Hold, time.Time) {
+			time.Sleep(65 * time.Second) // the bubble's clock
+			require.NoError(t, ctx.Err())
+			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
+		})
+		time.Sleep(70 * time.Second)
+		d.Drain()
+		d.Drain()
+		synctest.Wait()
+		require.Equal(t, []engine.Hold{{Kind: engine.HoldBreaker}}, l.released)
+		require.Equal(t, 6, l.extended, "every third of the lease")
+	})
+}
+
+func TestALostLeaseCutsTheWorkOffAndReleasesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{refuse: true}
+		d := dispatcher(l)
+		var cut atomic.Bool
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (engine.Hold, time.Time) {
+			<-ctx.Done()
+			cut.Store(true)
+			return engine.Hold{}, time.Time{}
+		})
+		time.Sleep(11 * time.Second)
+		require.True(t, cut.Load())
+		d.Drain()
+		synctest.Wait()
+		require.Empty(t, l.released)
+	})
+}
+
+// work is lane.Work in memory.
+type work struct {
+	mu      sync.Mutex
+	due     []lane.Task
+	order   []string
+	running int
+	most    int
+	signal  lane.Signal
+}
+
+func (w *work) Due(_ context.Context, limit int, _ map[lane.Task]bool) ([]lane.Task, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]lane.Task(nil), w.due[:min(limit, len(w.due))]...), nil
+}
+
+func (w *work) Ended(lane.Task) {}
+
+func (w *work) Do(_ context.Context, t lane.Task) (lane.Signal, error) {
+	w.mu.Lock()
+	w.running++
+	w.most = max(w.most, w.running)
+	w.order = append(w.order, t.ID)
+	w.mu.Unlock()
+	time.Sleep(time.Second)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running--
+	for i, other := range w.due {
+		if other == t {
+			w.due = append(w.due[:i], w.due[i+1:]...)
+			break
+		}
+	}
+	return w.signal, nil
+}
+
+func loop(t *testing.T, w *work, g *lane.Gate) {
+	t.Helper()
+	d := dispatcher(&leases{})
+	ran := false
+	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Tenure) (engine.Hold, time.Time) {
+		if !ran {
+			ran = true
+			require.NoError(t, lane.Loop(ctx, tenure, g, func() int { return 3 }, time.Now, w))
+		}
+		return engine.Hold{}, time.Now().Add(time.Hour)
+	})
+	time.Sleep(25 * time.Second)
+	d.Drain()
+	synctest.Wait()
+}
+
+func TestTheLoopKeepsConcurrencyAndStages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &work{signal: lane.Signal{Kind: lane.OK}}
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			w.due = append(w.due, lane.Task{Kind: "user", ID: id})
+		}
+		w.due = append(w.due, lane.Task{Kind: "group", ID: "g", Stage: 1})
+		start := time.Now()
+		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Second, Max: time.Minute}, 5))
+		require.Len(t, w.order, 6)
+		require.Equal(t, 3, w.most)
+		require.Equal(t, "g", w.order[5], "after all users have ended")
+		require.Empty(t, w.due)
+		require.Less(t, time.Since(start), time.Minute)
+	})
+}
+
+func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &work{signal: lane.Signal{Kind: lane.Denied}}
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			w.due = append(w.due, lane.Task{Kind: "user", ID: id})
+		}
+		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
+		require.Len(t, w.order, 3, "those that were on their way")
+	})
+}
+
+func TestTheLoopTriesOneAfterAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &work{signal: lane.Signal{Kind: lane.Denied}, due: []lane.Task{{ID: "1"}, {ID: "2"}}}
+		loop(t, w, lane.NewGate(engine.Hold{Kind: engine.HoldQuarantine, Until: time.Now()}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
+		require.Equal(t, []string{"1"}, w.order)
+	})
+}

@@ -1,0 +1,85 @@
+package lane_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine/internal/lane"
+)
+
+// send sends n requests and returns how long that took.
+func send(t *testing.T, p *lane.Pace, n int) time.Duration {
+	t.Helper()
+	start := time.Now()
+	for range n {
+		require.NoError(t, p.Wait(t.Context()))
+	}
+	return time.Since(start)
+}
+
+func TestAPaceKeepsToWhatIsAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := lane.NewPace(time.Now)
+		require.Zero(t, send(t, p, 1000), "without a limit nothing waits")
+		p.Allow(10, 5)
+		time.Sleep(time.Minute)
+		require.Zero(t, send(t, p, 5), "the burst")
+		require.InDelta(t, 2*time.Second, send(t, p, 20), float64(10*time.Millisecond))
+		p.Allow(10, 5)
+		require.InDelta(t, 2*time.Second, send(t, p, 20), float64(10*time.Millisecond), "saying it again is no rest")
+		p.Allow(0, 0)
+		require.Zero(t, send(t, p, 1000))
+	})
+}
+
+func TestAPaceHalvesOnARefusalAndGrowsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := lane.NewPace(time.Now)
+		p.Allow(16, 1)
+		_, news := p.Report(lane.Throttled)
+		require.False(t, news, "nobody was in a hurry")
+		send(t, p, 17)
+		found, news := p.Report(lane.Throttled)
+		require.True(t, news)
+		require.InDelta(t, 8, found, 0.1)
+		_, news = p.Report(lane.Throttled)
+		require.False(t, news, "several were on their way")
+		time.Sleep(2 * time.Second)
+		found, _ = p.Report(lane.Throttled)
+		require.InDelta(t, 4, found, 0.1)
+		send(t, p, 8)
+		require.InDelta(t, 2*time.Second, send(t, p, 8), float64(50*time.Millisecond))
+
+		_, news = p.Report(lane.OK)
+		require.False(t, news, "not at once")
+		for range 10 {
+			time.Sleep(11 * time.Second)
+			found, _ = p.Report(lane.OK)
+		}
+		require.Zero(t, found, "the limit is reached again")
+	})
+}
+
+func TestAPaceRemembersAndHasBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := lane.NewPace(time.Now)
+		p.Resume(2)
+		p.Allow(0, 0)
+		send(t, p, 2)
+		require.InDelta(t, 2*time.Second, send(t, p, 4), float64(50*time.Millisecond))
+		for range 20 {
+			time.Sleep(2 * time.Second)
+			p.Report(lane.Throttled)
+		}
+		found, _ := p.Report(lane.Neutral)
+		require.InDelta(t, 0.2, found, 0.001)
+		ctx, cancel := context.WithCancel(t.Context())
+		send(t, p, 1)
+		cancel()
+		require.ErrorIs(t, p.Wait(ctx), context.Canceled)
+	})
+}

@@ -1,0 +1,457 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// deferred reports whether a response says that a change was accepted and is carried out later (RFC 9967 section 2.5.1).
+func deferred(req *Request, r Response) bool {
+	return req.Op != "" && r.Err == nil && r.Status == http.StatusAccepted
+}
+
+// maxHeader bounds what is stored of a header that a target has sent.
+const maxHeader = 200
+
+// pendingOf returns what is known of a change that was accepted.
+func pendingOf(req Request, r Response) *engine.Pending {
+	return &engine.Pending{
+		Operation: req.Op, Method: req.Method, Path: req.Path, Version: req.IfMatch,
+		Txn: r.Txn[:min(len(r.Txn), maxHeader)], Location: r.Location[:min(len(r.Location), maxHeader)],
+	}
+}
+
+// located returns the id of the resource that a location below the base URL names, empty when it names none of the endpoint.
+func located(location, endpoint string) string {
+	rest, found := strings.CutPrefix(location, endpoint+"/")
+	if !found || rest == "" || strings.ContainsAny(rest, "/?#") {
+		return ""
+	}
+	id, err := url.PathUnescape(rest)
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// combined returns the operation of a sequence that has seen that this one was carried out, and has done another one.
+func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
+	if confirmed != "" && (o == engine.OpNone || o == engine.OpLookup || o == engine.OpLink && confirmed == engine.OpCreate) {
+		return confirmed
+	}
+	return o
+}
+
+// outstanding notes that a change was not seen to be carried out, and returns the failure of one whose time is up, nil otherwise.
+func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
+	out.Status = http.StatusAccepted
+	if !expired {
+		return nil
+	}
+	out.Pending, out.Lapsed = nil, true
+	return &failure{class: engine.Transient, status: http.StatusAccepted, message: string(p.Operation) + ": " + p.String() + ", not carried out"}
+}
+
+// The keys of the digests of an attribute, below that of the value itself.
+const (
+	lengthKey = "#"
+	nothing   = "" // the digest of no value
+)
+
+func digestOf(v any) string {
+	sum := sha256.Sum256(scim.AppendValue(nil, v))
+	return hex.EncodeToString(sum[:8])
+}
+
+// expect returns what a user shows after assignments. Passwords are never shown, and schemas belong to the server.
+func expect(set []assignment) map[string]engine.Expected {
+	out := map[string]engine.Expected{}
+	for _, a := range set {
+		path := a.path()
+		if path == "schemas" || path == passwordPath {
+			continue
+		}
+		values := map[string]string{}
+		flatten("", comparable(path, a.value), values)
+		out[path] = engine.Expected{Sent: a.digest(), Values: values}
+	}
+	return out
+}
+
+// comparable brings values into one form that count as the same when they are read.
+func comparable(path string, v any) any {
+	text, isText := v.(string)
+	switch {
+	case path == activePath && isText:
+		return !strings.EqualFold(text, "false")
+	case path == activePath && v == nil:
+		return true
+	case isText && scim.EqualName(path, "userName"):
+		return strings.ToLower(text)
+	}
+	return v
+}
+
+// flatten adds the digests of the simple values in a value, by their place. False and absent are the same within a complex value.
+func flatten(at string, v any, out map[string]string) {
+	switch v := v.(type) {
+	case *scim.Object:
+		for name, inner := range v.All() {
+			flatten(at+"."+strings.ToLower(name), inner, out)
+		}
+	case []any:
+		if len(v) == 0 {
+			out[at] = nothing
+			return
+		}
+		out[at+lengthKey] = strconv.Itoa(len(v))
+		for i, inner := range v {
+			flatten(at+"["+strconv.Itoa(i)+"]", inner, out)
+		}
+	case nil:
+		out[at] = nothing
+	default:
+		out[at] = digestOf(v)
+		if v == false && at != "" {
+			out[at] = nothing
+		}
+	}
+}
+
+// lacks returns the paths in which a user does not show what is expected, in order.
+func lacks(e engine.Expectation, have *scim.Resource) (paths []string) {
+	for path, want := range e.Attributes {
+		shown := map[string]string{}
+		flatten("", comparable(path, valueOf(&have.Object, path)), shown)
+		if !shownIn(want, shown) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// shownIn reports whether a value has all that is expected, by the digests of its simple values.
+func shownIn(e engine.Expected, shown map[string]string) bool {
+	for at, digest := range e.Values {
+		if shown[at] != digest {
+			return false
+		}
+		if digest != nothing {
+			continue
+		}
+		for other, value := range shown { // a complex value is not nothing
+			if strings.HasPrefix(other, at) && value != nothing {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// valueOf reads the value at a path that [Path] has joined.
+func valueOf(o *scim.Object, path string) any {
+	if i := strings.LastIndexByte(path, ':'); i >= 0 && strings.HasPrefix(path, "urn:") {
+		if v, whole := o.Get(path); whole {
+			return v
+		}
+		o, path = o.Complex(path[:i]), path[i+1:]
+	}
+	return valueAt(o, strings.Split(path, "."))
+}
+
+// idsDigest identifies a set of ids.
+func idsDigest(ids []string) string {
+	all := make([]any, len(ids))
+	for i, id := range slices.Sorted(slices.Values(ids)) {
+		all[i] = id
+	}
+	return digestOf(all)
+}
+
+// met reports whether a group shows what is expected. hidden says that it never shows members.
+func met(e engine.Expectation, have *scim.Resource, hidden bool) bool {
+	if e.Name != "" && digestOf(have.Text("displayName")) != e.Name {
+		return false
+	}
+	if hidden {
+		return true
+	}
+	shown := memberIDs(have)
+	if e.Members != "" {
+		all := make([]string, 0, len(shown))
+		for id := range shown {
+			all = append(all, id)
+		}
+		if idsDigest(all) != e.Members {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(e.Add, func(id string) bool { return !shown[id] }) &&
+		!slices.ContainsFunc(e.Remove, func(id string) bool { return shown[id] })
+}
+
+// accept ends the sequence of a user whose change was accepted. Nothing else is sent before the account was seen to have it.
+func (u *user) accept(req Request, r Response) Step {
+	p := pendingOf(req, r)
+	if req.Op == engine.OpCreate {
+		u.out.Operation, u.out.Origin = engine.OpCreate, engine.Unconfirmed
+		p.RemoteID, p.PasswordVersion = located(p.Location, users), u.in.PasswordVersion
+	} else {
+		p.RemoteID, p.Version = u.out.RemoteID, u.writing.etag
+		p.Expected.Attributes = expect(u.writing.set)
+		if u.writing.visible() < len(u.writing.set) {
+			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // it may have the new one
+		}
+	}
+	u.out.Status, u.out.Pending = r.Status, p
+	return u.end(engine.Accepted, "")
+}
+
+// isAbout reports whether the change concerns the resource with the id: for a create, that there is none yet.
+func isAbout(p *engine.Pending, remoteID string) bool {
+	if p.Operation == engine.OpCreate {
+		return remoteID == ""
+	}
+	return remoteID == p.RemoteID
+}
+
+// readAgain returns a copy that counts one more read.
+func readAgain(p *engine.Pending) *engine.Pending {
+	next := *p
+	next.Reads++
+	return &next
+}
+
+// await reads whether the target has carried out what it has accepted.
+func (u *user) await() Step {
+	p := u.in.Pending
+	creates := p.Operation == engine.OpCreate
+	if !isAbout(p, u.out.RemoteID) {
+		return u.start()
+	}
+	u.out.Pending, u.out.Operation, u.confirming = readAgain(p), p.Operation, true
+	if p.RemoteID == "" {
+		return u.lookup(func(_ Response, found []*scim.Resource) Step {
+			if len(found) == 0 || !u.ours(found[0]) {
+				return u.outstanding()
+			}
+			return u.carriedOut(found[0])
+		})
+	}
+	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, p.RemoteID)}, func(r Response) Step {
+		have, f := readBack(r)
+		switch {
+		case r.Err == nil && r.Status == http.StatusNotFound && !creates:
+			u.out.Pending, u.out.Operation, u.confirming = nil, engine.OpNone, false // the account is gone, and so is the change
+			return u.start()
+		case f != nil:
+			return u.fail(f)
+		case have == nil, creates && have.ID() != p.RemoteID:
+			return u.outstanding()
+		case creates:
+			return u.carriedOut(have)
+		}
+		return u.compare(have, version(r))
+	})
+}
+
+// readBack returns the resource that a read shows, nil when it says that there is none yet.
+func readBack(r Response) (*scim.Resource, *failure) {
+	switch {
+	case r.Err == nil && (r.Status == http.StatusNotFound || r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
+		return nil, nil
+	case !ok(r):
+		return nil, fail(r).in("read")
+	case r.Body == nil:
+		return nil, transient(r, "read: the answer has no body")
+	}
+	return &scim.Resource{Object: *r.Body}, nil
+}
+
+// compare decides by what the account shows. When the time is up, an account that shows a part was changed: the target does not keep the
+// rest.
+func (u *user) compare(have *scim.Resource, etag string) Step {
+	p := u.in.Pending
+	lacking := lacks(p.Expected, have)
+	if len(lacking) == 0 {
+		return u.carriedOut(have)
+	}
+	part := len(lacking) < len(p.Expected.Attributes) || p.Version != "" && etag != p.Version
+	if !u.in.Expired || !part || slices.Contains(lacking, activePath) {
+		return u.outstanding()
+	}
+	for _, path := range lacking {
+		u.unkept.vain(path, p.Expected.Attributes[path].Sent)
+		u.vain = append(u.vain, path)
+	}
+	return u.carriedOut(have)
+}
+
+// outstanding goes on waiting, until the time is up. Then the change is due again.
+func (u *user) outstanding() Step {
+	u.confirming = false
+	if f := outstanding(&u.out, u.in.Pending, u.in.Expired); f != nil {
+		return u.fail(f)
+	}
+	return u.end(engine.Accepted, "")
+}
+
+// carriedOut goes on with the account that was read.
+func (u *user) carriedOut(have *scim.Resource) Step {
+	p := u.in.Pending
+	u.out.Pending, u.out.Confirmed, u.out.Operation, u.confirming = nil, p.Operation, engine.OpNone, false
+	if p.Operation == engine.OpCreate {
+		u.in.RemoteID = have.ID() // it is no other account than the one that was created
+		if u.in.Want != engine.Active {
+			u.link(have)
+		}
+	}
+	if p.PasswordVersion != "" {
+		u.out.PasswordVersion = p.PasswordVersion
+	}
+	if p.Operation == engine.OpCreate && u.in.Want == engine.Active {
+		return u.adopt(have)
+	}
+	u.inactive, u.in.Anew = !active(have), false
+	return u.start()
+}
+
+// accept ends the sequence of a group whose change was accepted.
+func (g *group) accept(req Request, r Response) Step {
+	p := pendingOf(req, r)
+	p.RemoteID = g.out.RemoteID
+	switch c := req.Members; req.Op {
+	case engine.OpCreate:
+		g.out.Operation, g.out.Origin, g.out.Name = engine.OpCreate, engine.Unconfirmed, g.in.DisplayName
+		p.RemoteID = located(p.Location, groups)
+	case engine.OpDelete:
+		p.Expected.Gone = true
+	default:
+		if c.Rename {
+			p.Expected.Name, g.out.Name = digestOf(g.in.DisplayName), ""
+		}
+		if c.Replace {
+			p.Expected.Members = idsDigest(remoteIDs(c.Add))
+		} else {
+			p.Expected.Add, p.Expected.Remove = remoteIDs(c.Add), remoteIDs(c.Remove)
+		}
+	}
+	g.out.Status, g.out.Pending = r.Status, p
+	return g.end(engine.Accepted, "")
+}
+
+func remoteIDs(members []engine.RemoteMember) []string {
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// await reads whether the target has carried out what it has accepted.
+func (g *group) await() Step {
+	p := g.in.Pending
+	if !isAbout(p, g.out.RemoteID) {
+		return g.start()
+	}
+	g.out.Pending, g.out.Operation, g.confirming = readAgain(p), p.Operation, true
+	if p.RemoteID != "" {
+		return g.readPending(p.RemoteID)
+	}
+	return g.lookup(func(_ Response, found []*scim.Resource) Step {
+		if len(found) == 0 {
+			return g.outstanding()
+		}
+		return g.readPending(found[0].ID()) // lists may not show members
+	})
+}
+
+func (g *group) readPending(id string) Step {
+	p := g.in.Pending
+	return g.send(Request{Method: http.MethodGet, Path: resourcePath(groups, id)}, func(r Response) Step {
+		have, f := readBack(r)
+		gone := r.Err == nil && r.Status == http.StatusNotFound
+		switch {
+		case gone && p.Operation == engine.OpDelete:
+			g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, engine.OpDelete, engine.OpNone, false
+			g.out.RemoteID, g.out.Origin = "", ""
+			if g.in.Want == engine.Absent {
+				g.out.Status = r.Status
+				return g.end(engine.Done, "")
+			}
+			return g.start()
+		case gone && p.Operation != engine.OpCreate:
+			g.out.Pending, g.out.Operation, g.confirming = nil, engine.OpNone, false
+			return g.start()
+		case f != nil:
+			return g.fail(f)
+		case have == nil, p.Expected.Gone, p.Operation != engine.OpCreate && !met(p.Expected, have, g.traits[engine.MembersHidden]):
+			return g.outstanding()
+		}
+		g.out.RemoteID = id
+		return g.carriedOut(r, have)
+	})
+}
+
+// outstanding goes on waiting, until the time is up. Then the change is due again.
+func (g *group) outstanding() Step {
+	g.confirming = false
+	if f := outstanding(&g.out, g.in.Pending, g.in.Expired); f != nil {
+		return g.fail(f)
+	}
+	return g.end(engine.Accepted, "")
+}
+
+// carriedOut goes on with the group that was read: what it shows is not sent again.
+func (g *group) carriedOut(r Response, have *scim.Resource) Step {
+	g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, g.in.Pending.Operation, engine.OpNone, false
+	if g.in.Pending.Operation == engine.OpCreate {
+		g.out.Origin, g.full = engine.Created, true
+	}
+	g.out.Name = have.Text("displayName")
+	if g.in.Want != engine.Active {
+		return g.start()
+	}
+	hidden := g.traits[engine.MembersHidden]
+	if !g.full {
+		shown := memberIDs(have)
+		c := &Change{}
+		there := func(m engine.RemoteMember) bool { return hidden || shown[m.ID] }
+		for _, m := range g.in.Add {
+			if there(m) {
+				c.Add = append(c.Add, m)
+			}
+		}
+		for _, m := range g.in.Remove {
+			if hidden || !shown[m.ID] {
+				c.Remove = append(c.Remove, m)
+			}
+		}
+		g.acked = c
+		g.in.Add = slices.DeleteFunc(slices.Clone(g.in.Add), there)
+		g.in.Remove = slices.DeleteFunc(slices.Clone(g.in.Remove), func(m engine.RemoteMember) bool { return hidden || !shown[m.ID] })
+		if len(g.in.Add)+len(g.in.Remove) == 0 && g.out.Name == g.in.DisplayName {
+			return g.end(engine.Done, "")
+		}
+		return g.push()
+	}
+	all, f := g.members()
+	switch {
+	case f != nil:
+		return g.fail(f)
+	case g.out.Name == g.in.DisplayName && (hidden || sameMembers(have, all)):
+		return g.pushed(r, all)
+	case g.puts():
+		return g.pushByPut()
+	}
+	return g.replaceByDeltas(all)
+}

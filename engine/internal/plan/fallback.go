@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Alternative names a request that has another form than the one that the style names first, and the reason.
+type Alternative struct {
+	Form   string // e.g. PATCH with a path
+	Reason string // e.g. PUT was rejected: 405 Method Not Allowed
+}
+
+// String returns both.
+func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
+
+// believed returns the traits that a sequence works with.
+func believed(f engine.Fallback, t engine.Traits) engine.Traits {
+	if f == engine.FallbackNone {
+		return engine.Traits{}
+	}
+	return withTraits(t)
+}
+
+// strict reports whether only the forms of the style are sent.
+func (u *user) strict() bool  { return u.in.Fallback == engine.FallbackNone }
+func (g *group) strict() bool { return g.in.Fallback == engine.FallbackNone }
+
+// ways lists the forms of a change in the order in which they are tried.
+func (u *user) ways(style engine.Style) []way {
+	ways := waysOf(u.traits, style)
+	if u.strict() {
+		ways = ways[:1]
+	}
+	return ways
+}
+
+// alternative describes a way that is not the first one of the style, nil for that one.
+func (c *change) alternative(w way) *Alternative {
+	own := waysOf(engine.Traits{}, c.style)[0]
+	if w == own {
+		return nil
+	}
+	a := &Alternative{Form: string(w), Reason: string(own) + " does not work with the target, as seen before"}
+	if n := len(c.tried); n > 0 {
+		a.Reason = c.tried[n-1].String()
+	}
+	return a
+}
+
+// String describes what became of an attempt.
+func (a attempt) String() string {
+	if a.refusal == nil {
+		return string(a.way) + " had no effect"
+	}
+	return string(a.way) + " was rejected: " + a.refusal.message
+}
+
+// listInstead describes the list of all resources, which is read where a lookup is rejected.
+func listInstead(r *Response) Alternative {
+	a := Alternative{Form: "GET of the whole list", Reason: "the target does not filter, as seen before"}
+	if r != nil {
+		a.Reason = "the lookup was rejected: " + fail(*r).message
+	}
+	return a
+}
+
+// alternative describes the forms of a request for a group that are not those of the style, nil when all are.
+func (g *group) alternative(method string, c Change) *Alternative {
+	own := http.MethodPatch
+	if g.in.Style == engine.Wizard {
+		own = http.MethodPut
+	}
+	form := ""
+	switch patched := method == http.MethodPatch; {
+	case method != own:
+		form = method
+	case patched && c.Rename && g.traits[engine.NeedsPath]:
+		form = "PATCH with a path for the name"
+	case patched && len(c.Remove) > 0 && g.traits[engine.NoValuePath]:
+		form = "PATCH that removes members by their values"
+	case patched && g.full && !c.Replace && g.traits[engine.NoMembersReplace]:
+		form = "PATCH that adds and removes members instead of replacing them"
+	default:
+		return nil
+	}
+	a := &Alternative{Form: form, Reason: "the target does not take the other form, as seen before"}
+	switch {
+	case g.refusal != nil:
+		a.Reason = "the other form failed: " + strings.TrimPrefix(g.refusal.message, "push: ")
+	case len(g.tried) > 0:
+		a.Reason = "the other form had no effect"
+	}
+	return a
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// DefaultRounds is how often a value is sent that the target does not keep.
+const DefaultRounds = 3
+
+// ledger is the unkept attributes of one account, by path.
+type ledger struct {
+	paths map[string]engine.Unkept
+	limit int // rounds
+}
+
+// vain notes one more round.
+func (k ledger) vain(path, sent string) {
+	n := 1
+	if before := k.paths[path]; before.Sent == sent {
+		n += before.Rounds
+	}
+	k.paths[path] = engine.Unkept{Sent: sent, Rounds: n, Ignored: n >= k.limit}
+}
+
+// settle compares what was sent earlier with what the account was read to lack now, and returns what of that is worth sending.
+func (k ledger) settle(lacking []assignment) (send []assignment) {
+	digests := map[string]string{}
+	for _, a := range lacking {
+		digests[a.path()] = a.digest()
+	}
+	for path, e := range k.paths {
+		switch {
+		case digests[path] != e.Sent:
+			delete(k.paths, path)
+		case e.Open:
+			k.vain(path, e.Sent)
+		}
+	}
+	return k.worth(lacking)
+}
+
+// worth leaves out what was sent often enough.
+func (k ledger) worth(lacking []assignment) (send []assignment) {
+	for _, a := range lacking {
+		if !k.paths[a.path()].Ignored {
+			send = append(send, a)
+		}
+	}
+	return send
+}
+
+// fought says whether one of the values was sent in vain before.
+func (k ledger) fought(set []assignment) bool {
+	return slices.ContainsFunc(set, func(a assignment) bool { return k.paths[a.path()].Rounds > 0 })
+}
+
+// sent notes what was sent and which of it the target was seen to lack afterwards. What an answer shows is believed only once
+// the account is read again, unless it was read.
+func (k ledger) sent(set, missing []assignment, read bool) {
+	lacks := map[string]bool{}
+	for _, a := range missing {
+		lacks[a.path()] = true
+	}
+	for _, a := range set {
+		path, sent := a.path(), a.digest()
+		switch before := k.paths[path]; {
+		case path == activePath, path == passwordPath: // the one has to be kept, the other is never shown
+		case lacks[path]:
+			k.vain(path, sent)
+		case read:
+			delete(k.paths, path)
+		case before.Sent == sent:
+			before.Open = true
+			k.paths[path] = before
+		default:
+			k.paths[path] = engine.Unkept{Sent: sent, Open: true}
+		}
+	}
+}
+
+// missing returns the assignments that a resource does not show. A userName may come back in another letter case, and
+// schemas and passwords need not come back at all.
+func missing(set []assignment, shown *scim.Resource) (out []assignment) {
+	for _, a := range set {
+		value := valueAt(&shown.Object, a.chain)
+		switch path := a.path(); {
+		case path == "schemas", path == passwordPath:
+		case path == activePath:
+			if active(shown) != (a.value == true) {
+				out = append(out, a)
+			}
+		case a.clears():
+			if !unassigned(value) {
+				out = append(out, a)
+			}
+		case scim.EqualName(path, "userName"):
+			got, _ := value.(string)
+			if sent, _ := a.value.(string); !strings.EqualFold(got, sent) {
+				out = append(out, a)
+			}
+		case !says(value, a.value):
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func valueAt(o *scim.Object, chain []string) any {
+	for _, name := range chain[:len(chain)-1] {
+		o = o.Complex(name)
+	}
+	v, _ := o.Get(chain[len(chain)-1])
+	return v
+}

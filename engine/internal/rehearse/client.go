@@ -1,0 +1,296 @@
+package rehearse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// Target answers reads. *connect.Client is one.
+type Target interface {
+	Do(ctx context.Context, r plan.Request) plan.Response
+}
+
+// Options configures a Client. The zero value works.
+type Options struct {
+	// Secrets are taken out of what is recorded, wherever they are. Passwords and other members that are secret by their name
+	// always are.
+	Secrets []string
+	// Redact takes out what else is secret of a text that quotes the target. Defaults to nothing.
+	Redact func(string) string
+	// MaxBody is how many bytes of a body are recorded. Defaults to all of them.
+	MaxBody int
+}
+
+// Request is one recorded request and its answer, without secrets.
+type Request struct {
+	Method    string
+	Path      string // relative to the target's base URL, with the query
+	IfMatch   string // entity tag, empty for none
+	Body      string // JSON, empty for none
+	Pretended bool   // the target was not asked
+	Status    int    // of the answer, 0 when none came
+	Answer    string // its body
+	Error     string // why there is no complete answer, empty when there is one
+}
+
+// Change is one resource that was pretended to be written.
+type Change struct {
+	Endpoint string // Users or Groups
+	ID       string // made up when it was created
+	// Before is the resource as it was read, nil when it was created. After is what it is pretended to be, nil when it was deleted.
+	Before, After *scim.Resource
+}
+
+// Client pretends. It is used by one goroutine at a time.
+type Client struct {
+	target Target
+	o      Options
+	redact *wirelog.Redactor
+
+	requests  []Request
+	resources map[key]*resource
+	written   []key // in the order of the first write
+	made      int   // ids and entity tags
+}
+
+type key struct{ endpoint, id string }
+
+// resource is what is known of one by now.
+type resource struct {
+	before, now *scim.Resource // nil: it is not there
+	etag        string
+	pretended   bool // now is not what the target has
+}
+
+// New returns a client that lets reads through to a target.
+func New(target Target, o Options) *Client {
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
+	return &Client{target: target, o: o, redact: wirelog.NewRedactor(o.Secrets...), resources: map[key]*resource{}}
+}
+
+// Requests returns what was asked for, in order.
+func (c *Client) Requests() []Request { return c.requests }
+
+// Changes returns what was pretended to be written, in the order of the first write of each resource.
+func (c *Client) Changes() []Change {
+	out := make([]Change, len(c.written))
+	for i, k := range c.written {
+		r := c.resources[k]
+		out[i] = Change{Endpoint: k.endpoint, ID: k.id, Before: r.before, After: r.now}
+	}
+	return out
+}
+
+// Do answers a request and records it: 201 for a POST, 200 for PUT and PATCH, 204 for DELETE, each with the resource as it is
+// pretended to be. A resource that is to be changed and was not read before is read for that, which is not recorded: a target
+// that does not have it is believed.
+func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
+	answer, pretended := c.answer(ctx, r)
+	c.record(r, answer, pretended)
+	return answer
+}
+
+func (c *Client) answer(ctx context.Context, r plan.Request) (answer plan.Response, pretended bool) {
+	k, query, err := split(r.Path)
+	single := err == nil && k.id != ""
+	switch {
+	case r.Method == http.MethodGet && single:
+		return c.read(ctx, r, k)
+	case r.Method == http.MethodGet && err == nil:
+		return c.list(ctx, r, k.endpoint, query)
+	case r.Method == http.MethodPost && err == nil && !single && r.Body != nil:
+		return c.create(k.endpoint, r.Body), true
+	case r.Method == http.MethodPut && single && r.Body != nil:
+		return c.change(ctx, k, func(*scim.Resource) (*scim.Resource, error) { return &scim.Resource{Object: *r.Body.Clone()}, nil }), true
+	case r.Method == http.MethodPatch && single && r.Body != nil:
+		return c.change(ctx, k, func(have *scim.Resource) (*scim.Resource, error) { return patched(have, r.Body, typeOf(k.endpoint)) }), true
+	case r.Method == http.MethodDelete && single:
+		return c.remove(ctx, k), true
+	default:
+		return refuse(scim.Errorf(http.StatusNotImplemented, "", "%s %s cannot be rehearsed", r.Method, r.Path)), true
+	}
+}
+
+// split takes a path apart: /Users/7 or /Users?filter=…
+func split(path string) (k key, query url.Values, err error) {
+	u, err := url.Parse(path)
+	if err != nil {
+		return key{}, nil, err
+	}
+	var id string
+	k.endpoint, id, _ = strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	if k.id, err = url.PathUnescape(id); err == nil {
+		query, err = url.ParseQuery(u.RawQuery)
+	}
+	return k, query, err
+}
+
+func typeOf(endpoint string) *schema.ResourceType {
+	if endpoint == "Groups" {
+		return schema.GroupType()
+	}
+	return schema.UserType()
+}
+
+func (c *Client) read(ctx context.Context, r plan.Request, k key) (plan.Response, bool) {
+	if have := c.resources[k]; have != nil && have.pretended {
+		return have.shown(http.StatusOK), true
+	}
+	answer := c.target.Do(ctx, r)
+	c.note(k, answer)
+	return answer, false
+}
+
+// note remembers a resource that was read.
+func (c *Client) note(k key, answer plan.Response) {
+	if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
+		return
+	}
+	read := &scim.Resource{Object: *answer.Body}
+	if read.HasSchema(scim.ErrorMessage) {
+		return
+	}
+	etag := answer.ETag
+	if etag == "" {
+		etag = read.Meta().Version
+	}
+	c.resources[k] = &resource{before: read, now: read, etag: etag}
+}
+
+// shown is a resource as an answer.
+func (r *resource) shown(status int) plan.Response {
+	if r.now == nil {
+		return refuse(scim.Errorf(http.StatusNotFound, "", "it is pretended to be deleted"))
+	}
+	return plan.Response{Status: status, ETag: r.etag, Body: r.now.Object.Clone()}
+}
+
+// known returns what is to be changed, or the answer that says that it cannot be.
+func (c *Client) known(ctx context.Context, k key) (*resource, *plan.Response) {
+	if c.resources[k] == nil {
+		answer := c.target.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/" + k.endpoint + "/" + url.PathEscape(k.id)})
+		if c.note(k, answer); c.resources[k] == nil {
+			if answer.Err == nil && answer.Status < http.StatusBadRequest {
+				answer.Err = errors.New("the target does not show what is to be changed")
+			}
+			return nil, &answer
+		}
+	}
+	have := c.resources[k]
+	if have.now == nil {
+		gone := have.shown(0)
+		return nil, &gone
+	}
+	return have, nil
+}
+
+func (c *Client) create(endpoint string, body *scim.Object) plan.Response {
+	made := &scim.Resource{Object: *body.Clone()}
+	made.Delete("password")
+	made.SetID(fmt.Sprintf("pretended-%d", c.next()))
+	k := key{endpoint, made.ID()}
+	c.resources[k] = &resource{now: made, pretended: true}
+	c.written = append(c.written, k)
+	return c.resources[k].shown(http.StatusCreated)
+}
+
+func (c *Client) next() int {
+	c.made++
+	return c.made
+}
+
+func (c *Client) change(ctx context.Context, k key, edit func(*scim.Resource) (*scim.Resource, error)) plan.Response {
+	have, no := c.known(ctx, k)
+	if no != nil {
+		return *no
+	}
+	next, err := edit(have.now)
+	if err != nil {
+		return refuse(err)
+	}
+	next.Delete("password")
+	next.SetID(k.id)
+	c.write(k, have, next)
+	return have.shown(http.StatusOK)
+}
+
+func (c *Client) remove(ctx context.Context, k key) plan.Response {
+	have, no := c.known(ctx, k)
+	if no != nil {
+		return *no
+	}
+	c.write(k, have, nil)
+	return plan.Response{Status: http.StatusNoContent}
+}
+
+// write puts a new version in the place of the one before. It has another entity tag where the target uses them: who sees the
+// old one would think that nothing was done.
+func (c *Client) write(k key, have *resource, next *scim.Resource) {
+	if !have.pretended {
+		c.written = append(c.written, k)
+	}
+	have.now, have.pretended = next, true
+	if have.etag == "" || next == nil {
+		return
+	}
+	have.etag = fmt.Sprintf(`W/"pretended-%d"`, c.next())
+	if meta := next.Complex("meta"); meta.Text("version") != "" {
+		meta = meta.Copy()
+		meta.Set("version", have.etag)
+		next.Set("meta", meta)
+	}
+}
+
+// refuse is an error as a target answers it.
+func refuse(err error) plan.Response {
+	e, ok := errors.AsType[*scim.Error](err)
+	if !ok {
+		e = scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
+	}
+	text, _ := e.MarshalJSON() // strings and a number always have a JSON form
+	body, _ := scim.Decode(text)
+	return plan.Response{Status: e.Status, Body: body}
+}
+
+func (c *Client) record(r plan.Request, answer plan.Response, pretended bool) {
+	clean := c.redact.Exchange(wirelog.Exchange{URL: r.Path, RequestBody: text(r.Body), ResponseBody: text(answer.Body)})
+	out := Request{
+		Method: r.Method, Path: c.o.Redact(clean.URL), IfMatch: r.IfMatch, Body: c.excerpt(clean.RequestBody),
+		Pretended: pretended, Status: answer.Status, Answer: c.excerpt(clean.ResponseBody),
+	}
+	if answer.Err != nil {
+		out.Error = c.o.Redact(c.redact.Text(answer.Err.Error()))
+	}
+	c.requests = append(c.requests, out)
+}
+
+func text(o *scim.Object) string {
+	if o == nil {
+		return ""
+	}
+	return string(o.AppendJSON(nil))
+}
+
+func (c *Client) excerpt(s string) string {
+	s = c.o.Redact(s)
+	n := c.o.MaxBody
+	if n <= 0 || len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

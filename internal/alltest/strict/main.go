@@ -1,0 +1,72 @@
+// Command strict reads what "go test -json" writes and shows it as "go test" does. It exits with 1 when a test or a package failed, and
+// when a test was skipped: a run of all tests leaves out none.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() { os.Exit(run(os.Stdin, os.Stdout)) }
+
+// event is one line of "go test -json", as far as it is read.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+}
+
+// run copies the output of packages that fail, one line of those that do not, and lists what was skipped.
+func run(in io.Reader, out io.Writer) (code int) {
+	said := map[string][]string{} // by package
+	var skipped []string
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			code = max(code, take(line, said, &skipped, out))
+		}
+		if err != nil {
+			break
+		}
+	}
+	slices.Sort(skipped)
+	for _, s := range skipped {
+		fmt.Fprintln(out, "skipped:", s)
+	}
+	if len(skipped) > 0 {
+		code = 1
+	}
+	return code
+}
+
+func take(line string, said map[string][]string, skipped *[]string, out io.Writer) (code int) {
+	var e event
+	if json.Unmarshal([]byte(line), &e) != nil { // what the go command says outside of JSON
+		fmt.Fprint(out, line)
+		return 0
+	}
+	switch {
+	case e.Action == "output":
+		said[e.Package] = append(said[e.Package], e.Output)
+	case e.Action == "build-output":
+		fmt.Fprint(out, e.Output)
+	case e.Action == "build-fail":
+		return 1
+	case e.Action == "skip" && e.Test != "":
+		*skipped = append(*skipped, e.Package+"."+e.Test)
+	case e.Test != "" || !slices.Contains([]string{"pass", "fail", "skip"}, e.Action):
+	case e.Action == "fail":
+		fmt.Fprint(out, strings.Join(said[e.Package], ""))
+		return 1
+	default:
+		if all := said[e.Package]; len(all) > 0 {
+			fmt.Fprint(out, all[len(all)-1])
+		}
+		delete(said, e.Package)
+	}
+	return 0
+}

@@ -1,4 +1,0 @@
-package model
-
-// NewIDAt is NewID at a time.
-var NewIDAt = newID
