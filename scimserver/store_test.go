@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/memstore"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
@@ -20,10 +20,10 @@ func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 // storeOn returns a store on an empty database.
 func storeOn(t testing.TB, db *sqldb.DB, types ...*schema.ResourceType) scimserver.Store {
 	t.Helper()
-	layout := sqlstore.NewLayout("", types...)
+	layout := scimstore.NewLayout("", types...)
 	docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
 	require.NoError(t, err)
-	return sqlstore.New(docs, layout)
+	return scimstore.New(docs, layout)
 }
 
 func sqliteStore(t testing.TB, types ...*schema.ResourceType) scimserver.Store {

@@ -8,21 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 // Two service providers on one database have a layout each. Neither sees anything of the other.
 func TestServiceProvidersOnOneDatabaseDoNotSeeEachOther(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		a, b := sqlstore.NewLayout("tenant_a"), sqlstore.NewLayout("tenant_b")
+		a, b := scimstore.NewLayout("tenant_a"), scimstore.NewLayout("tenant_b")
 		docs, err := docstore.Open(t.Context(), db, nil, append(a.Tables(), b.Tables()...)...)
 		require.NoError(t, err)
-		own := serve(t, sqlstore.New(docs, a))
-		other := serve(t, sqlstore.New(docs, b), func(o *scimserver.Options) { o.Tokens = scimserver.StaticTokens("token-b") })
+		own := serve(t, scimstore.New(docs, a))
+		other := serve(t, scimstore.New(docs, b), func(o *scimserver.Options) { o.Tokens = scimserver.StaticTokens("token-b") })
 		tokenB := as("token-b")
 		secret := other.do(t, http.MethodPost, "/Users", user("ann", object{"externalId": "x"}), tokenB).want(t, http.StatusCreated).id()
 		group1 := other.do(t, http.MethodPost, "/Groups", group("team", secret), tokenB).want(t, http.StatusCreated).id()

@@ -83,6 +83,6 @@ func ExampleOpen_sqlite() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(pending, "user to provision; Engine.Start begins")
-	// Output: 1 user to provision; Engine.Start begins
+	fmt.Println(pending, "user to provision; provision.Engine.Start begins")
+	// Output: 1 user to provision; provision.Engine.Start begins
 }

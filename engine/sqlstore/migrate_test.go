@@ -20,6 +20,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -51,19 +52,12 @@ func fresh(t *testing.T, d sqldb.Dialect, o sqlstore.Options) []string {
 	db := p.Open(t)
 	if o.Schema != "" {
 		o.Schema += "-fresh"
-		dropSchema(t, db, o.Schema)
+		sqldbtest.DropSchema(t, db, o.Schema)
 	}
 	_, err := sqlstore.Open(t.Context(), db, o)
 	require.NoError(t, err)
 	n := names(t, db, p, o)
-	return described(t, db, d, n.Schema, n.Prefix)
-}
-
-func dropSchema(t testing.TB, db *sql.DB, schema string) {
-	t.Cleanup(func() {
-		_, err := db.Exec("DROP SCHEMA IF EXISTS " + sqldb.Quote(schema) + " CASCADE")
-		require.NoError(t, err)
-	})
+	return sqldbtest.Described(t, db, d, n.Schema, n.Prefix)
 }
 
 // TestOpen_OldDatabases opens databases of earlier versions: their tables are those of a new database then, with all rows, and the engine continues.
@@ -71,8 +65,8 @@ func TestOpen_OldDatabases(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		variants := map[string]sqlstore.Options{"default": options(first), "prefix": {Dialect: options(first).Dialect, Prefix: "idp2_"}}
 		if first.Dialect == sqldb.Postgres {
-			variants["schema"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: `own "engine" of ` + schema(t, first.Open(t))}
-			variants["schema and prefix"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: `own of ` + schema(t, first.Open(t)), Prefix: "p_"}
+			variants["schema"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: `own "engine" of ` + sqldbtest.CurrentSchema(t, first.Open(t))}
+			variants["schema and prefix"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: `own of ` + sqldbtest.CurrentSchema(t, first.Open(t)), Prefix: "p_"}
 		}
 		for name, o := range variants {
 			want := fresh(t, first.Dialect, o)
@@ -88,7 +82,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 					db := p.Open(t)
 					if o.Schema != "" {
 						o.Schema = strings.Replace(o.Schema, "own", "own"+strconv.Itoa(step), 1)
-						dropSchema(t, db, o.Schema)
+						sqldbtest.DropSchema(t, db, o.Schema)
 					}
 					columns := columnsOf(t, db)
 					before := rowsOf(t, db, sqldb.Names{}, columns)
@@ -96,7 +90,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 						store, err := sqlstore.Open(t.Context(), db, o)
 						require.NoError(t, err)
 						n := names(t, db, p, o)
-						require.Empty(t, cmp.Diff(want, described(t, db, p.Dialect, n.Schema, n.Prefix)))
+						require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
 						require.Empty(t, cmp.Diff(before, rowsOf(t, db, n, columns)))
 						if store != nil {
 							require.Empty(t, columnsOf(t, db), "no table stays under its old name")
@@ -181,7 +175,7 @@ func continues(t *testing.T, store *sqlstore.Store, db *sql.DB, step int) {
 // stride is the number of statements between two cuts. PostgreSQL takes most of a minute for all of them, so that only a run of all costly tests
 // cuts at each.
 func stride(d sqldb.Dialect) int64 {
-	if d == sqldb.SQLite || os.Getenv("SCIMWRIGHT_TEST_ALL") != "" {
+	if d == sqldb.SQLite || alltest.All() {
 		return 1
 	}
 	return 7
@@ -202,23 +196,23 @@ func TestOpen_CutAnywhere(t *testing.T) {
 					_, err := db.Exec(`CREATE TABLE sqldb_steps (own INTEGER); CREATE TABLE plan (own INTEGER)`)
 					require.NoError(t, err)
 				}
-				before := everything(t, db, p.Dialect)
+				before := sqldbtest.Fingerprint(t, db, p.Dialect, "sqldb_steps")
 				for at := int64(1); ; at += stride(p.Dialect) {
-					f := &faults{at: at}
-					faulty := f.open(t, p)
+					f := &sqldbtest.Faults{At: at}
+					faulty := f.Open(t, p)
 					_, err := sqlstore.Open(t.Context(), faulty, options(p))
 					_ = faulty.Close()
 					if err == nil {
-						require.GreaterOrEqual(t, at, f.count.Load(), "nothing but what comes after the commit may fail")
+						require.GreaterOrEqual(t, at, f.Count.Load(), "nothing but what comes after the commit may fail")
 						require.Greater(t, at, int64(30), "the statements of a migration")
 						break
 					}
-					require.ErrorIs(t, err, errCut)
+					require.ErrorIs(t, err, sqldbtest.ErrCut)
 					require.Less(t, at, int64(1000))
-					require.Empty(t, cmp.Diff(before, everything(t, db, p.Dialect)), "statement %d", at)
+					require.Empty(t, cmp.Diff(before, sqldbtest.Fingerprint(t, db, p.Dialect, "sqldb_steps")), "statement %d", at)
 				}
 				n := names(t, db, p, options(p))
-				require.Empty(t, cmp.Diff(want, described(t, db, p.Dialect, n.Schema, n.Prefix)))
+				require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
 				if step > 0 {
 					store, err := sqlstore.Open(t.Context(), db, options(p))
 					require.NoError(t, err)
@@ -245,11 +239,11 @@ func TestChild(t *testing.T) {
 	}
 	var c child
 	require.NoError(t, json.Unmarshal([]byte(order), &c))
-	f := &faults{at: c.At, reached: func() {
+	f := &sqldbtest.Faults{At: c.At, Reached: func() {
 		fmt.Println("reached")
 		select {}
 	}}
-	db := f.open(t, c.Place)
+	db := f.Open(t, c.Place)
 	defer db.Close()
 	_, err := sqlstore.Open(context.Background(), db, options(c.Place))
 	require.NoError(t, err)
@@ -280,19 +274,19 @@ func TestOpen_Killed(t *testing.T) {
 			p := another(t, first)
 			load(t, p, step)
 			db := p.Open(t)
-			before := everything(t, db, p.Dialect)
+			before := sqldbtest.Fingerprint(t, db, p.Dialect, "sqldb_steps")
 			for _, at := range []int64{12, 25, 40} {
 				cmd, lines := child{Place: p, At: at}.start(t)
 				require.True(t, lines.Scan())
 				require.Equal(t, "reached", lines.Text())
 				require.NoError(t, cmd.Process.Kill())
 				require.Error(t, cmd.Wait(), "it was killed")
-				require.Empty(t, cmp.Diff(before, everything(t, db, p.Dialect)))
+				require.Empty(t, cmp.Diff(before, sqldbtest.Fingerprint(t, db, p.Dialect, "sqldb_steps")))
 			}
 			store, err := sqlstore.Open(t.Context(), db, options(p))
 			require.NoError(t, err)
 			n := names(t, db, p, options(p))
-			require.Empty(t, cmp.Diff(want, described(t, db, p.Dialect, n.Schema, n.Prefix)))
+			require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
 			continues(t, store, db, step)
 		}
 	})
@@ -332,7 +326,7 @@ func TestOpen_Together(t *testing.T) {
 			}
 			require.NoError(t, all.Wait())
 			n := names(t, db, p, options(p))
-			require.Empty(t, cmp.Diff(want, described(t, db, p.Dialect, n.Schema, n.Prefix)))
+			require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
 		}
 	})
 }

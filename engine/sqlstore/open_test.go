@@ -26,8 +26,8 @@ func TestStore_EmbeddersDatabase(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		db, o := p.Open(t), options(p)
 		if p.Dialect == sqldb.Postgres {
-			o.Schema = "engine of " + schema(t, db)
-			dropSchema(t, db, o.Schema)
+			o.Schema = "engine of " + sqldbtest.CurrentSchema(t, db)
+			sqldbtest.DropSchema(t, db, o.Schema)
 		}
 		store, err := sqlstore.Open(t.Context(), db, o)
 		require.NoError(t, err)
@@ -90,19 +90,19 @@ func TestOpen_ForeignTables(t *testing.T) {
 				require.NoError(t, err)
 				in := ""
 				if p.Dialect == sqldb.Postgres {
-					in = schema(t, db)
+					in = sqldbtest.CurrentSchema(t, db)
 				}
 				own := func() (all []string) {
-					for _, line := range described(t, db, p.Dialect, in, "") {
+					for _, line := range sqldbtest.Described(t, db, p.Dialect, in, "") {
 						if !strings.Contains(line, "scimwright_") && !strings.HasPrefix(line, "sqlite_sequence") {
 							all = append(all, line)
 						}
 					}
 					for _, table := range append([]string{"events", "steps", "scimwright", "users"}, oldTables...) {
-						all = append(all, read(t, db, `SELECT * FROM `+table)...)
+						all = append(all, sqldbtest.Read(t, db, `SELECT * FROM `+table)...)
 					}
 					if name != "none" {
-						all = append(all, read(t, db, `SELECT * FROM sqldb_steps`)...)
+						all = append(all, sqldbtest.Read(t, db, `SELECT * FROM sqldb_steps`)...)
 					}
 					return all
 				}
@@ -169,7 +169,7 @@ func TestOpen_Errors(t *testing.T) {
 			want    string
 		}{
 			"wrong dialect":   {options: func(o *sqlstore.Options) { o.Dialect = other }, want: "the database is " + own + ", the options say " + theirs},
-			"no dialect":      {options: func(o *sqlstore.Options) { o.Dialect = "" }, want: `unknown dialect "": use sqlstore.SQLite or sqlstore.Postgres`},
+			"no dialect":      {options: func(o *sqlstore.Options) { o.Dialect = "" }, want: `unknown dialect "": use SQLite or Postgres`},
 			"unknown dialect": {options: func(o *sqlstore.Options) { o.Dialect = "mysql" }, want: `unknown dialect "mysql"`},
 			"prefix":          {options: func(o *sqlstore.Options) { o.Prefix = "My-" }, want: `prefix "My-" is not allowed`},
 			"table taken":     {prepare: `CREATE TABLE scimwright_halt (own TEXT)`, want: "the table scimwright_halt exists and was not created by the engine"},
@@ -206,9 +206,9 @@ func TestOpen_Errors(t *testing.T) {
 				}
 				tables := func() []string {
 					if p.Dialect == sqldb.Postgres {
-						return described(t, db, p.Dialect, schema(t, db), "")
+						return sqldbtest.Described(t, db, p.Dialect, sqldbtest.CurrentSchema(t, db), "")
 					}
-					return read(t, db, `SELECT * FROM sqlite_master ORDER BY name`)
+					return sqldbtest.Read(t, db, `SELECT * FROM sqlite_master ORDER BY name`)
 				}
 				before := tables()
 				_, err = sqlstore.Open(t.Context(), db, o)
@@ -290,13 +290,13 @@ func TestOpen_Patience(t *testing.T) {
 	}
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, <-opened)
-	require.Equal(t, []string{"1"}, one(t, db, `PRAGMA busy_timeout`), "the connection is as it was")
+	require.Equal(t, []string{"1"}, sqldbtest.Column(t, db, `PRAGMA busy_timeout`), "the connection is as it was")
 }
 
 // TestOpen_PostgresExample runs what ExampleOpen_postgres shows.
 func TestOpen_PostgresExample(t *testing.T) {
 	db := sqldbtest.PostgresPlace(t)
-	dropSchema(t, db.Open(t), "scimwright")
+	sqldbtest.DropSchema(t, db.Open(t), "scimwright")
 	for range 2 {
 		p, err := openProvider(t.Context(), db.DSN, &enginetest.Directory{})
 		require.NoError(t, err)
@@ -305,6 +305,6 @@ func TestOpen_PostgresExample(t *testing.T) {
 		pending, err := p.engine.Pending(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, pending)
-		require.Equal(t, []string{"1"}, one(t, db.Open(t), `SELECT COUNT(*) FROM scimwright.app_lane`))
+		require.Equal(t, []string{"1"}, sqldbtest.Column(t, db.Open(t), `SELECT COUNT(*) FROM scimwright.app_lane`))
 	}
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -63,29 +62,12 @@ func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
-	if db == nil {
-		return nil, errors.New("a database is required")
-	}
-	dialect, ok := map[Dialect]sqldb.Dialect{SQLite: sqldb.SQLite, Postgres: sqldb.Postgres}[o.Dialect]
-	if !ok {
-		return nil, fmt.Errorf("unknown dialect %q: use sqlstore.SQLite or sqlstore.Postgres", o.Dialect)
-	}
-	names, err := sqldb.Embedded(dialect, o.Schema, o.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	if err := sqldb.Check(ctx, db, dialect); err != nil {
-		return nil, err
-	}
-	if names, err = names.Located(ctx, db, dialect); err != nil {
-		return nil, err
-	}
-	wrapped, err := sqldb.New(sqldb.Options{Dialect: dialect, Writer: db, Names: names})
+	wrapped, err := sqldb.Embed(ctx, db, string(o.Dialect), o.Schema, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{db: wrapped, updater: o.Updater}
-	if err := s.transact(ctx, sqldb.Patient, func(tx *sqldb.Tx) error { return migrate(ctx, tx, names) }); err != nil {
+	if err := s.transact(ctx, sqldb.Patient, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names()) }); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -4,12 +4,23 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/scimwright/scimwright/internal/docstore/storetest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+
+// TestStore_Names runs the suite on tables with a prefix. Package scimserver/sqlstore has tests on PostgreSQL, and in a schema.
+func TestStore_Names(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) *sqldb.DB {
+		db, err := sqldb.Embed(t.Context(), sqldbtest.SQLitePlace(t).Open(t), "sqlite", "", "own_")
+		require.NoError(t, err)
+		return db
+	})
+}
 
 func TestStore(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {

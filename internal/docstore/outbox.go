@@ -25,7 +25,7 @@ type Event struct {
 
 func openOutbox(ctx context.Context, tx *sqldb.Tx) error {
 	d := tx.Dialect()
-	return execAll(ctx, tx, "CREATE TABLE IF NOT EXISTS docstore_outbox (seq "+d.SerialKey()+", topic "+d.TextType()+" NOT NULL, "+
+	return execAll(ctx, tx, "CREATE TABLE IF NOT EXISTS {docstore_outbox} (seq "+d.SerialKey()+", topic "+d.TextType()+" NOT NULL, "+
 		"key "+d.TextType()+" NOT NULL, data "+d.BytesType()+", at BIGINT NOT NULL)")
 }
 
@@ -57,7 +57,7 @@ func (tx *Tx) flush(ctx context.Context) error {
 		return nil
 	}
 	rows := strings.Repeat(", (?, ?, ?, ?)", len(tx.emits)/emitColumns)
-	_, err := tx.sql.Exec(ctx, "INSERT INTO docstore_outbox (topic, key, data, at) VALUES"+rows[1:], tx.emits...)
+	_, err := tx.sql.Exec(ctx, "INSERT INTO {docstore_outbox} (topic, key, data, at) VALUES"+rows[1:], tx.emits...)
 	tx.emits = tx.emits[:0]
 	if err != nil {
 		return fmt.Errorf("docstore: emit: %w", err)
@@ -95,7 +95,7 @@ const relayLock = "docstore.relay"
 
 // Waiting returns how many committed events no relay has handled yet; those that one is handling count.
 func (s *Store) Waiting(ctx context.Context) (n int, err error) {
-	if err = s.Reader().QueryRow(ctx, "SELECT COUNT(*) FROM docstore_outbox").Scan(&n); err != nil {
+	if err = s.Reader().QueryRow(ctx, "SELECT COUNT(*) FROM {docstore_outbox}").Scan(&n); err != nil {
 		return 0, fmt.Errorf("docstore: waiting events: %w", err)
 	}
 	return n, nil
@@ -110,7 +110,7 @@ func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []Event) error) (n int, err error) {
 	// Most calls find nothing, and that needs no writing transaction.
 	var some int
-	err = s.Reader().QueryRow(ctx, "SELECT 1 FROM docstore_outbox LIMIT 1").Scan(&some)
+	err = s.Reader().QueryRow(ctx, "SELECT 1 FROM {docstore_outbox} LIMIT 1").Scan(&some)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -140,8 +140,8 @@ func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []E
 
 // claim removes the oldest events and returns them in order.
 func claim(ctx context.Context, tx *sqldb.Tx, batch int) ([]Event, error) {
-	rows, err := tx.Query(ctx, `DELETE FROM docstore_outbox
-		WHERE seq IN (SELECT seq FROM docstore_outbox ORDER BY seq`+sqldb.Limit+`) RETURNING seq, topic, key, data, at`, batch)
+	rows, err := tx.Query(ctx, `DELETE FROM {docstore_outbox}
+		WHERE seq IN (SELECT seq FROM {docstore_outbox} ORDER BY seq`+sqldb.Limit+`) RETURNING seq, topic, key, data, at`, batch)
 	if err != nil {
 		return nil, err
 	}

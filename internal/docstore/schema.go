@@ -2,12 +2,13 @@ package docstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // The catalog records what indexes were declared as when they were filled, so that Open sees what is new.
-const catalogSQL = `CREATE TABLE IF NOT EXISTS docstore_indexes (
+const catalogSQL = `CREATE TABLE IF NOT EXISTS {docstore_indexes} (
 	collection TEXT NOT NULL, name TEXT NOT NULL, kind BIGINT NOT NULL, uniq BIGINT NOT NULL, multi BIGINT NOT NULL,
 	version BIGINT NOT NULL, PRIMARY KEY (collection, name))`
 
@@ -41,6 +42,9 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	if t.err != nil {
 		return t.err
 	}
+	if prefix := tx.Names().Prefix; len(prefix)+t.maxPlain() > maxNameLength {
+		return fmt.Errorf("collection %s: its names are too long for the prefix %q", t.name, prefix)
+	}
 	if err := execAll(ctx, tx, catalogSQL); err != nil {
 		return err
 	}
@@ -50,6 +54,9 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	}
 	if !existed {
 		return t.create(ctx, tx)
+	}
+	if err := checkOwn(ctx, tx, t.name, documentColumns); err != nil {
+		return err
 	}
 	known, err := t.known(ctx, tx)
 	if err != nil {
@@ -100,7 +107,7 @@ func (t *table) create(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	err := execAll(ctx, tx,
 		"CREATE TABLE "+t.quoted+" ("+columns+")",
-		"CREATE UNIQUE INDEX "+quote(t.idIndexName())+" ON "+t.quoted+" (id)")
+		"CREATE UNIQUE INDEX {."+t.idIndexName()+"} ON "+t.quoted+" (id)")
 	if err != nil {
 		return err
 	}
@@ -120,7 +127,7 @@ func (t *table) create(ctx context.Context, tx *sqldb.Tx) error {
 
 // known reads the catalog: declarations by index name.
 func (t *table) known(ctx context.Context, tx *sqldb.Tx) (map[string]declaration, error) {
-	rows, err := tx.Query(ctx, "SELECT name, kind, uniq, multi, version FROM docstore_indexes WHERE collection = ?", t.name)
+	rows, err := tx.Query(ctx, "SELECT name, kind, uniq, multi, version FROM {docstore_indexes} WHERE collection = ?", t.name)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +164,7 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 			return t.wrap(err)
 		}
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM docstore_indexes WHERE collection = ?", t.name); err != nil {
+	if _, err := tx.Exec(ctx, "DELETE FROM {docstore_indexes} WHERE collection = ?", t.name); err != nil {
 		return t.wrap(err)
 	}
 	return t.wrap(execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted))
@@ -165,17 +172,17 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 
 // dropIndex removes an index of the catalog and its values.
 func (t *table) dropIndex(ctx context.Context, tx *sqldb.Tx, name string, d declaration) error {
-	statements := []string{"DROP TABLE " + quote(t.sideName(name))}
+	statements := []string{"DROP TABLE {" + t.sideName(name) + "}"}
 	if d.multi == 0 {
 		statements = []string{
-			"DROP INDEX " + quote(t.columnIndexName(name)),
+			"DROP INDEX {" + t.columnIndexName(name) + "}",
 			"ALTER TABLE " + t.quoted + " DROP COLUMN " + quote(fieldName(name, d.kind, false)),
 		}
 	}
 	if err := execAll(ctx, tx, statements...); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, "DELETE FROM docstore_indexes WHERE collection = ? AND name = ?", t.name, name)
+	_, err := tx.Exec(ctx, "DELETE FROM {docstore_indexes} WHERE collection = ? AND name = ?", t.name, name)
 	return err
 }
 
@@ -205,7 +212,7 @@ func (t *table) addSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	return execAll(ctx, tx,
 		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+ix.valueType(d)+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
 			"PRIMARY KEY ("+ix.quoted+", seq))"+options,
-		"CREATE INDEX "+quote(t.sideSeqName(ix.name))+" ON "+ix.side+" (seq)")
+		"CREATE INDEX {."+t.sideSeqName(ix.name)+"} ON "+ix.side+" (seq)")
 }
 
 // addIndex makes the database index of a filled index and enters it into the catalog.
@@ -213,12 +220,12 @@ func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	statement := ""
 	switch {
 	case ix.multi && ix.unique:
-		statement = "CREATE UNIQUE INDEX " + quote(t.sideUniqueName(ix.name)) + " ON " + ix.side + " (" + ix.quoted + ")"
+		statement = "CREATE UNIQUE INDEX {." + t.sideUniqueName(ix.name) + "} ON " + ix.side + " (" + ix.quoted + ")"
 	case ix.multi: // the primary key serves
 	case ix.unique:
-		statement = "CREATE UNIQUE INDEX " + quote(t.columnIndexName(ix.name)) + " ON " + t.quoted + " (" + ix.quoted + ")"
+		statement = "CREATE UNIQUE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ")"
 	default:
-		statement = "CREATE INDEX " + quote(t.columnIndexName(ix.name)) + " ON " + t.quoted + " (" + ix.quoted + ", seq)"
+		statement = "CREATE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ", seq)"
 	}
 	if statement != "" {
 		if err := execAll(ctx, tx, statement); err != nil {
@@ -226,7 +233,7 @@ func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 		}
 	}
 	d := ix.declaration()
-	_, err := tx.Exec(ctx, "INSERT INTO docstore_indexes (collection, name, kind, uniq, multi, version) VALUES (?, ?, ?, ?, ?, ?)",
+	_, err := tx.Exec(ctx, "INSERT INTO {docstore_indexes} (collection, name, kind, uniq, multi, version) VALUES (?, ?, ?, ?, ?, ?)",
 		t.name, ix.name, int(d.kind), d.unique, d.multi, d.version)
 	return err
 }

@@ -20,9 +20,9 @@ func (c *collection[T]) Steady() Collection[T] {
 }
 
 const (
-	steadySchemaSQL = "CREATE TABLE IF NOT EXISTS docstore_steady (one BIGINT PRIMARY KEY, state BIGINT NOT NULL)"
-	steadyEnterSQL  = "INSERT INTO docstore_steady (one, state) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET state = excluded.state"
-	steadyReadSQL   = "SELECT state FROM docstore_steady WHERE one = 1"
+	steadySchemaSQL = "CREATE TABLE IF NOT EXISTS {docstore_steady} (one BIGINT PRIMARY KEY, state BIGINT NOT NULL)"
+	steadyEnterSQL  = "INSERT INTO {docstore_steady} (one, state) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET state = excluded.state"
+	steadyReadSQL   = "SELECT state FROM {docstore_steady} WHERE one = 1"
 )
 
 // openSteady begins a new state: opening collections may have changed what a query finds in them.

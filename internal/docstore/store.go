@@ -42,11 +42,17 @@ type Store struct {
 // schemaLock makes stores that open the same database wait for each other.
 const schemaLock = "docstore.schema"
 
-// Open makes the tables of the collections, and fills indexes that were not declared before; both in one transaction for each
-// collection. An index that is declared otherwise than when it was filled, or in another Version, is filled anew. The logger of the
+// Open creates the tables of the collections, and fills indexes that were not declared before, all in one transaction: after an error the database is as
+// it was. An index that is declared otherwise than when it was filled, or in another Version, is filled again. The logger of the
 // database is told of that, when there are documents. Indexes that are declared no more are removed, tables of other collections stay. now is the clock of Created and
-// Updated; nil stands for time.Now. The store does not close db.
+// Updated; nil stands for time.Now. The store does not close db, whose names say where the tables are: their schema is created.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections ...Table) (*Store, error) {
+	return OpenAdopting(ctx, db, now, nil, collections...)
+}
+
+// OpenAdopting is Open that first takes over, in the same transaction, the tables of a store whose names had no prefix, if there are none at their place
+// yet. It does so only if own reports true for all collections of that store. Nil: for none.
+func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own func(collection string) bool, collections ...Table) (*Store, error) {
 	if now == nil {
 		now = time.Now
 	}
@@ -57,7 +63,7 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 			return nil, fmt.Errorf("docstore: %w", err)
 		}
 		if !enforced {
-			return nil, errors.New("docstore: the SQLite connections do not enforce foreign keys")
+			return nil, errors.New("docstore: the SQLite connections do not enforce foreign keys: add _foreign_keys=on to the parameters of mattn/go-sqlite3")
 		}
 	}
 	seen := map[string]bool{}
@@ -67,23 +73,35 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 		}
 		seen[c.Name()] = true
 	}
-	open := []func(context.Context, *sqldb.Tx) error{openOutbox}
+	open := []func(context.Context, *sqldb.Tx) error{lockSchema, func(ctx context.Context, tx *sqldb.Tx) error { return adopt(ctx, tx, own, collections) },
+		checkOwnTables, openOutbox}
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}
 	open = append(open, openSteady) // comes last: what was kept of the collections counts no more
-	for _, open := range open {
-		err := db.Update(ctx, func(tx *sqldb.Tx) error {
-			if err := tx.Lock(ctx, schemaLock); err != nil {
+	err := db.UpdateWaiting(ctx, sqldb.Patient, func(tx *sqldb.Tx) error {
+		for _, open := range open {
+			if err := open(ctx, tx); err != nil {
 				return err
 			}
-			return open(ctx, tx)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("docstore: open: %w", err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("docstore: open: %w", err)
 	}
 	return s, nil
+}
+
+// lockSchema waits for other stores that open the database, and creates the schema.
+func lockSchema(ctx context.Context, tx *sqldb.Tx) error {
+	if err := tx.LockTables(ctx); err != nil {
+		return err
+	}
+	if err := tx.Lock(ctx, schemaLock); err != nil {
+		return err
+	}
+	return tx.CreateSchema(ctx)
 }
 
 // Drop removes collections with everything in them, in one transaction. Nobody may use them any more. A collection that was

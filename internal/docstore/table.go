@@ -59,10 +59,19 @@ const maxNameLength = 63
 // reservedPrefix begins the names of the tables that docstore keeps for itself.
 const reservedPrefix = "docstore"
 
+// maxPlain returns the length of the longest name of a table or index.
+func (t *table) maxPlain() int {
+	n := len(t.idIndexName())
+	for i := range t.indexes {
+		n = max(n, len(t.columnIndexName(t.indexes[i].name)))
+	}
+	return n
+}
+
 func newTable(name string, indexes []index) *table {
 	t := &table{
 		name:    name,
-		quoted:  quote(name),
+		quoted:  "{" + name + "}",
 		indexes: indexes,
 		columns: map[string]*column{
 			ID:      {name: ID, field: "id", quoted: "id", kind: Text, raw: true},
@@ -88,7 +97,7 @@ func newTable(name string, indexes []index) *table {
 		ix.field = fieldName(ix.name, ix.kind, ix.multi)
 		ix.quoted = quote(ix.field)
 		if ix.multi {
-			ix.side = quote(t.sideName(ix.name))
+			ix.side = "{" + t.sideName(ix.name) + "}"
 			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?)"
 			ix.deleteSQL = "DELETE FROM " + ix.side + " WHERE " + ix.quoted + " = ? AND seq = ?"
 			ix.selectSQL = "SELECT " + ix.quoted + " FROM " + ix.side + " WHERE seq = ?"

@@ -19,11 +19,11 @@ import (
 	"github.com/scimwright/scimwright/fixtures"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/goldentest"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 // Recorded conversations of provisioning clients run against the reference server as they were sent, and the
@@ -53,12 +53,12 @@ func strictness(t *testing.T, db *sqldb.DB) {
 	require.NoError(t, err)
 	var list strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		layout := sqlstore.NewLayout(strings.ReplaceAll(name, "-", "_"))
+		layout := scimstore.NewLayout(strings.ReplaceAll(name, "-", "_"))
 		docs, err := docstore.Open(t.Context(), db, time.Now, layout.Tables()...)
 		require.NoError(t, err)
 		serving := func(refuse lenient.Set) string {
 			h, err := scimserver.New(scimserver.Options{
-				Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4, Refuse: refuse,
+				Store: scimstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4, Refuse: refuse,
 			})
 			require.NoError(t, err)
 			server := httptest.NewServer(h)

@@ -16,11 +16,11 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 // runPython runs a script of testdata/interop/scim2 and returns the fields of its lines, which are divided by tabs. It needs
@@ -74,10 +74,10 @@ func TestInteropSCIM2Client(t *testing.T) {
 	types, err := schema.Load(fstest.MapFS{"schema.json": {Data: []byte(tourSchema)}, "type.json": {Data: []byte(tourType)}})
 	require.NoError(t, err)
 	start := func(change func(*scimserver.Options)) string {
-		layout := sqlstore.NewLayout("scim", types...)
+		layout := scimstore.NewLayout("scim", types...)
 		docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), nil, layout.Tables()...)
 		require.NoError(t, err)
-		o := scimserver.Options{Store: sqlstore.New(docs, layout), Types: types, Tokens: tourTokens{}, Prefix: "/scim/v2", PasswordCost: 4}
+		o := scimserver.Options{Store: scimstore.New(docs, layout), Types: types, Tokens: tourTokens{}, Prefix: "/scim/v2", PasswordCost: 4}
 		change(&o)
 		h, err := scimserver.New(o)
 		require.NoError(t, err)

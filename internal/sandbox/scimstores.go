@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/observe"
-	scimstore "github.com/scimwright/scimwright/scimserver/sqlstore"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 

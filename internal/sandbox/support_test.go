@@ -17,10 +17,10 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scimserver"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 // patience bounds every wait of these tests; they run with real processes and real I/O on loaded machines.
@@ -60,10 +60,10 @@ func scimHandler(t testing.TB) http.Handler {
 
 func scimHandlerOn(t testing.TB, db *sqldb.DB) http.Handler {
 	t.Helper()
-	layout := sqlstore.NewLayout("")
+	layout := scimstore.NewLayout("")
 	docs, err := docstore.Open(t.Context(), db, time.Now, layout.Tables()...)
 	require.NoError(t, err)
-	h, err := scimserver.New(scimserver.Options{Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4})
+	h, err := scimserver.New(scimserver.Options{Store: scimstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4})
 	require.NoError(t, err)
 	return h
 }

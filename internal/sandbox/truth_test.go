@@ -21,11 +21,11 @@ import (
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 const referenceToken = "reference-token"
@@ -247,12 +247,12 @@ func newReferenceServer(t *testing.T) http.Handler {
 	t.Helper()
 	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
 	require.NoError(t, err)
-	layout := sqlstore.NewLayout("scim", types...)
+	layout := scimstore.NewLayout("scim", types...)
 	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), rising(), layout.Tables()...)
 	require.NoError(t, err)
 	owner := &ownedTokens{TokenVerifier: scimserver.StaticTokens(referenceToken)}
 	h, err := scimserver.New(scimserver.Options{
-		Store: sqlstore.New(docs, layout), Types: types, Tokens: owner, Prefix: "/scim/v2", PasswordCost: 4,
+		Store: scimstore.New(docs, layout), Types: types, Tokens: owner, Prefix: "/scim/v2", PasswordCost: 4,
 		Limits: scimserver.Limits{MaxBulkOperations: 50, MaxBulkPayload: 64 << 10},
 	})
 	require.NoError(t, err)

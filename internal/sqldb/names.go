@@ -152,6 +152,29 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	return fmt.Errorf("the database does not respond as %s: %w", d.Title(), err)
 }
 
+// Embed returns a DB on an embedder's connections, whose tables are where schema and prefix say. The dialect is a Dialect's String. The connections stay
+// the embedder's to close.
+func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB, error) {
+	if db == nil {
+		return nil, errors.New("a database is required")
+	}
+	d, ok := map[string]Dialect{SQLite.String(): SQLite, Postgres.String(): Postgres}[dialect]
+	if !ok {
+		return nil, fmt.Errorf("unknown dialect %q: use SQLite or Postgres", dialect)
+	}
+	names, err := Embedded(d, schema, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(ctx, db, d); err != nil {
+		return nil, err
+	}
+	if names, err = names.Located(ctx, db, d); err != nil {
+		return nil, err
+	}
+	return New(Options{Dialect: d, Writer: db, Names: names})
+}
+
 // Located returns the names with the schema in which an unqualified CREATE TABLE creates a table now. The statements of an embedder's transaction
 // then find the tables whatever its search path is.
 func (n Names) Located(ctx context.Context, db *sql.DB, d Dialect) (Names, error) {

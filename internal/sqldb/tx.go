@@ -65,6 +65,9 @@ func (tx *Tx) Err() error { return tx.failed }
 // Dialect tells which database the transaction runs on.
 func (tx *Tx) Dialect() Dialect { return tx.texts.dialect }
 
+// Names returns where the tables are.
+func (tx *Tx) Names() Names { return tx.texts.names }
+
 // Query reads rows, which the caller closes: on SQLite rows that stay open hold up every update that follows. Errors are those of Exec.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := tx.begin(ctx)

@@ -16,11 +16,11 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/goldentest"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/quirks"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
 const token = "the-token"
@@ -46,11 +46,11 @@ type service struct {
 
 func start(t *testing.T, settings ...string) *service {
 	t.Helper()
-	layout := sqlstore.NewLayout("scim")
+	layout := scimstore.NewLayout("scim")
 	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), time.Now, layout.Tables()...)
 	require.NoError(t, err)
 	h, err := scimserver.New(scimserver.Options{
-		Store: sqlstore.New(docs, layout), Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4,
+		Store: scimstore.New(docs, layout), Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4,
 	})
 	require.NoError(t, err)
 	s := &service{}

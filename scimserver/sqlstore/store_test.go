@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -21,29 +19,35 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// open returns a store on an empty database.
-func open(t testing.TB, db *sqldb.DB) *sqlstore.Store {
+// open returns a store with the default options, but for the types.
+func open(t testing.TB, p sqldbtest.Place, types ...*schema.ResourceType) *sqlstore.Store {
 	t.Helper()
-	layout := sqlstore.NewLayout("")
-	docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
+	store, err := sqlstore.Open(t.Context(), p.Open(t), sqlstore.Options{Dialect: sqlstore.Dialect(p.Dialect.String()), Types: types})
 	require.NoError(t, err)
-	return sqlstore.New(docs, layout)
+	return store
 }
 
+// TestStoreKeepsTheContract runs the suite; on PostgreSQL with tables in a schema that no search path names.
 func TestStoreKeepsTheContract(t *testing.T) {
-	for name, database := range map[string]func(testing.TB, ...sqldbtest.Option) *sqldb.DB{
-		"sqlite": sqldbtest.SQLite, "postgres": sqldbtest.Postgres,
-	} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) scimserver.Store { return open(t, database(t)) })
+	t.Run("sqlite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) scimserver.Store { return open(t, sqldbtest.SQLitePlace(t)) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) scimserver.Store {
+			db := sqldbtest.PostgresPlace(t).Open(t)
+			o := sqlstore.Options{Dialect: sqlstore.Postgres, Schema: "scim of " + sqldbtest.CurrentSchema(t, db)}
+			sqldbtest.DropSchema(t, db, o.Schema)
+			store, err := sqlstore.Open(t.Context(), db, o)
+			require.NoError(t, err)
+			return store
 		})
-	}
+	})
 }
 
 // TestLookupsAreAnsweredByIndexes pins down which filters need no scan.
 func TestLookupsAreAnsweredByIndexes(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		store := open(t, db)
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
+		store := open(t, p)
 		ann, err := store.Create(t.Context(), storetest.User("ann"), nil)
 		require.NoError(t, err)
 		_, err = store.Create(t.Context(), storetest.Group("team"), []string{ann.ID})
@@ -99,11 +103,8 @@ func TestUniqueAttributesOfCustomSchemas(t *testing.T) {
 			{Name: "owner", Type: schema.Complex, SubAttributes: []*schema.Attribute{{Name: "badge", Uniqueness: schema.Server}}},
 		}}}},
 	}
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		layout := sqlstore.NewLayout("devices", device)
-		docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
-		require.NoError(t, err)
-		store := sqlstore.New(docs, layout)
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
+		store := open(t, p, device)
 		n := 0
 		create := func(text string) error {
 			n++
@@ -135,11 +136,10 @@ func TestIndexesFollowASchemaThatChanges(t *testing.T) {
 			{Name: "serial", CaseExact: exact, Uniqueness: schema.Server},
 		}}}
 	}
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
+		db := p.Open(t)
 		reopen := func(exact bool) (*sqlstore.Store, error) {
-			layout := sqlstore.NewLayout("devices", device(exact))
-			docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
-			return sqlstore.New(docs, layout), err
+			return sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.Dialect(p.Dialect.String()), Types: []*schema.ResourceType{device(exact)}})
 		}
 		create := func(s *sqlstore.Store, serial string) error {
 			r := &scim.Resource{}
@@ -179,13 +179,13 @@ func TestIndexesFollowASchemaThatChanges(t *testing.T) {
 }
 
 func TestTwoLayoutsInOneDatabaseKnowNothingOfEachOther(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		var stores []*sqlstore.Store
-		for _, name := range []string{"acme", "globex"} {
-			layout := sqlstore.NewLayout(name)
-			docs, err := docstore.Open(t.Context(), db, nil, layout.Tables()...)
+		db := p.Open(t)
+		for _, prefix := range []string{"acme_", "globex_"} {
+			store, err := sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.Dialect(p.Dialect.String()), Prefix: prefix})
 			require.NoError(t, err)
-			stores = append(stores, sqlstore.New(docs, layout))
+			stores = append(stores, store)
 		}
 		ann, err := stores[0].Create(t.Context(), storetest.User("ann"), nil)
 		require.NoError(t, err)

@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/scimstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/quirks"
-	"github.com/scimwright/scimwright/scimserver/sqlstore"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -33,13 +33,13 @@ const patience = 60 * time.Second
 type stores struct{ db *sqldb.DB }
 
 func (s stores) Open(ctx context.Context, name string, types []*schema.ResourceType) (scimserver.Store, error) {
-	layout := sqlstore.NewLayout("t"+name, types...)
+	layout := scimstore.NewLayout("t"+name, types...)
 	docs, err := docstore.Open(ctx, s.db, nil, layout.Tables()...)
-	return sqlstore.New(docs, layout), err
+	return scimstore.New(docs, layout), err
 }
 
 func (s stores) Drop(ctx context.Context, name string, types []*schema.ResourceType) error {
-	return docstore.Drop(ctx, s.db, sqlstore.NewLayout("t"+name, types...).Tables()...)
+	return docstore.Drop(ctx, s.db, scimstore.NewLayout("t"+name, types...).Tables()...)
 }
 
 // journal is a log that can be read while it is written.

@@ -58,7 +58,7 @@ func testSteady(t *testing.T, open Opener) {
 			return nil
 		})
 		f.update(func(tx *docstore.Tx) error { // as nobody may do it: behind the back of the collection
-			_, err := tx.SQL().Exec(f.ctx(), "DELETE FROM people")
+			_, err := tx.SQL().Exec(f.ctx(), "DELETE FROM {people}")
 			return err
 		})
 		f.update(func(tx *docstore.Tx) error {

@@ -90,6 +90,14 @@ func (p Place) Open(t testing.TB) *sql.DB {
 	return db
 }
 
+// DropSchema drops a schema of PostgreSQL at the end of the test.
+func DropSchema(t testing.TB, db *sql.DB, schema string) {
+	t.Cleanup(func() {
+		_, err := db.Exec("DROP SCHEMA IF EXISTS " + sqldb.Quote(schema) + " CASCADE")
+		require.NoError(t, err)
+	})
+}
+
 // WithPostgres skips a test unless the run includes PostgreSQL.
 func WithPostgres(t testing.TB) {
 	t.Helper()

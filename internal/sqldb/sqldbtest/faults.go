@@ -1,4 +1,4 @@
-package sqlstore_test
+package sqldbtest
 
 import (
 	"context"
@@ -9,24 +9,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-var errCut = errors.New("the connection was cut")
+// ErrCut is the error of a statement at which a connection was cut.
+var ErrCut = errors.New("the connection was cut")
 
-// faults lets the connections of a database fail, or stop, at a statement.
-type faults struct {
-	driver  driver.Driver
-	dsn     string
-	at      int64 // the number of the statement; 0: none
-	reached func()
+// Faults cut the connection of a database at a statement.
+type Faults struct {
+	At      int64        // the number of the statement, from 1; 0: none
+	Reached func()       // unless nil, called before the cut
+	Count   atomic.Int64 // of the statements so far
 
-	count atomic.Int64
+	driver driver.Driver
+	dsn    string
 }
 
-// open opens a place through the faults.
-func (f *faults) open(t testing.TB, p sqldbtest.Place) *sql.DB {
+// Open opens a place. The caller closes it.
+func (f *Faults) Open(t testing.TB, p Place) *sql.DB {
 	t.Helper()
 	plain, err := sql.Open(p.Driver, p.DSN)
 	require.NoError(t, err)
@@ -36,7 +35,7 @@ func (f *faults) open(t testing.TB, p sqldbtest.Place) *sql.DB {
 }
 
 // Connect implements driver.Connector.
-func (f *faults) Connect(context.Context) (driver.Conn, error) {
+func (f *Faults) Connect(context.Context) (driver.Conn, error) {
 	c, err := f.driver.Open(f.dsn)
 	if err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func (f *faults) Connect(context.Context) (driver.Conn, error) {
 }
 
 // Driver implements driver.Connector.
-func (f *faults) Driver() driver.Driver { return f.driver }
+func (f *Faults) Driver() driver.Driver { return f.driver }
 
 // plainConn is what the connections of both drivers have.
 type plainConn interface {
@@ -57,7 +56,7 @@ type plainConn interface {
 
 type faultyConn struct {
 	plainConn
-	faults *faults
+	faults *Faults
 	cut    bool
 }
 
@@ -83,16 +82,16 @@ func (c *faultyConn) Close() error {
 // next cuts the connection if the statement is the one that fails.
 func (c *faultyConn) next() error {
 	if c.cut {
-		return errCut
+		return ErrCut
 	}
-	if c.faults.count.Add(1) != c.faults.at {
+	if c.faults.Count.Add(1) != c.faults.At {
 		return nil
 	}
-	if c.faults.reached != nil {
-		c.faults.reached()
+	if c.faults.Reached != nil {
+		c.faults.Reached()
 	}
 	c.cut = true
-	return errors.Join(errCut, c.plainConn.Close())
+	return errors.Join(ErrCut, c.plainConn.Close())
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -139,7 +138,7 @@ func (tx *faultyTx) Commit() error {
 // Rollback implements driver.Tx.
 func (tx *faultyTx) Rollback() error {
 	if tx.conn.cut {
-		return errCut
+		return ErrCut
 	}
 	return tx.Tx.Rollback()
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package scimstore
 
 import (
 	"cmp"
@@ -83,7 +83,7 @@ func (l *Layout) kind(name string) (*kind, error) {
 			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("sqlstore: there is no table for resource type %q", name)
+	return nil, fmt.Errorf("scimstore: there is no table for resource type %q", name)
 }
 
 // index is a database index on an attribute.

@@ -1,0 +1,120 @@
+package docstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// ownTables are the tables that docstore has for itself; the catalog comes first.
+var ownTables = []string{"docstore_indexes", "docstore_outbox", "docstore_steady"}
+
+var (
+	catalogColumns  = []string{"collection", "name", "kind", "uniq", "multi", "version"}
+	documentColumns = []string{"seq", "id", "rev", "created", "updated", "doc"}
+)
+
+// checkOwn returns an error if a table at the place of one of docstore's is another program's: it begins with other columns. It is none if there is no
+// table.
+func checkOwn(ctx context.Context, tx *sqldb.Tx, name string, begins []string) error {
+	schemas, err := tx.Schemas(ctx)
+	if err != nil {
+		return err
+	}
+	columns, err := tx.Columns(ctx, schemas[0], tx.Names().Plain(name))
+	if err != nil || len(columns) == 0 {
+		return err
+	}
+	if len(columns) < len(begins) || !slices.Equal(columns[:len(begins)], begins) {
+		return fmt.Errorf("the table %s exists and belongs to another program: choose another prefix or schema", tx.Names().Plain(name))
+	}
+	return nil
+}
+
+// checkOwnTables is checkOwn of the tables that docstore has for itself.
+func checkOwnTables(ctx context.Context, tx *sqldb.Tx) error {
+	for i, columns := range [][]string{catalogColumns, {"seq", "topic", "key", "data", "at"}, {"one", "state"}} {
+		if err := checkOwn(ctx, tx, ownTables[i], columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adopt takes over the tables of a store without a prefix, see OpenAdopting.
+func adopt(ctx context.Context, tx *sqldb.Tx, own func(collection string) bool, collections []Table) error {
+	if own == nil {
+		return nil
+	}
+	there, err := tx.HasTable(ctx, ownTables[0])
+	if err != nil || there {
+		return err
+	}
+	schemas, err := tx.Schemas(ctx)
+	if err != nil {
+		return err
+	}
+	for _, schema := range schemas {
+		tables, err := adoptable(ctx, tx, schema, own, collections)
+		if err != nil {
+			return err
+		}
+		if len(tables) > 0 {
+			return tx.TakeOver(ctx, schema, tables...)
+		}
+	}
+	return nil
+}
+
+// adoptable returns the tables of a store in a schema, and none if it has collections that are not own.
+func adoptable(ctx context.Context, tx *sqldb.Tx, schema string, own func(collection string) bool, collections []Table) (tables []string, err error) {
+	columns, err := tx.Columns(ctx, schema, ownTables[0])
+	if err != nil || !slices.Equal(columns, catalogColumns) {
+		return nil, err // there is no store, or the table is another program's
+	}
+	rows, err := tx.Query(ctx, `SELECT CAST(c.collection AS TEXT), CAST(c.name AS TEXT), CAST(c.multi AS TEXT) FROM `+
+		sqldb.Names{Schema: schema}.Quoted(ownTables[0])+` AS c ORDER BY 1, 2`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var collection, index, multi string
+		if err := rows.Scan(&collection, &index, &multi); err != nil {
+			return nil, err
+		}
+		if !own(collection) {
+			return nil, nil
+		}
+		if !slices.Contains(tables, collection) {
+			tables = append(tables, collection)
+		}
+		if multi == "1" {
+			tables = append(tables, (&table{name: collection}).sideName(index))
+		}
+	}
+	if err := rows.Err(); err != nil || len(tables) == 0 {
+		return nil, err
+	}
+	for _, c := range collections { // the catalog does not know those without an index
+		columns, err := tx.Columns(ctx, schema, c.Name())
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(tables, c.Name()) && len(columns) >= len(documentColumns) && slices.Equal(columns[:len(documentColumns)], documentColumns) {
+			tables = append(tables, c.Name())
+		}
+	}
+	for _, name := range ownTables {
+		columns, err := tx.Columns(ctx, schema, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(columns) > 0 {
+			tables = append(tables, name)
+		}
+	}
+	return tables, nil
+}

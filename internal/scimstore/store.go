@@ -1,0 +1,183 @@
+package scimstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector on a docstore.
+type Store struct {
+	docs   *docstore.Store
+	layout *Layout
+}
+
+var (
+	_ scimserver.Store    = (*Store)(nil)
+	_ scimserver.Batcher  = (*Store)(nil)
+	_ scimserver.Selector = (*Store)(nil)
+)
+
+// New returns the store of a layout, whose tables docs was opened with.
+func New(docs *docstore.Store, l *Layout) *Store {
+	return &Store{docs: docs, layout: l}
+}
+
+// Get implements scimserver.Store.
+func (s *Store) Get(ctx context.Context, typ, id string) (*scimserver.Record, error) {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := k.docs.GetLinked(ctx, s.docs.Reader(), id, k.groups)
+	if err != nil {
+		return nil, translate(k, err)
+	}
+	recs, err := s.records(ctx, k, []docstore.Doc[document]{doc})
+	if err != nil {
+		return nil, err
+	}
+	return recs[0], nil
+}
+
+// Create implements scimserver.Store.
+func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []string) (*scimserver.Record, error) {
+	stored, err := s.CreateAll(ctx, []scimserver.NewRecord{{Record: rec, Members: members}})
+	if one, ok := errors.AsType[*scimserver.BatchError](err); ok {
+		return nil, one.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	stored[0].Groups = []scimserver.Membership{} // who was not there is nobody's member
+	return stored[0], nil
+}
+
+// CreateAll implements scimserver.Batcher.
+func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*scimserver.Record, error) {
+	kinds, prepared := make([]*kind, len(all)), make([]docstore.Prepared[document], len(all))
+	for i, made := range all {
+		var err error
+		if kinds[i], err = s.layout.kind(made.Type); err != nil {
+			return nil, err
+		}
+		if prepared[i], err = kinds[i].docs.Prepare(documentOf(made.Record)); err != nil {
+			return nil, err
+		}
+	}
+	stored := make([]*scimserver.Record, len(all))
+	err := s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		for i, k := range kinds {
+			doc, err := k.docs.InsertPrepared(ctx, tx, all[i].ID, prepared[i])
+			if err != nil {
+				return &scimserver.BatchError{Index: i, Err: translate(k, err)}
+			}
+			stored[i] = recordOf(k, doc)
+		}
+		for i, made := range all {
+			joining, err := s.joining(ctx, tx, made.ID, made.Members)
+			if err == nil {
+				err = s.join(ctx, tx, joining)
+			}
+			if err != nil {
+				return &scimserver.BatchError{Index: i, Err: err}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// Replace implements scimserver.Store.
+func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scimserver.MemberChange) (*scimserver.Record, error) {
+	k, err := s.layout.kind(rec.Type)
+	if err != nil {
+		return nil, err
+	}
+	var stored *scimserver.Record
+	err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		old, err := k.docs.Get(ctx, tx, rec.ID)
+		if err != nil {
+			return translate(k, err)
+		}
+		// Members are held before the group and not after it: Delete goes from a member to its groups too, and two
+		// transactions that take the same rows in the same order cannot block each other.
+		joining, err := s.joining(ctx, tx, rec.ID, change.Add)
+		if err != nil {
+			return err
+		}
+		doc, err := k.docs.Update(ctx, tx, rec.ID, rec.Version, documentOf(rec))
+		if err != nil {
+			return translate(k, err)
+		}
+		stored = recordOf(k, doc)
+		if err := s.leave(ctx, tx, rec.ID, change.Remove); err != nil {
+			return err
+		}
+		if err := s.join(ctx, tx, joining); err != nil {
+			return err
+		}
+		if old.Value.Display != rec.Display {
+			return s.rename(ctx, tx, rec.ID, rec.Display)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// Delete implements scimserver.Store.
+func (s *Store) Delete(ctx context.Context, typ, id string, version int64) error {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return err
+	}
+	return s.docs.Update(ctx, func(tx *docstore.Tx) error {
+		held, err := hold(ctx, tx, k, forUpdate, []string{id})
+		if err != nil {
+			return err
+		}
+		switch found, ok := held[id]; {
+		case !ok:
+			return scimserver.ErrNotFound
+		case version != 0 && version != found:
+			return scimserver.ErrConflict
+		}
+		// From here on nobody can join through this resource: who adds a member holds it.
+		if err := k.docs.Delete(ctx, tx, id); err != nil {
+			return translate(k, err)
+		}
+		return s.dissolve(ctx, tx, id)
+	})
+}
+
+// translate turns errors of the docstore into those of the contract.
+func translate(k *kind, err error) error {
+	unique, ok := errors.AsType[*docstore.UniqueError](err)
+	switch {
+	case ok:
+		return &scimserver.UniqueError{Attribute: k.attribute(unique.Index)}
+	case errors.Is(err, docstore.ErrNotFound):
+		return scimserver.ErrNotFound
+	case errors.Is(err, docstore.ErrConflict):
+		return scimserver.ErrConflict
+	}
+	return err
+}
+
+// attribute is the path of the attribute behind an index.
+func (k *kind) attribute(name string) string {
+	for _, ix := range k.indexes {
+		if ix.name == name {
+			return ix.path.String()
+		}
+	}
+	return name
+}
