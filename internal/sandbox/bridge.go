@@ -61,7 +61,8 @@ var fallbacks = map[mgmtapi.Fallback]engine.Fallback{
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
 	u, err := b.wanted.User(ctx, app, user)
 	return engine.UserState{
-		Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Anew: u.Activating, Password: u.Password, PasswordVersion: u.PasswordVersion,
+		Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Anew: u.Activating,
+		Password: u.Password, PasswordVersion: u.PasswordVersion,
 	}, err
 }
 
