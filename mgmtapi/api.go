@@ -167,8 +167,8 @@ type Caller struct {
 	ClientID string
 }
 
-// Authorize returns a handler that serves next to callers that are SUPER_ADMIN and, with an access token, have the scope. Rate limits, headers
-// and error responses are those of the API; [CallerOf] returns the caller.
+// Authorize returns a handler that serves next to callers that are SUPER_ADMIN and, with an access token, have the scope. Rate limits,
+// headers and error responses are those of the API; [CallerOf] returns the caller.
 func (a *API) Authorize(scope string, next http.Handler) http.Handler {
 	return a.inner.Authorize(scope, next)
 }

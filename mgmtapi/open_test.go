@@ -99,6 +99,8 @@ func TestOpen_RejectsOptions(t *testing.T) {
 	require.NoError(t, err)
 	defer one.Close()
 	one.SetMaxOpenConns(1)
+	updater := (&counting{}).update
+	reach := mgmtapi.HookNetwork{Reach: "all"}
 	many, err := sql.Open("sqlite3", "file:"+t.TempDir()+"/many.db")
 	require.NoError(t, err)
 	defer many.Close()
@@ -113,8 +115,8 @@ func TestOpen_RejectsOptions(t *testing.T) {
 		{"one connection", mgmtapi.Options{DB: one, Dialect: mgmtapi.SQLite}, "has one connection only"},
 		{"no foreign keys", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite}, "do not enforce foreign keys"},
 		{"a short key", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Secrets: []byte("short")}, "want 32"},
-		{"an unknown reach", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Hooks: mgmtapi.HookNetwork{Reach: "all"}}, `unknown Hooks.Reach "all"`},
-		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: (&counting{}).update}, "Options.Updater is for SQLite"},
+		{"an unknown reach", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Hooks: reach}, `unknown Hooks.Reach "all"`},
+		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: updater}, "Options.Updater is for SQLite"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := mgmtapi.Open(t.Context(), c.o)
@@ -267,7 +269,10 @@ func TestWanted(t *testing.T) {
 			want   mgmtapi.Account
 		}{
 			{mgmtapi.Result{Outcome: mgmtapi.Failed, Error: "no"}, mgmtapi.Account{Principal: principal, Failed: true}},
-			{mgmtapi.Result{Outcome: mgmtapi.Done, RemoteID: "r1", Operation: mgmtapi.Created}, mgmtapi.Account{Principal: principal, RemoteID: "r1"}},
+			{
+				mgmtapi.Result{Outcome: mgmtapi.Done, RemoteID: "r1", Operation: mgmtapi.Created},
+				mgmtapi.Account{Principal: principal, RemoteID: "r1"},
+			},
 		} {
 			c.result.Principal, c.result.Want = principal, mgmtapi.Active
 			require.NoError(t, wanted.Report(ctx, c.result))

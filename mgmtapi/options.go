@@ -117,6 +117,6 @@ type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that error,
-// or one that wraps it. The transaction starts with the lock of the writer (BEGIN IMMEDIATE).
+// Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
+// error, or one that wraps it. The transaction starts with the lock of the writer (BEGIN IMMEDIATE).
 type Updater func(ctx context.Context, fn func(tx Tx) error) error

@@ -15,8 +15,8 @@ const (
 )
 
 // Run does in the background what requests have left to do (asynchronous changes of users, updates of all users of an application, imports)
-// and removes old events of the system log, until ctx ends, and returns its cause. Each piece is a transaction of its own: a later Run continues. It may run in
-// several processes.
+// and removes old events of the system log, until ctx ends, and returns its cause. Each piece is a transaction of its own: a later Run
+// continues. It may run in several processes.
 func (a *API) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, run := range []func(context.Context){a.worker.run, a.importer.run, a.keepLog} {

@@ -19,8 +19,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// store is a scimserver.Store over the tables of the application. The columns that the application uses (login, active, display) are written
-// with every change of a resource; the column scim holds what SCIM clients have sent.
+// store is a scimserver.Store over the tables of the application. The columns that the application uses (login, active, display)
+// are written with every change of a resource; the column scim holds what SCIM clients have sent.
 type store struct{ db *sql.DB }
 
 var _ scimserver.Store = (*store)(nil)

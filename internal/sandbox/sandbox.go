@@ -247,7 +247,8 @@ func (s *Sandbox) assemble(
 	}
 	options := on(db)
 	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
-	options.Connections, options.Imports, options.Syncing = &connections{engine: p.engine, timeout: o.TargetTimeout}, engineSide, p.work.syncing
+	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
+	options.Imports, options.Syncing = engineSide, p.work.syncing
 	options.Limits, options.HashCost = mgmtapi.Limits{Off: o.NoRateLimits}, o.HashCost
 	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
 	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword
