@@ -59,9 +59,18 @@ type Collection[T any] interface {
 	Steady() Collection[T]
 }
 
-// collection is the only Collection.
+// collection is the only Collection. It does not embed the table: the compiler would make each method of the table anew for each type.
 type collection[T any] struct {
-	*table
+	untyped // the table, as far as callers use it
+	t       *table
+}
+
+// untyped is what needs no type of a Collection.
+type untyped interface {
+	Table
+	Count(ctx context.Context, q Reader, cond Cond) (int, error)
+	Delete(ctx context.Context, tx *Tx, id string) error
+	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 }
 
 // Doc is a stored document.
@@ -92,12 +101,12 @@ func document[T any](r *row, value T) Doc[T] {
 func (c *collection[T]) read(r *row) (Doc[T], error) {
 	var value T
 	if r.value == nil {
-		err := c.decode(r, &value)
+		err := c.t.decode(r, &value)
 		return document(r, value), err
 	}
 	kept, ok := r.value.Load().(T)
 	if !ok {
-		if err := c.decode(r, &kept); err != nil {
+		if err := c.t.decode(r, &kept); err != nil {
 			return Doc[T]{}, err
 		}
 		r.value.Store(kept)
@@ -120,7 +129,7 @@ func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 	if i := slices.IndexFunc(indexes, func(ix Index[T]) bool { return ix.Values == nil }); i >= 0 {
 		t.err = fmt.Errorf("index %s has no Values", indexes[i].Name)
 	}
-	return &collection[T]{t}
+	return &collection[T]{untyped: t, t: t}
 }
 
 func (c *collection[T]) Get(ctx context.Context, q Reader, id string) (Doc[T], error) {
@@ -128,7 +137,7 @@ func (c *collection[T]) Get(ctx context.Context, q Reader, id string) (Doc[T], e
 }
 
 func (c *collection[T]) GetLinked(ctx context.Context, q Reader, id string, link *Link) (doc Doc[T], err error) {
-	err = c.getRow(ctx, q, id, link, func(r *row) (err error) {
+	err = c.t.getRow(ctx, q, id, link, func(r *row) (err error) {
 		doc, err = c.read(r)
 		return err
 	})
@@ -140,7 +149,7 @@ func (c *collection[T]) GetLinked(ctx context.Context, q Reader, id string, link
 
 func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error) {
 	byID := make(map[string]Doc[T], len(ids))
-	err := c.getRows(ctx, q, ids, func(r *row) (err error) {
+	err := c.t.getRows(ctx, q, ids, func(r *row) (err error) {
 		byID[r.id], err = c.read(r)
 		return err
 	})
@@ -172,12 +181,12 @@ type Prepared[T any] struct {
 }
 
 func (c *collection[T]) Prepare(value T) (Prepared[T], error) {
-	e, err := c.encode(&value)
+	e, err := c.t.encode(&value)
 	return Prepared[T]{value, e}, err
 }
 
 func (c *collection[T]) InsertPrepared(ctx context.Context, tx *Tx, id string, p Prepared[T]) (Doc[T], error) {
-	r, err := c.insertOne(ctx, tx, id, p.encoded)
+	r, err := c.t.insertOne(ctx, tx, id, p.encoded)
 	if err != nil {
 		return Doc[T]{}, err
 	}
@@ -191,11 +200,11 @@ type New[T any] struct {
 }
 
 func (c *collection[T]) InsertMany(ctx context.Context, tx *Tx, docs []New[T]) error {
-	return c.insertAll(ctx, tx, len(docs), func(i int) (id string, document any) { return docs[i].ID, &docs[i].Value })
+	return c.t.insertAll(ctx, tx, len(docs), func(i int) (id string, document any) { return docs[i].ID, &docs[i].Value })
 }
 
 func (c *collection[T]) Update(ctx context.Context, tx *Tx, id string, rev int64, value T) (Doc[T], error) {
-	r, err := c.replace(ctx, tx, id, rev, &value)
+	r, err := c.t.replace(ctx, tx, id, rev, &value)
 	if err != nil {
 		return Doc[T]{}, err
 	}

@@ -55,7 +55,7 @@ type Page[T any] struct {
 
 func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error) {
 	var docs []Doc[T]
-	next, err := c.page(ctx, q, query.erased(), func(r *row, keep bool) (bool, error) {
+	next, err := c.t.page(ctx, q, query.erased(), func(r *row, keep bool) (bool, error) {
 		if !keep && query.Match == nil {
 			return true, nil
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 func (c *collection[T]) Steady() Collection[T] {
-	c.steady = true
+	c.t.steady = true
 	return c
 }
 

@@ -16,7 +16,7 @@ type Version struct {
 	seq, rev int64
 }
 
-func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.table, doc.seq, doc.Rev} }
+func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.t, doc.seq, doc.Rev} }
 
 // Current says whether all of the documents are stored as they were read, in one query that reads none of them. No versions are always
 // current. An update knows those of steady collections from memory.

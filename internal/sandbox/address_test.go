@@ -94,6 +94,7 @@ func claims(t *testing.T, token any) object {
 var loopback = []string{"127.0.0.1", "localhost", "[::1]", "LOCALHOST"}
 
 func TestAddress_AliasesOfOneIssuer(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	c := newCaller(t, s)
 	form := c.client()
@@ -137,6 +138,7 @@ func TestAddress_AliasesOfOneIssuer(t *testing.T) {
 }
 
 func TestAddress_AssertionAudience(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true, CustomDomain: "id.localhost"})
 	c := newCaller(t, s)
 	secrets := seal.Random()
@@ -176,6 +178,7 @@ func TestAddress_AssertionAudience(t *testing.T) {
 }
 
 func TestAddress_BearerThroughAliases(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	c := newCaller(t, s)
 	client := c.ok("localhost", "POST", "/api/v1/apps", c.admin(), `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_post"}},"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
@@ -201,6 +204,7 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 
 // Proves A-servers-17, A-servers-18, A-servers-31, A-servers-32, A-servers-33, A-servers-34, A-servers-35, A-servers-36, A-servers-37.
 func TestIssuerMode(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	const servers = "/api/v1/authorizationServers"
 	start := func(custom string, dynamic bool) (*caller, func()) {
@@ -283,6 +287,7 @@ func TestIssuerMode(t *testing.T) {
 }
 
 func TestAddress_ListenOnAll(t *testing.T) {
+	t.Parallel()
 	command := func(args ...string) (int, string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // what starts after all ends at once

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)
 	app := newApp(t, api, base, token)
@@ -61,6 +62,7 @@ func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
 // Whatever a target does wrong, the attempt says what was sent and what came back, the sandbox goes on, and
 // the assignment converges once the target is right again.
 func TestATargetIsReachedWithTheTokensOfAnOAuthClient(t *testing.T) {
+	t.Parallel()
 	scim := scimHandler(t)
 	var fetched atomic.Int64
 	tg := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,6 +101,7 @@ func TestATargetIsReachedWithTheTokensOfAnOAuthClient(t *testing.T) {
 }
 
 func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	faults := []struct {
 		name    string
@@ -159,6 +162,7 @@ func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
 }
 
 func TestATargetThatIsDownIsRetriedUntilItIsUp(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	// Connected while it was up, then down, then up again at the same address.
 	good := scimHandler(t)

@@ -33,6 +33,7 @@ func laneState(t *testing.T, api *sandbox.APIClient, app string) string {
 const day = 24 * time.Hour
 
 func TestWhateverExpiresObeysTheClock(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	do(t, api, http.MethodPost, "/api/v1/users", `{"profile":{"login":"a@chain.example","email":"a@chain.example","firstName":"A","lastName":"B"}}`, nil)
 	var box []struct{ Token string }
@@ -55,6 +56,7 @@ func TestWhateverExpiresObeysTheClock(t *testing.T) {
 }
 
 func TestTheEngineWorksOnBehindAMovedClock(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	tg, down := newThrottling(t)
 	app := newApp(t, api, tg.URL, scimToken)
@@ -78,6 +80,7 @@ func TestTheEngineWorksOnBehindAMovedClock(t *testing.T) {
 }
 
 func TestTheClockGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	first, api := startSandbox(t, o)
 	at := advance(t, api, 1000*time.Hour)

@@ -21,6 +21,7 @@ type clockTime struct {
 }
 
 func TestClock_ConfiguredTokenOutlivesJumps(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data"), APIToken: "configured-token"}
 	s, err := sandbox.Start(t.Context(), o)
 	require.NoError(t, err)
@@ -51,6 +52,7 @@ func TestClock_ConfiguredTokenOutlivesJumps(t *testing.T) {
 }
 
 func TestClock_AccessTokenMovesItBack(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	c := newCaller(t, s)
 	app := c.ok("localhost", "POST", "/api/v1/apps", c.admin(), `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_post"}},"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
@@ -72,6 +74,7 @@ func TestClock_AccessTokenMovesItBack(t *testing.T) {
 }
 
 func TestClock_NothingWaitsForTheTimeBeforeAStepBack(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	tg, down := newThrottling(t)
 	app := newApp(t, api, tg.URL, scimToken)

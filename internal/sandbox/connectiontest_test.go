@@ -11,6 +11,7 @@ import (
 )
 
 func TestConnectionTest_Recorded(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	const token = "token-of-the-target"
 	answers := map[string]http.HandlerFunc{

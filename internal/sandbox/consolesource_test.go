@@ -15,6 +15,7 @@ import (
 
 // The page of an application leads to what was sent, and what went wrong comes first.
 func TestTheConsolePageOfAnApplicationShowsWhatWasSentAndWhatIsWrongFirst(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	inner := scimHandler(t)
 	server := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestEgress_DefaultFollowsListen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		flag, listen string
 		want         egress.Range
@@ -46,6 +47,7 @@ func TestEgress_DefaultFollowsListen(t *testing.T) {
 
 // One policy applies to whatever the sandbox sends requests to, at the time of the connection.
 func TestEgress_AppliesToEveryRequest(t *testing.T) {
+	t.Parallel()
 	endpoint := hookstest.New(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, []byte(endpoint.CA), 0o600))
@@ -112,6 +114,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 
 // A sandbox that other machines reach provisions its seed into its own SCIM servers, whatever the policy.
 func TestEgress_SeedIsProvisioned(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Egress: "public"})
 	var tasks []object
 	var apps []object

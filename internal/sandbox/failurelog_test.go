@@ -82,6 +82,7 @@ func TestFailureLog_QuietFailureIsForgotten(t *testing.T) {
 }
 
 func TestLog_CarriesLabel(t *testing.T) {
+	t.Parallel()
 	var out apitest.Log
 	_, api := startSandbox(t, sandbox.Options{Empty: true, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 	tg := newTarget(t, scimHandler(t))

@@ -47,6 +47,7 @@ func drain(t *testing.T, api *sandbox.APIClient) {
 
 // A target whose answers to PUT lack the changed attribute is sent GET and PUT, at the defaults of the program and with LEARN.
 func TestFallback_WizardAppIsNeverPatched(t *testing.T) {
+	t.Parallel()
 	for _, fallback := range []string{"", "NONE", "LEARN"} {
 		t.Run("fallback "+fallback, func(t *testing.T) {
 			_, api := startSandbox(t, sandbox.Options{Empty: true})
@@ -99,6 +100,7 @@ func TestFallback_WizardAppIsNeverPatched(t *testing.T) {
 
 // A catalog server without PATCH is no success at the defaults of the program; LEARN finds another form, and names it.
 func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
+	t.Parallel()
 	server := newQuirky(t, "no-patch")
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	app := newApp(t, api, server.url, scimToken)
@@ -134,6 +136,7 @@ func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
 
 // At the defaults of the program a failure ends the job until it is retried, but for a deactivation.
 func TestFallback_None_RetriesDeactivationsOnly(t *testing.T) {
+	t.Parallel()
 	for _, wizard := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wizard %t", wizard), func(t *testing.T) {
 			_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
@@ -179,6 +182,7 @@ func TestFallback_None_RetriesDeactivationsOnly(t *testing.T) {
 
 // An inactive account is activated when Create Users is on, whatever Deactivate Users says.
 func TestFlow_InactiveAccountWithoutDeactivateUsers(t *testing.T) {
+	t.Parallel()
 	for _, wizard := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wizard %t", wizard), func(t *testing.T) {
 			_, api := startSandbox(t, sandbox.Options{Empty: true})
@@ -216,6 +220,7 @@ func TestFlow_InactiveAccountWithoutDeactivateUsers(t *testing.T) {
 
 // The style and the fallback of a connection are shown on the app, and the style can be chosen.
 func TestEngineApp_StyleAndFallback(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	good := scimHandler(t)
 	tg := newTarget(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -253,6 +258,7 @@ func TestEngineApp_StyleAndFallback(t *testing.T) {
 
 // A base URL that leads elsewhere is named, and nobody is created there.
 func TestLookup_WrongBaseURL(t *testing.T) {
+	t.Parallel()
 	for _, fallback := range []string{"NONE", "LEARN"} {
 		t.Run(fallback, func(t *testing.T) {
 			_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAttributesThatAreGivenToEveryObjectDoNotMakeARightServerFail(t *testing.T) {
+	t.Parallel()
 	users := map[string]conformance.Doc{
 		"a type":                  {"userType": "staff"},
 		"texts":                   {"title": "x", "preferredLanguage": "en", "locale": "en-US", "timezone": "Europe/Berlin"},

@@ -59,6 +59,7 @@ func (w *watch) groupsDeleted() int {
 }
 
 func TestAMappingDeletedWhileItIsPushedTakesTheGroupAlong(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	w := &watch{Handler: scimHandler(t), entered: make(chan struct{}, 1), hold: make(chan struct{})}
 	tg := newTarget(t, w)
@@ -71,6 +72,7 @@ func TestAMappingDeletedWhileItIsPushedTakesTheGroupAlong(t *testing.T) {
 }
 
 func TestAMappingDeletedWhilePushesAreOffIsToldWhenTheyAreOnAgain(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	w := &watch{Handler: scimHandler(t)}
 	tg := newTarget(t, w)
@@ -86,6 +88,7 @@ func TestAMappingDeletedWhilePushesAreOffIsToldWhenTheyAreOnAgain(t *testing.T) 
 }
 
 func TestADeletedAppLeavesNoWork(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)
 	app := newApp(t, api, base, token)

@@ -12,6 +12,7 @@ import (
 
 // Held work outlives the process, and is done as soon as it is released.
 func TestHeldWork_SurvivesRestart(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	s, api := startSandbox(t, o)
 	var user struct{ ID, Status, TransitioningToStatus string }

@@ -16,6 +16,7 @@ import (
 type object = map[string]any
 
 func TestInlineHooksTrustTheGivenCA(t *testing.T) {
+	t.Parallel()
 	endpoint := hookstest.New(t)
 	endpoint.Answer(hookstest.JSON(http.StatusOK, `{"heard":true}`))
 	file := filepath.Join(t.TempDir(), "ca.pem")

@@ -138,6 +138,7 @@ func (c *corrections) account(userName string) scimUser {
 }
 
 func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		c := newCorrections(t, wizard)
 		c.person()
@@ -159,6 +160,7 @@ func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
 
 // A value that is removed in the directory, and whose removal the target rejects, does not come back.
 func TestImport_FirstKeepsRejectedRemoval(t *testing.T) {
+	t.Parallel()
 	c := newCorrections(t, false)
 	c.person()
 	c.change(`{"displayName":"Shown"}`)
@@ -172,6 +174,7 @@ func TestImport_FirstKeepsRejectedRemoval(t *testing.T) {
 
 // The import before has seen a value that the directory has replaced twice since: the first replacement has arrived.
 func TestImport_StaleBaselineKeepsCorrection(t *testing.T) {
+	t.Parallel()
 	c := newCorrections(t, false)
 	c.person()
 	c.imported()
@@ -195,6 +198,7 @@ func TestImport_StaleBaselineKeepsCorrection(t *testing.T) {
 
 // Values that an administrator gave the assignment survive imports as well.
 func TestImport_KeepsRejectedOverride(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]bool{"first import": false, "later import": true} {
 		t.Run(name, func(t *testing.T) {
 			c := newCorrections(t, false)
@@ -222,6 +226,7 @@ func TestImport_KeepsRejectedOverride(t *testing.T) {
 
 // A create that was rejected is an attempt to send as well.
 func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
+	t.Parallel()
 	c := newCorrections(t, false)
 	c.rejectedCreate()
 	c.imported()
@@ -233,6 +238,7 @@ func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 
 // Without Update User Attributes nothing is left to be pushed once the account is known.
 func TestImport_LinkWithoutUpdatesIsSynchronized(t *testing.T) {
+	t.Parallel()
 	c := newCorrections(t, false)
 	c.rejectedCreate()
 	do(t, c.api, http.MethodPut, "/api/v1/apps/"+c.app+"/features/USER_PROVISIONING",
@@ -245,6 +251,7 @@ func TestImport_LinkWithoutUpdatesIsSynchronized(t *testing.T) {
 
 // A user whom the import assigns has nothing to be pushed, whatever the options of the app.
 func TestImport_NewAssignmentIsSynchronized(t *testing.T) {
+	t.Parallel()
 	c := newCorrections(t, false)
 	c.user = newUser(t, c.api, "ann@fix.example")
 	atTarget(t, c.target.URL, scimToken, http.MethodPost, "/Users", person("ann@fix.example", "Ann", "Other", "ann@fix.example"))

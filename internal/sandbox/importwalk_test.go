@@ -89,6 +89,7 @@ func (w *walk) userOf(name string) (u importedUser) {
 const inboundOn = `{"importRules":{"userCreateAndMatch":{"autoConfirmExactMatch":true,"autoConfirmNewUsers":true,"autoActivateNewUsers":true}}}`
 
 func TestWalkImport(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newWalk(t, wizard, `{"update":{`+updateOn+`,`+deactivateOn+`}}`)
 		w.unordered = true
@@ -122,6 +123,7 @@ func TestWalkImport(t *testing.T) {
 }
 
 func TestAccountsThatWaitAreConfirmed(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t, false, "")
 	w.user("ann")
 	ann := w.account(http.MethodPost, "/Users", person("ann@walk.example", "ann", "Walker", "ann@walk.example"))
@@ -147,6 +149,7 @@ func TestAccountsThatWaitAreConfirmed(t *testing.T) {
 }
 
 func TestAScheduledImportFollowsTheClock(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t, false, "")
 	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), inboundOn, nil)
 	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 3 * * *"}}}}`, nil)
@@ -157,6 +160,7 @@ func TestAScheduledImportFollowsTheClock(t *testing.T) {
 }
 
 func TestTheImportHookDecides(t *testing.T) {
+	t.Parallel()
 	endpoint := hookstest.New(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, []byte(endpoint.CA), 0o600))

@@ -21,6 +21,7 @@ import (
 // The seed organisation is provisioned into a SCIM server that we did not write. It needs node and npm and
 // the registry, so it runs only when asked for: SCIMWRIGHT_TEST_INTEROP=1 go test -run Interop ./internal/sandbox
 func TestInteropScimmyRouters(t *testing.T) {
+	t.Parallel()
 	base, token := startScimmy(t)
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: base, ExternalToken: token})
 	dump := readDump(t, base)

@@ -44,6 +44,7 @@ func metricsOf(t *testing.T, base string) string {
 
 // The metrics name tenants and applications: no client reads them without credentials, unless they have a listener of their own.
 func TestMetrics_WhoReadsThem(t *testing.T) {
+	t.Parallel()
 	acme := tenants.Config{Name: "acme", Tokens: []tenants.Token{tenants.NewToken("acme-token")}}
 	type running struct {
 		base, own string
@@ -115,6 +116,7 @@ func TestMetrics_WhoReadsThem(t *testing.T) {
 }
 
 func TestMetrics_Listener(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()

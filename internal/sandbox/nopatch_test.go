@@ -11,6 +11,7 @@ import (
 )
 
 func TestAServerThatSaysItHasNoPatchNeedNotProtectIt(t *testing.T) {
+	t.Parallel()
 	reference := newReferenceServer(t)
 	r := suite(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	s, api := startSandbox(t, sandbox.Options{Empty: true, Metrics: sandbox.MetricsOptions{Token: metricsToken}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	_, err := find(t.Context(), s.Ready().BaseURL+"/t/chat/scim/v2", s.Ready().SCIMToken, "ann@northwind.example")
@@ -30,6 +31,7 @@ func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
 }
 
 func TestAStoppedServerEndsWhatRunsAndRefusesWhatIsNew(t *testing.T) {
+	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
 		Listen: "127.0.0.1:0", Quirks: []string{"latency=500ms,p=1"}, Metrics: sandbox.MetricsOptions{Token: metricsToken},
 	})

@@ -17,6 +17,7 @@ import (
 
 // TestStart_OldEngineTables starts a sandbox on a database whose engine tables have no prefix, and once more.
 func TestStart_OldEngineTables(t *testing.T) {
+	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "sandbox.db") },
 		"postgres": func(t *testing.T) string { return sqldbtest.PostgresURL(t) },

@@ -14,6 +14,7 @@ import (
 
 // The whole chain on PostgreSQL: seeded, provisioned, restarted, and provisioned again.
 func TestTheSandboxRunsOnPostgreSQL(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")}
 	first, _ := startSandbox(t, o)
 	before := first.Ready()

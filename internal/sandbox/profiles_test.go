@@ -39,6 +39,7 @@ func withQuirk(t *testing.T, h http.Handler, name string) http.Handler {
 }
 
 func TestEveryClientWorksWithTheReferenceServer(t *testing.T) {
+	t.Parallel()
 	for _, p := range profiles.All() {
 		t.Run(p.ID, func(t *testing.T) {
 			r := talk(t, newReferenceServer(t), p)
@@ -60,6 +61,7 @@ func TestEveryClientWorksWithTheReferenceServer(t *testing.T) {
 
 // What the RFCs leave open may cost a client a feature, but only where the client is known to want more.
 func TestNoClientBreaksOnWhatIsPermittedUnlessItWantsMore(t *testing.T) {
+	t.Parallel()
 	wantsMore := map[string]string{
 		"few-operators":    "entra", // brackets in filters
 		"conflict-bare":    "",
@@ -78,6 +80,7 @@ func TestNoClientBreaksOnWhatIsPermittedUnlessItWantsMore(t *testing.T) {
 }
 
 func TestEveryStepOfEveryConversationIsBrokenByAFault(t *testing.T) {
+	t.Parallel()
 	alltest.Only(t, "has every client talk to a server with each of a hundred faults")
 	var mu sync.Mutex
 	broken := map[string]bool{}
@@ -106,6 +109,7 @@ func TestEveryStepOfEveryConversationIsBrokenByAFault(t *testing.T) {
 // docs/clients.md says which habits of servers break which client, at which step: what the profiles make of the table of
 // quirks.
 func TestQuirksOfServersBreakClientsWhereTheListSays(t *testing.T) {
+	t.Parallel()
 	if !goldentest.Updating() {
 		alltest.Only(t, "has every client talk to a server with each of the quirks")
 	}

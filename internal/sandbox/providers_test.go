@@ -38,6 +38,7 @@ type provider struct {
 type madeToken struct{ ID, Token string }
 
 func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
+	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
 			var log bytes.Buffer
@@ -122,6 +123,7 @@ func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
 }
 
 func TestTheControlPortRefusesWhatCannotBeDone(t *testing.T) {
+	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{Empty: true, Tenants: []tenants.Config{
 		{Name: "filed", Tokens: []tenants.Token{tenants.NewToken("token-filed")}},
 		{Name: tenants.Default, Tokens: []tenants.Token{tenants.NewToken("token-more")}},
@@ -164,6 +166,7 @@ func TestTheControlPortRefusesWhatCannotBeDone(t *testing.T) {
 }
 
 func TestATenantOfAFileDoesNotTakeOverOneThatWasCreated(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: t.TempDir()}
 	s, api := startSandbox(t, o)
 	do(t, api, http.MethodPost, "/sandbox/v1/scim", `{"name":"acme"}`, nil)

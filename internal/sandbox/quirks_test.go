@@ -14,6 +14,7 @@ import (
 )
 
 func TestQuirksAreChangedAtTheControlPortOfARunningSandbox(t *testing.T) {
+	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{Empty: true, Quirks: []string{"lookup-404"}})
 	const path = "/sandbox/v1/scim/default/quirks"
 	var list struct {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAReadTokenOfTheServerAloneChangesNothing(t *testing.T) {
+	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{"writer"}, ReadTokens: []string{"reader"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })

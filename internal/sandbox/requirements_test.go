@@ -168,6 +168,7 @@ func testExists(t *testing.T, name string) bool {
 
 // RFC 7644 section 7.4: tokens that are made here have enough entropy. 128 bits is what RFC 6750 and RFC 6819 call enough.
 func TestOwnTokensCannotBeGuessed(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	letters := map[rune]bool{}
 	least := 1 << 10

@@ -20,6 +20,7 @@ func lengthOf(t *testing.T, api *sandbox.APIClient, path string) int {
 }
 
 func TestAResetTakesEverythingAlongAndASeedMakesItAnew(t *testing.T) {
+	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{})
 	users, groups, apps := lengthOf(t, api, "/api/v1/users"), lengthOf(t, api, "/api/v1/groups"), lengthOf(t, api, "/api/v1/apps")
 	accounts := func() int {
@@ -43,6 +44,7 @@ func TestAResetTakesEverythingAlongAndASeedMakesItAnew(t *testing.T) {
 }
 
 func TestAResetWhileTheEngineWorksLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	entered, hold := make(chan struct{}, 100), make(chan struct{})
 	handler := scimHandler(t)
@@ -78,6 +80,7 @@ func TestAResetWhileTheEngineWorksLeavesNothingBehind(t *testing.T) {
 }
 
 func TestResetsAtTheSameTimeFollowOneAnother(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	newUser(t, api, "one@chain.example")
 	var all sync.WaitGroup
@@ -94,6 +97,7 @@ func TestResetsAtTheSameTimeFollowOneAnother(t *testing.T) {
 }
 
 func TestASeedThatFailsLeavesTheInitialContent(t *testing.T) {
+	t.Parallel()
 	tg := newTarget(t, scimHandler(t))
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: tg.URL, ExternalToken: scimToken, Empty: true})
 	tg.set(http.NotFoundHandler()) // its connection cannot be verified

@@ -15,6 +15,7 @@ import (
 
 // RFC 7644 section 3.13: whatever version of the protocol a path names, a SCIM server answers, never the console.
 func TestEveryVersionOfTheProtocolIsForTheSCIMServers(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	ready := s.Ready()
 	for _, test := range []struct {
@@ -60,6 +61,7 @@ func TestEveryVersionOfTheProtocolIsForTheSCIMServers(t *testing.T) {
 }
 
 func TestOpenAPI_GeneratedOnce(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	var first []byte
 	for range 2 {

@@ -15,6 +15,7 @@ import (
 
 // The documents of docs/custom-schemas.md are served as they stand there.
 func TestTheSchemasOfTheDocumentationAreServed(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "custom-schemas.md"))
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -43,6 +44,7 @@ func TestTheSchemasOfTheDocumentationAreServed(t *testing.T) {
 }
 
 func TestSchemasThatCannotBeReadEndTheStart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.json"), []byte("{"), 0o600))
 	for dir, want := range map[string]string{dir: "broken.json", filepath.Join(dir, "missing"): "missing"} {

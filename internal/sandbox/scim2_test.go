@@ -51,6 +51,7 @@ func runPython(t *testing.T, script string, args ...string) [][]string {
 // A tester that we did not write finds nothing. scim2-client parses every answer with its strict models on the way.
 // SCIMWRIGHT_TEST_INTEROP=1 go test -run SCIM2Tester ./internal/sandbox
 func TestInteropSCIM2Tester(t *testing.T) {
+	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{scimToken}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })

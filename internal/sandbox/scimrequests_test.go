@@ -194,6 +194,7 @@ func respond(method, path string, status int, body string) func(rw http.Response
 // Proves C-flow-01, C-flow-02, C-scim-01, C-scim-02, C-scim-03, C-scim-04, C-scim-05, C-scim-06, C-scim-07, C-scim-08, C-scim-09,
 // C-scim-16, C-scim-17, C-scim-22, C-scim-23, C-scim-26, C-scim-42, C-scim-43, C-scim-44.
 func TestRequests_Create(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{`+createOn+`}`)
 		do(t, w.api, http.MethodPost, "/api/v1/meta/schemas/apps/"+w.app+"/default",
@@ -234,6 +235,7 @@ func TestRequests_Create(t *testing.T) {
 
 // Proves C-scim-24.
 func TestRequests_LookupNotFound(t *testing.T) {
+	t.Parallel()
 	w := newTraced(t, false, `{`+createOn+`}`)
 	ann := w.user("ann")
 	w.overrides(respond(http.MethodGet, "/Users", http.StatusNotFound,
@@ -244,6 +246,7 @@ func TestRequests_LookupNotFound(t *testing.T) {
 
 // Proves C-flow-04, C-scim-25.
 func TestRequests_LookupFindsActiveAccount(t *testing.T) {
+	t.Parallel()
 	w := newTraced(t, false, `{`+createOn+`}`)
 	ann, account := w.user("ann"), w.account("ann@wire.example", true)
 	for _, s := range w.assign(ann) {
@@ -256,6 +259,7 @@ func TestRequests_LookupFindsActiveAccount(t *testing.T) {
 //
 // Proves C-flow-03.
 func TestRequests_LookupFindsInactiveAccount(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{`+createOn+`}`)
 		ann, account := w.user("ann"), w.account("ann@wire.example", false)
@@ -280,6 +284,7 @@ func TestRequests_LookupFindsInactiveAccount(t *testing.T) {
 
 // Proves C-flow-05, C-flow-06, C-flow-08, C-scim-21, C-scim-20.
 func TestRequests_OnlyWithTheirOptions(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{}`)
 		ann := w.user("ann")
@@ -320,6 +325,7 @@ func TestRequests_OnlyWithTheirOptions(t *testing.T) {
 // Proves C-scim-03, C-scim-10, C-scim-15, C-scim-18, C-scim-19, C-scim-33, C-scim-34, C-scim-38, C-scim-39, C-scim-40, C-scim-41,
 // C-assignments-22.
 func TestRequests_UpdateAndDeactivate(t *testing.T) {
+	t.Parallel()
 	for _, trigger := range []string{"the assignment ends", "the user is deactivated"} {
 		t.Run(trigger, func(t *testing.T) {
 			bothStyles(t, func(t *testing.T, wizard bool) {
@@ -370,6 +376,7 @@ func TestRequests_UpdateAndDeactivate(t *testing.T) {
 
 // Proves C-scim-38, C-scim-40, C-scim-41.
 func TestRequests_ReactivationAndPassword(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{`+createOn+`,"update":{`+updateOn+`,`+deactivateOn+`,"password":{"status":"ENABLED","seed":"SVC",`+
 			`"change":"CHANGE"}}}`)
@@ -413,6 +420,7 @@ func TestRequests_ReactivationAndPassword(t *testing.T) {
 
 // Proves C-scim-35.
 func TestRequests_AnswersToPATCH(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{http.StatusOK, http.StatusNoContent} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w := newTraced(t, false, allOn)
@@ -449,6 +457,7 @@ func TestRequests_AnswersToPATCH(t *testing.T) {
 
 // Proves C-scim-14, C-scim-27.
 func TestRequests_FailuresAreShown(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status      int
 		body, shown string
@@ -479,6 +488,7 @@ func TestRequests_FailuresAreShown(t *testing.T) {
 
 // Proves C-flow-07, C-scim-11, C-scim-12, C-scim-36.
 func TestRequests_GroupPush(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{`+createOn+`}`)
 		ann := w.user("ann")
@@ -508,6 +518,7 @@ func TestRequests_GroupPush(t *testing.T) {
 
 // Proves C-scim-13, C-scim-29, C-scim-30, C-scim-32.
 func TestRequests_ImportPages(t *testing.T) {
+	t.Parallel()
 	w := newTraced(t, false, allOn)
 	for i := range 101 {
 		atTarget(t, w.base, scimToken, http.MethodPost, "/Users", person(fmt.Sprintf("u%03d@wire.example", i), "U", "V",
@@ -528,6 +539,7 @@ func TestRequests_ImportPages(t *testing.T) {
 //
 // Proves C-scim-30.
 func TestRequests_ImportOfShortPages(t *testing.T) {
+	t.Parallel()
 	for fallback, imported := range map[string]int{"NONE": 0, "LEARN": 101} {
 		t.Run(fallback, func(t *testing.T) {
 			w := newTraced(t, false, allOn)

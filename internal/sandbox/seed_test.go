@@ -17,6 +17,7 @@ import (
 )
 
 func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
 	r := s.Ready()
 	wiki, err := listUsers(t.Context(), r.SCIMURL, r.SCIMToken, url.Values{})
@@ -50,6 +51,7 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 }
 
 func TestTheGreetingNamesALoginThatIsFree(t *testing.T) {
+	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{})
 	for _, login := range []string{"robin.example@northwind.example", "robin.example2@northwind.example", "robin.example3@northwind.example"} {
 		var greeting bytes.Buffer
@@ -62,6 +64,7 @@ func TestTheGreetingNamesALoginThatIsFree(t *testing.T) {
 
 // Pasted a second time, the first line shows why nothing was created.
 func TestThePastedLineShowsARefusal(t *testing.T) {
+	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
 	var greeting bytes.Buffer
 	s.Greet(t.Context(), &greeting)
@@ -79,6 +82,7 @@ func TestThePastedLineShowsARefusal(t *testing.T) {
 }
 
 func TestARestartKeepsTokensAndOrganisationAndFollowsTheAddress(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	first, api := startSandbox(t, sandbox.Options{Data: data})
 	before := first.Ready()
@@ -102,6 +106,7 @@ func TestARestartKeepsTokensAndOrganisationAndFollowsTheAddress(t *testing.T) {
 }
 
 func TestTwoSandboxesDoNotShareData(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	startSandbox(t, sandbox.Options{Data: data, Empty: true})
 	_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data})
@@ -109,6 +114,7 @@ func TestTwoSandboxesDoNotShareData(t *testing.T) {
 }
 
 func TestAKeyThatDoesNotFitIsSaid(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	first, _ := startSandbox(t, sandbox.Options{Data: data, Empty: true})
 	require.NoError(t, first.Close(t.Context()))
@@ -121,6 +127,7 @@ func TestAKeyThatDoesNotFitIsSaid(t *testing.T) {
 }
 
 func TestAStartThatWasCutOffInTheSeedIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	// A target that does not answer: the seed cannot be provisioned, and the start is given up half-way.
 	good := scimHandler(t)
 	tg := newTarget(t, good)

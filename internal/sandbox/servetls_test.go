@@ -48,6 +48,7 @@ func newCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPoo
 }
 
 func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
+	t.Parallel()
 	certFile, keyFile, roots := newCertificate(t)
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{scimToken}, TLSCert: certFile, TLSKey: keyFile})
 	require.NoError(t, err)
@@ -84,6 +85,7 @@ func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
 }
 
 func TestACertificateThatDoesNotFitItsKeyIsRefused(t *testing.T) {
+	t.Parallel()
 	certFile, _, _ := newCertificate(t)
 	_, otherKey, _ := newCertificate(t)
 	for want, o := range map[string]sandbox.SCIMOptions{

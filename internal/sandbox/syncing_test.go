@@ -67,6 +67,7 @@ func newAccepting(t *testing.T) (*accepting, string) {
 }
 
 func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	good := scimHandler(t)
 	gate := make(chan struct{}) // lets one change through
@@ -97,6 +98,7 @@ func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
 
 // TestSyncState_AcceptedIsSyncing checks a target that answers 202 and does nothing, or does it later: nothing is provisioned before.
 func TestSyncState_AcceptedIsSyncing(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
@@ -135,6 +137,7 @@ func TestSyncState_AcceptedIsSyncing(t *testing.T) {
 
 // TestSyncState_Restart checks that what a target has accepted is waited for after a restart, and shown.
 func TestSyncState_Restart(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, RetryMax: testRetryMax, DB: "sqlite:" + filepath.Join(t.TempDir(), "sandbox.db"), Listen: "127.0.0.1:0"}
 	s, api := startSandbox(t, o)
 	tg, url := newAccepting(t)
@@ -152,6 +155,7 @@ func TestSyncState_Restart(t *testing.T) {
 
 // TestSyncState_NotStuck checks that a connection that is deactivated leaves nobody at SYNCING.
 func TestSyncState_NotStuck(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)

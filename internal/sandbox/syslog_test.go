@@ -29,6 +29,7 @@ func jobs(t *testing.T, api *sandbox.APIClient) []string {
 }
 
 func TestTheSystemLogTellsWhatBecameOfAnAssignment(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)
 	app := newApp(t, api, base, token)

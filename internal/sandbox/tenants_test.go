@@ -280,6 +280,7 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 
 // A token whose subject has the id of another tenant's user stands for nobody.
 func TestMeIsNeverTheUserOfAnotherTenant(t *testing.T) {
+	t.Parallel()
 	databaseURL := "sqlite:" + t.TempDir() + "/scim.db"
 	serve := func(texts ...string) *sandbox.SCIMServer {
 		config := tenants.Config{Name: "globex", Tokens: []tenants.Token{tenants.NewToken("token-globex")}}

@@ -26,6 +26,7 @@ func (t encrypted) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestATargetThatIsReachedWithoutGoodEncryptionIsReported(t *testing.T) {
+	t.Parallel()
 	selected, err := conformance.Selection{Only: []string{"auth.tls"}}.Apply(checks.All())
 	require.NoError(t, err)
 	for _, tt := range []struct {

@@ -109,6 +109,7 @@ func TestTheSuiteTellsTheTruth(t *testing.T) {
 }
 
 func TestEveryObjectThatATargetKeepsIsLeftBehindAndNoOther(t *testing.T) {
+	t.Parallel()
 	for _, m := range mutants.All() {
 		switch m.ID {
 		case "delete.keeps":

@@ -12,6 +12,7 @@ import (
 )
 
 func TestUnprovisioned_CountedWithReason(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	server := newTarget(t, scimHandler(t))
 	app := newApp(t, api, server.URL, scimToken)
@@ -63,6 +64,7 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 }
 
 func TestConsole_RetryingIsNotWaiting(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	server := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("filter") != "" {

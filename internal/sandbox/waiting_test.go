@@ -24,6 +24,7 @@ func notDrained(t *testing.T, api *sandbox.APIClient, path string) []string {
 }
 
 func TestPausedLane_TasksAndWaits(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	tg, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)
@@ -60,6 +61,7 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 
 // TestDrain_NamesWhoIsPending checks that those of other apps are not held against an app that is settled.
 func TestDrain_NamesWhoIsPending(t *testing.T) {
+	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: time.Hour})
 	slow, url := newAccepting(t)
 	app := newApp(t, api, url, scimToken)

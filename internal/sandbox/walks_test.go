@@ -227,6 +227,7 @@ func bothStyles(t *testing.T, run func(t *testing.T, wizard bool)) {
 }
 
 func TestWalkNoOptions(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t, false, "")
 	u := w.user("ann")
 	w.step("A user is assigned while no option is on", w.assign("ann"))
@@ -236,6 +237,7 @@ func TestWalkNoOptions(t *testing.T) {
 }
 
 func TestWalkCreateUsers(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, walkCreateUsers)
 }
 
@@ -263,6 +265,7 @@ func walkCreateUsers(t *testing.T, wizard bool) {
 }
 
 func TestWalkUpdateAttributes(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newWalk(t, wizard, `{`+createOn+`,"update":{`+updateOn+`}}`)
 		u := w.user("ann")
@@ -278,6 +281,7 @@ func TestWalkUpdateAttributes(t *testing.T) {
 }
 
 func TestWalkDeactivateUsers(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newWalk(t, wizard, `{`+createOn+`,"update":{`+deactivateOn+`}}`)
 		u := w.user("ann")
@@ -293,6 +297,7 @@ func TestWalkDeactivateUsers(t *testing.T) {
 }
 
 func TestWalkDeactivateByGroupAndApp(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t, false, `{`+createOn+`,"update":{`+deactivateOn+`}}`)
 	u := w.user("ann")
 	var group struct{ ID string }
@@ -313,6 +318,7 @@ func TestWalkDeactivateByGroupAndApp(t *testing.T) {
 }
 
 func TestWalkSyncPassword(t *testing.T) {
+	t.Parallel()
 	set := func(password string) string {
 		return fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, password)
 	}
@@ -350,6 +356,7 @@ func TestWalkSyncPassword(t *testing.T) {
 }
 
 func TestWalkGroupPush(t *testing.T) {
+	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newWalk(t, wizard, `{`+createOn+`}`)
 		ann, bob := w.user("ann"), w.user("bob")

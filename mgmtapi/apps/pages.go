@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"html/template"
@@ -39,21 +38,34 @@ func (s *Slice) pageRoutes() []rest.Route {
 }
 
 type logoRequest struct {
-	App string `path:"app" doc:"Id of the application, or name of a catalog entry."`
+	App string `path:"app" doc:"Id of the application, or name of a catalog entry or of an application."`
 
 	label string
 }
 
 func (s *Slice) findForLogo(ctx context.Context, r *logoRequest) error {
-	doc, err := s.Apps.Get(ctx, s.Store.Reader(), r.App)
-	if errors.Is(err, docstore.ErrNotFound) {
-		if _, ok := catalog.Named(r.App); ok {
-			r.label = strings.ReplaceAll(r.App, "_", " ")
-			return nil
-		}
+	q := s.Store.Reader()
+	doc, err := model.Optional(ctx, q, s.Apps, r.App)
+	switch _, ok := catalog.Named(r.App); {
+	case err != nil:
+		return err
+	case doc != nil:
+		r.label = doc.Value.Label
+		return nil
+	case ok:
+		r.label = strings.ReplaceAll(r.App, "_", " ")
+		return nil
 	}
-	r.label = doc.Value.Label
-	return rest.Missing(err, "AppInstance", r.App)
+	// Custom applications have a name of their own.
+	page, err := s.Apps.Query(ctx, q, docstore.Query[model.App]{Where: docstore.Eq(model.AppByName, r.App), Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(page.Docs) == 0:
+		return rest.NotFound("AppInstance", r.App)
+	}
+	r.label = page.Docs[0].Value.Label
+	return nil
 }
 
 // logo draws the initials of the label on a background whose color follows from the label.

@@ -108,6 +108,10 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getRoleTargetsByUserIdAndRoleId", Route: "GET " + user.at + "/{roleAssignmentId}/targets", Tag: targetTag, Scopes: readScope,
 			Summary: "Lists all targets of a user's role", Find: user.findAssignment, Do: user.listTargets,
 		},
+		rest.Op[catalogRequest, AppTarget]{
+			ID: "getCatalogApplication", Route: "GET /api/v1/catalog/apps/{appName}", Tag: targetTag, Scopes: readScope,
+			Summary: "Reads a kind of applications that roles can be limited to", Find: s.findCatalogEntry, Do: s.catalogEntry,
+		},
 		rest.Op[assigneesRequest, Assignees]{
 			ID: "listUsersWithRoleAssignments", Route: "GET /api/v1/iam/assignees/users", Tag: tag, Scopes: readScope,
 			Summary: "Lists the users that have a role, themselves or through a group", Do: s.assignees,

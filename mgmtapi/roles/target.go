@@ -9,7 +9,6 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
-	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -232,15 +231,7 @@ func (o of) findAppType(ctx context.Context, r *appTypeRequest) error {
 	if err := o.findOwn(ctx, &r.assignmentRequest); err != nil {
 		return err
 	}
-	if _, ok := catalog.Named(r.Name); ok {
-		return nil
-	}
-	// Custom applications have a name of their own.
-	n, err := o.Apps.Count(ctx, o.Store.Reader(), docstore.Eq(model.AppByName, r.Name))
-	if err == nil && n == 0 {
-		err = rest.NotFound("AppInstance", r.Name)
-	}
-	return err
+	return o.isAppType(ctx, r.Name)
 }
 
 func appType(name string) model.LogParty {

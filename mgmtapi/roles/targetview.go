@@ -147,3 +147,28 @@ func (o of) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget,
 	}
 	return out, nil
 }
+
+type catalogRequest struct {
+	Name string `path:"appName" doc:"Name of the catalog entry."`
+}
+
+// isAppType returns the error for a name that neither a catalog entry nor an application has.
+func (s *Slice) isAppType(ctx context.Context, name string) error {
+	if _, ok := catalog.Named(name); ok {
+		return nil
+	}
+	// Custom applications have a name of their own.
+	n, err := s.Apps.Count(ctx, s.Store.Reader(), docstore.Eq(model.AppByName, name))
+	if err == nil && n == 0 {
+		err = rest.NotFound("AppInstance", name)
+	}
+	return err
+}
+
+func (s *Slice) findCatalogEntry(ctx context.Context, r *catalogRequest) error {
+	return s.isAppType(ctx, r.Name)
+}
+
+func (s *Slice) catalogEntry(ctx context.Context, r *catalogRequest) (AppTarget, error) {
+	return s.catalogTarget(ctx, s.Store.Reader(), r.Name)
+}
