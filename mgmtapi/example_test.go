@@ -94,7 +94,7 @@ func ExampleOpen_postgres() {
 	if err := api.Setup(ctx, mgmtapi.Setup{Token: "00" + rand.Text()}); err != nil {
 		log.Fatal(err)
 	}
-	go api.Run(ctx) //nolint:errcheck // it returns when ctx ends
+	go api.Run(ctx) // it returns when ctx ends
 
 	_, err = api.Wanted().Changes(ctx, 100, func(ctx context.Context, tx mgmtapi.Tx, changes []mgmtapi.Change) error {
 		for _, c := range changes {

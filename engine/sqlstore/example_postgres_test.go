@@ -46,7 +46,7 @@ func (p *provider) assign(ctx context.Context, app, person string) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after the commit there is nothing to roll back
+	defer tx.Rollback() // after the commit there is nothing to roll back
 	if _, err := tx.ExecContext(ctx, `INSERT INTO assignment (app, person) VALUES ($1, $2)`, app, person); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func ExampleOpen_postgres() {
 	if err := p.engine.Start(ctx); err != nil {
 		log.Fatal(err)
 	}
-	defer p.engine.Stop(context.Background()) //nolint:errcheck // the context does not end
+	defer p.engine.Stop(context.Background()) // the context does not end
 	if err := p.assign(ctx, "crm", "ann"); err != nil {
 		log.Fatal(err)
 	}

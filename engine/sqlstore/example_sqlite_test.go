@@ -50,7 +50,7 @@ func (s *shop) subscribe(ctx context.Context, person, plan string) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after the commit there is nothing to roll back
+	defer tx.Rollback() // after the commit there is nothing to roll back
 	if _, err := tx.ExecContext(ctx, `INSERT INTO subscription (person, plan) VALUES (?, ?)`, person, plan); err != nil {
 		return err
 	}

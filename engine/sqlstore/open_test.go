@@ -41,7 +41,7 @@ func inTx(ctx context.Context, db *sql.DB, fn func(engine.Execer) error) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after the commit there is nothing to roll back
+	defer tx.Rollback() // after the commit there is nothing to roll back
 	if err := fn(tx); err != nil {
 		return err
 	}

@@ -17,6 +17,6 @@ func TestOptions_LoggerDefault(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	observe.Wrap(teapot, observe.Options{}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/Users", nil))
+	observe.Wrap(teapot, observe.Options{}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/Users", nil))
 	require.Contains(t, log.String(), "method=GET route=/Users")
 }
