@@ -3,6 +3,7 @@ package observe_test
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
