@@ -58,9 +58,9 @@ type UserState struct {
 	Manager string
 	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.
 	RemoteID string
-	// Anew says that the user has been given the app anew, after losing it: the account is looked up by name, although an id may be known,
+	// Activating says that the user has been given the app anew, after losing it: the account is looked up by name, although an id may be known,
 	// and created when it is not there.
-	Anew bool
+	Activating bool
 	// Password is sent when the user is created. Defaults to a random placeholder.
 	Password string
 	// PasswordVersion names the Password: any text that is another one for another password and does not tell it, such as a counter or

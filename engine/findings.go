@@ -49,8 +49,8 @@ type Reconciliation struct {
 	Unknown, Unlisted int
 }
 
-// Proof says whether a principal has come to its desired state, by the engine's own count and by what the target has.
-type Proof struct {
+// Verification says whether a principal has come to its desired state, by the engine's own count and by what the target has.
+type Verification struct {
 	App  string `json:"app"`
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
@@ -74,10 +74,12 @@ type Proof struct {
 
 // Converged says that nothing is left to be done: the last mark is confirmed, and the target was read and is equal, or nothing is
 // wanted there and nothing was ever made (ReadAt is zero then).
-func (p Proof) Converged() bool { return p.Desired == p.Confirmed && p.Equal && len(p.Waiting) == 0 }
+func (p Verification) Converged() bool {
+	return p.Desired == p.Confirmed && p.Equal && len(p.Waiting) == 0
+}
 
 // String returns a line such as "desired 17, confirmed 17, read back equal at 10:02:03".
-func (p Proof) String() string {
+func (p Verification) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "desired %d, confirmed %d, ", p.Desired, p.Confirmed)
 	switch {

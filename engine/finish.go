@@ -117,7 +117,7 @@ type Intent struct {
 	Kind Kind
 	ID   string
 	Want Want
-	Name string // kept as RemoteName until Tried: the name an account may have been created under
+	Name string // kept as RemoteName until MayExist: the name an account may have been created under
 	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
 	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
 	Creating bool
@@ -139,13 +139,13 @@ type Finish struct {
 	Error     string
 	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
 	Halted bool
-	// Untried takes back what Begin noted for the first time, State.Tried: no account was asked for.
+	// Untried takes back what Begin noted for the first time, State.MayExist: no account was asked for.
 	Untried bool
 
-	RemoteID   string
-	RemoteName string
-	Origin     Origin
-	Unkept     map[string]Unkept // users only
+	RemoteID          string
+	RemoteName        string
+	Origin            Origin
+	IgnoredAttributes map[string]IgnoredAttribute // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
 	Manager         string   // users only: as in State

@@ -52,7 +52,7 @@ type ImportRun struct {
 	// Seen is how many objects were read; the next page begins at startIndex Seen + 1. Read says that it was the whole list.
 	Seen int
 	Read bool
-	// Total is what the target says, plan.UntoldTotal when it does not.
+	// Total is what the target says, plan.UnknownTotal when it does not.
 	Total int
 	// Attempts counts the failures in a row to read the next page; Error tells the last one, or why the run has ended.
 	Attempts int

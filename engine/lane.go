@@ -63,22 +63,22 @@ type Lane struct {
 	NextAt time.Time // when it is due; zero when nothing is
 	Hold   Hold
 	// Learned is what was found out about the target.
-	Learned Learned
-	Rest    Rest // why nothing is sent, apart from a hold; zero when nothing stands in the way
+	Learned    Learned
+	Suspension Suspension // why nothing is sent, apart from a hold; zero when nothing stands in the way
 }
 
-// Rest is why a lane sends nothing, other than a hold, which the target has brought about.
-type Rest struct {
-	Reason RestReason `json:"reason,omitempty"`
-	Until  time.Time  `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
+// Suspension is why a lane sends nothing, other than a hold, which the target has brought about.
+type Suspension struct {
+	Reason SuspensionReason `json:"reason,omitempty"`
+	Until  time.Time        `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
 }
 
-// RestReason says why a lane rests.
-type RestReason string
+// SuspensionReason says why a lane rests.
+type SuspensionReason string
 
 // The reasons.
 const (
-	RestPaused      RestReason = "paused"      // Target.Paused
-	RestMaintenance RestReason = "maintenance" // Target.Maintenance
-	RestUnknown     RestReason = "unknown-app" // the directory has no target for the app
+	SuspensionPaused      SuspensionReason = "paused"      // Target.Paused
+	SuspensionMaintenance SuspensionReason = "maintenance" // Target.Maintenance
+	SuspensionUnknownApp  SuspensionReason = "unknown-app" // the directory has no target for the app
 )

@@ -25,8 +25,8 @@ type Result struct {
 	Confirmed Operation
 	// Lapsed says that such a change was not carried out in time: Error is not about what was sent now.
 	Lapsed bool
-	// Unkept are the attributes of a user that the target did not keep as they were sent, by path.
-	Unkept map[string]Unkept
+	// IgnoredAttributes are the attributes of a user that the target did not keep as they were sent, by path.
+	IgnoredAttributes map[string]IgnoredAttribute
 }
 
 // Step is one request of a sequence and its response.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What keeps a plan from being applied. ErrMoved is another reason.
+// What keeps a plan from being applied. ErrStale is another reason.
 var (
 	ErrExpired = errors.New("engine: the plan has expired")
 	ErrApplied = errors.New("engine: the plan is applied already")
@@ -25,8 +25,8 @@ type ApplyOptions struct {
 const (
 	// MaxPlanItems is how many principals a plan may be about.
 	MaxPlanItems = 100_000
-	// PlanExpires is how long a plan can be applied, unless it says otherwise.
-	PlanExpires = 24 * time.Hour
+	// PlanTTL is how long a plan can be applied, unless it says otherwise.
+	PlanTTL = 24 * time.Hour
 	// PlansKept is how long a plan is kept, applied or not, after it has expired: until the next plan for its app is made.
 	PlansKept = 30 * 24 * time.Hour
 )
@@ -45,7 +45,7 @@ type PlanRequest struct {
 	// the app, users before groups.
 	Principals []Principal
 	All        bool
-	// Expires is how long the plan can be applied. Defaults to PlanExpires.
+	// Expires is how long the plan can be applied. Defaults to PlanTTL.
 	Expires time.Duration
 }
 

@@ -27,8 +27,8 @@ type MarkAll struct {
 // ErrNotFound says that the engine was never told about that principal or app.
 var ErrNotFound = errors.New("engine: not found")
 
-// ErrMoved says that what is to be approved is not what was looked at any more.
-var ErrMoved = errors.New("engine: the state has moved")
+// ErrStale says that what is to be approved is not what was looked at any more.
+var ErrStale = errors.New("engine: the state has moved")
 
 // Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
 type Execer interface {
@@ -95,21 +95,21 @@ type State struct {
 	Synced  int64 // generation that the target is known to have; equal to Desired when nothing is to be done
 	Full    int64 // groups: the whole membership is due when greater than Synced
 
-	Status   Status
-	Want     Want      // what was last worked towards, empty before the first time
-	Halted   bool      // held because LastOperation is halted: Engine.Resume makes it due
-	Tried    bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
-	Anew     bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
-	NextAt   time.Time // when it is due; zero when nothing is due
-	Attempts int       // failures in a row
+	Status     Status
+	Want       Want      // what was last worked towards, empty before the first time
+	Halted     bool      // held because LastOperation is halted: Engine.Resume makes it due
+	MayExist   bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
+	Activating bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
+	NextAt     time.Time // when it is due; zero when nothing is due
+	Attempts   int       // failures in a row
 
 	RemoteID   string // id at the target, empty when not known
 	RemoteName string // userName or displayName at the target, as last seen
-	FormerID   string // id at the target before RemoteID, empty when there was none
+	PreviousID string // id at the target before RemoteID, empty when there was none
 	Origin     Origin
 
-	// Unkept are the attributes that were sent and were not seen at the target, by path: users only.
-	Unkept map[string]Unkept
+	// IgnoredAttributes are the attributes that were sent and were not seen at the target, by path: users only.
+	IgnoredAttributes map[string]IgnoredAttribute
 	// PasswordVersion is the UserState.PasswordVersion that the account is known to have, empty for none.
 	PasswordVersion string
 	// Manager is the last UserState.Manager that the account was to have. It stays when the user is to have none any more: the
@@ -130,10 +130,10 @@ type State struct {
 
 // Member is what the engine knows about one user in one pushed group.
 type Member struct {
-	User   string
-	Want   bool // belongs to the group
-	Pushed bool // is in the target's group, as PushedID
-	Unsure bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
+	User        string
+	Want        bool // belongs to the group
+	Pushed      bool // is in the target's group, as PushedID
+	MayBeMember bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
 	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
 	PushedID string
 	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
@@ -151,10 +151,10 @@ type StateQuery struct {
 	Status Status
 	// RemoteID selects those that have this id at the target.
 	RemoteID string
-	// FormerID selects those that had this id at the target before the one that they have now, if any.
-	FormerID string
-	After    *State // the last one of the page before; the order is by app, kind, id
-	Limit    int    // Defaults to 100
+	// PreviousID selects those that had this id at the target before the one that they have now, if any.
+	PreviousID string
+	After      *State // the last one of the page before; the order is by app, kind, id
+	Limit      int    // Defaults to 100
 }
 
 // Waiting is a principal that is not settled, and why.
@@ -202,7 +202,7 @@ type Expectation struct {
 
 // Expected is what one attribute shows. A target may show more than it was sent, so that each simple value has a digest.
 type Expected struct {
-	Sent   string            `json:"sent"` // the digest in [Unkept]
+	Sent   string            `json:"sent"` // the digest in [IgnoredAttribute]
 	Values map[string]string `json:"values,omitempty"`
 }
 
@@ -215,9 +215,9 @@ func (p *Pending) String() string {
 	return text
 }
 
-// Unkept is what is known about an attribute that was sent to an account and was not seen there, by its path. A value is
+// IgnoredAttribute is what is known about an attribute that was sent to an account and was not seen there, by its path. A value is
 // forgotten as soon as the account is read and has it, or when another value is desired: that one gets rounds of its own.
-type Unkept struct {
+type IgnoredAttribute struct {
 	Sent   string `json:"sent"`           // digest of the value
 	Rounds int    `json:"rounds"`         // how often it was sent, and seen not to be there
 	Open   bool   `json:"open,omitempty"` // it was sent, and the account was not read since

@@ -52,7 +52,7 @@ type Store interface {
 	PlanStore
 	LateStore
 	EventStore
-	RestStore
+	SuspensionStore
 	TaskStore
 	AcceptedStore
 	LeaverStore
@@ -90,14 +90,14 @@ type Store interface {
 	// or held back.
 	Remove(ctx context.Context, l Lease, kind Kind, id string, now time.Time, g Guard) (many int, err error)
 	// Approve lets those through that Remove has held back (StatusHeld with the operation RemoveUser or RemoveGroup), and makes them
-	// and the lane due. It returns ErrMoved, and changes nothing, unless they are as many as expected.
+	// and the lane due. It returns ErrStale, and changes nothing, unless they are as many as expected.
 	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 
 	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
 	// more than once.
 	Learn(ctx context.Context, l Lease, change func(*Learned)) (Learned, error)
-	// Unlearn forgets what is known about the target of an app, its profile too. An unknown app is ignored.
-	Unlearn(ctx context.Context, app string) error
+	// ResetLearned forgets what is known about the target of an app, its profile too. An unknown app is ignored.
+	ResetLearned(ctx context.Context, app string) error
 
 	// Members reads members of a pushed group.
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)
@@ -170,7 +170,7 @@ type ImportStore interface {
 	// ImportRun returns a run, or ErrNotFound; ImportRuns those of an app, newest first. Some of the newest are kept of each kind.
 	ImportRun(ctx context.Context, id int64) (ImportRun, error)
 	ImportRuns(ctx context.Context, app string) ([]ImportRun, error)
-	// SaveImportPage adds the objects of a page. ErrRepeated, and nothing is stored, when the run has one of them already.
+	// SaveImportPage adds the objects of a page. ErrDuplicateObject, and nothing is stored, when the run has one of them already.
 	SaveImportPage(ctx context.Context, l Lease, p ImportPage) error
 	// CloseImport draws the conclusions of a list that was read to its end: what else was there before is gone, and a principal that
 	// several objects match is ambiguous. When more is gone than the request allows, nothing of that is stored and the run is
@@ -184,13 +184,13 @@ type ImportStore interface {
 	EndImport(ctx context.Context, l Lease, state ImportState, message string, now time.Time) error
 	// RemoteObjects reads what imports have found.
 	RemoteObjects(ctx context.Context, q RemoteObjectQuery) ([]RemoteObject, error)
-	// Confirm makes links within the caller's transaction as LinkStore.Link does. It returns ErrMoved unless the run is the newest of
+	// Confirm makes links within the caller's transaction as LinkStore.Link does. It returns ErrStale unless the run is the newest of
 	// its app and kind, has ended well and has seen the accounts.
 	Confirm(ctx context.Context, tx Execer, now time.Time, app string, run int64, links []Link) error
 }
 
-// ErrRepeated says that a target has listed an object twice.
-var ErrRepeated = errors.New("engine: it was listed before")
+// ErrDuplicateObject says that a target has listed an object twice.
+var ErrDuplicateObject = errors.New("engine: it was listed before")
 
 // ImportPage is a page of a list with the verdicts on it.
 type ImportPage struct {
@@ -204,11 +204,11 @@ type ImportPage struct {
 type LagStore interface {
 	// Lags returns the lags of one app or (empty) of all that were ever marked, by app.
 	Lags(ctx context.Context, app string) ([]Lag, error)
-	// LateApps lists, by name, the apps that have users who may have an account (RemoteID or Tried), are dirty since an instant
+	// OverdueApps lists, by name, the apps that have users who may have an account (RemoteID or MayExist), are dirty since an instant
 	// not after before, and were not told about.
-	LateApps(ctx context.Context, before time.Time) ([]string, error)
-	// Late lists such users of an app, by DirtySince and id, after the given one (nil for the first page).
-	Late(ctx context.Context, app string, before time.Time, after *State, limit int) ([]State, error)
+	OverdueApps(ctx context.Context, before time.Time) ([]string, error)
+	// OverdueUsers lists such users of an app, by DirtySince and id, after the given one (nil for the first page).
+	OverdueUsers(ctx context.Context, app string, before time.Time, after *State, limit int) ([]State, error)
 	// Overdue notes at now that the deactivation of such a user was told about, so that it is not late again before it was synchronised. It
 	// returns false, and notes nothing, when it is not late any more, or somebody else was quicker.
 	Overdue(ctx context.Context, app, user string, before, now time.Time) (bool, error)
@@ -216,10 +216,10 @@ type LagStore interface {
 
 // LateStore is the part of a [Store] that heals what an owner did which was frozen past its lease.
 type LateStore interface {
-	// LookAgain marks a principal that the store knows, in a transaction of its own and without a lease: something was sent for it
+	// Recheck marks a principal that the store knows, in a transaction of its own and without a lease: something was sent for it
 	// after the lease had ended. The name that a group has at the target counts as not known. An unknown principal is ignored: its
 	// app may have been forgotten.
-	LookAgain(ctx context.Context, now time.Time, m Mark) error
+	Recheck(ctx context.Context, now time.Time, m Mark) error
 }
 
 // LinkStore keeps links: they are part of the principals' states.
@@ -230,7 +230,7 @@ type LinkStore interface {
 	// is there already is left as it is.
 	//
 	// Conflicts: a link that names nobody, one principal or account twice, an account that another principal has, a principal that
-	// has another account or is due (its sequence may be about to find one). ErrMoved when a principal was marked meanwhile.
+	// has another account or is due (its sequence may be about to find one). ErrStale when a principal was marked meanwhile.
 	Link(ctx context.Context, tx Execer, now time.Time, app string, links []Link) error
 	// Links returns the links of an app by kind (groups first) and id, after the given one; the zero Link is the beginning.
 	Links(ctx context.Context, app string, after Link, limit int) ([]Link, error)
@@ -251,11 +251,11 @@ type MarkStore interface {
 
 // PlanStore keeps plans, and reads for rehearsals.
 type PlanStore interface {
-	// WouldRemove is Remove without consequences: what it would answer if the account were to go now.
-	WouldRemove(ctx context.Context, app string, kind Kind, id string, now time.Time, g Guard) (many int, err error)
-	// Again marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what
-	// the target did not keep (State.Unkept), whatever a sequence that began before finds out.
-	Again(ctx context.Context, now time.Time, m Mark, afresh bool) (generation int64, err error)
+	// CountRemovals is Remove without consequences: what it would answer if the account were to go now.
+	CountRemovals(ctx context.Context, app string, kind Kind, id string, now time.Time, g Guard) (many int, err error)
+	// Requeue marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what
+	// the target did not keep (State.IgnoredAttributes), whatever a sequence that began before finds out.
+	Requeue(ctx context.Context, now time.Time, m Mark, afresh bool) (generation int64, err error)
 
 	// SavePlan stores a plan, or replaces the one of the same ID. Plans of the app that had expired PlansKept before it was made are
 	// removed.
@@ -271,7 +271,7 @@ type PlanStore interface {
 	// unknown plan.
 	Planned(ctx context.Context, tx Execer, id string) (Plan, []Planned, error)
 	// ApplyPlan marks the principals of the items within the caller's transaction (groups with all members), lets those through the
-	// deletion guard that the plan deactivates or deletes, and moves the plan from one status to another. The error is ErrMoved
+	// deletion guard that the plan deactivates or deletes, and moves the plan from one status to another. The error is ErrStale
 	// when a principal was marked since the items were made, and ErrApplied when the plan has another status by now; the
 	// transaction is then to be rolled back.
 	ApplyPlan(ctx context.Context, tx Execer, now time.Time, p Plan, to PlanStatus, items []PlanItem) error
@@ -288,7 +288,7 @@ type ProfileStore interface {
 
 // LeaverStore pages through the users of an app, so that deactivations are found behind other changes that cannot be sent.
 type LeaverStore interface {
-	// DueUsers returns users that are due at now, may have an account at the target (RemoteID or Tried) and do not have StatusPending:
+	// DueUsers returns users that are due at now, may have an account at the target (RemoteID or MayExist) and do not have StatusPending:
 	// those with a RemoteID first, oldest first. after is the last one of the page before, nil for the first page.
 	DueUsers(ctx context.Context, app string, now time.Time, after *State, limit int) ([]State, error)
 }
@@ -313,13 +313,13 @@ type TaskStore interface {
 	// Drop gives whatever of an app is due or a task the status StatusDismissed within the caller's transaction, and fails its imports
 	// that are running, with the reason.
 	Drop(ctx context.Context, tx Execer, now time.Time, app, reason string) error
-	// Dismiss gives a task the status StatusDismissed; it is not dirty any more. ErrMoved when it is none, ErrNotFound when the
+	// Dismiss gives a task the status StatusDismissed; it is not dirty any more. ErrStale when it is none, ErrNotFound when the
 	// principal is not known.
 	Dismiss(ctx context.Context, now time.Time, app string, kind Kind, id string) error
 }
 
-// RestStore keeps why lanes rest.
-type RestStore interface {
-	// Rest stores why the lane rests, the zero Rest when it does not.
-	Rest(ctx context.Context, l Lease, r Rest) error
+// SuspensionStore keeps why lanes rest.
+type SuspensionStore interface {
+	// Suspend stores why the lane sends nothing; the zero Suspension ends that.
+	Suspend(ctx context.Context, l Lease, r Suspension) error
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Explained is all that is known about one principal at one app.
-type Explained struct {
+// PrincipalExplanation is all that is known about one principal at one app.
+type PrincipalExplanation struct {
 	App  string `json:"app"`
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
@@ -16,7 +16,7 @@ type Explained struct {
 	Explanation
 	// State is what is known, the attributes that the target does not keep among it. It is empty for a principal that was never
 	// marked.
-	State Known `json:"state"`
+	State PrincipalState `json:"state"`
 	// Waiting are the users that a group waits for, because they have no account; the first MaxNamed of them.
 	Waiting []string `json:"waiting,omitempty"`
 	// Exchanges are the last ones with the target, newest first.
@@ -25,13 +25,13 @@ type Explained struct {
 
 // ProvisionOptions says how one principal is provisioned on demand.
 type ProvisionOptions struct {
-	// ForceSync also sends what the target did not keep before and was left alone since (State.Unkept).
+	// ForceSync also sends what the target did not keep before and was left alone since (State.IgnoredAttributes).
 	ForceSync bool
 	// AllMembers pushes the whole membership of a group, not only what is known to have changed.
 	AllMembers bool
 }
 
-// Trace is one sequence of one principal, step by step: as it would be now (see provision.Engine.Rehearse) or as it was (see
+// Trace is one sequence of one principal, step by step: as it would be now (see provision.Engine.DryRun) or as it was (see
 // provision.Engine.Provision).
 type Trace struct {
 	App       string    `json:"app"`
@@ -44,7 +44,7 @@ type Trace struct {
 	Want    Want           `json:"want"`
 	Desired *scim.Resource `json:"desired,omitempty"`
 	// State is what was known: before a rehearsal, and after a run.
-	State Known `json:"state"`
+	State PrincipalState `json:"state"`
 
 	Requests  []Sent    `json:"requests"`
 	Operation Operation `json:"operation"`
@@ -92,23 +92,23 @@ type Sent struct {
 	Took      time.Duration `json:"took,omitempty"` // nanoseconds
 }
 
-// Known is the part of a State that is shown to people.
-type Known struct {
-	Desired    int64             `json:"desired"` // generations; 0 for a principal that was never marked
-	Synced     int64             `json:"synced"`
-	Status     Status            `json:"status,omitempty"`
-	Want       Want              `json:"want,omitempty"`
-	NextAt     time.Time         `json:"nextAt,omitzero"`
-	Attempts   int               `json:"attempts,omitempty"`
-	RemoteID   string            `json:"remoteId,omitempty"`
-	RemoteName string            `json:"remoteName,omitempty"`
-	Origin     Origin            `json:"origin,omitempty"`
-	Unkept     map[string]Unkept `json:"unkept,omitempty"`
-	Operation  Operation         `json:"operation,omitempty"`
-	HTTP       int               `json:"http,omitempty"`
-	Error      string            `json:"error,omitempty"`
-	UpdatedAt  time.Time         `json:"updatedAt,omitzero"`
-	Pending    *PendingChange    `json:"pending,omitempty"`
+// PrincipalState is the part of a State that is shown to people.
+type PrincipalState struct {
+	Desired           int64                       `json:"desired"` // generations; 0 for a principal that was never marked
+	Synced            int64                       `json:"synced"`
+	Status            Status                      `json:"status,omitempty"`
+	Want              Want                        `json:"want,omitempty"`
+	NextAt            time.Time                   `json:"nextAt,omitzero"`
+	Attempts          int                         `json:"attempts,omitempty"`
+	RemoteID          string                      `json:"remoteId,omitempty"`
+	RemoteName        string                      `json:"remoteName,omitempty"`
+	Origin            Origin                      `json:"origin,omitempty"`
+	IgnoredAttributes map[string]IgnoredAttribute `json:"unkept,omitempty"`
+	Operation         Operation                   `json:"operation,omitempty"`
+	HTTP              int                         `json:"http,omitempty"`
+	Error             string                      `json:"error,omitempty"`
+	UpdatedAt         time.Time                   `json:"updatedAt,omitzero"`
+	Pending           *PendingChange              `json:"pending,omitempty"`
 }
 
 // PendingChange is the part of a Pending that is shown to people.

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// TraitsFor is how long a trait of a target is believed. After that the first form of a request is tried again.
-const TraitsFor = 24 * time.Hour
+// TraitTTL is how long a trait of a target is believed. After that the first form of a request is tried again.
+const TraitTTL = 24 * time.Hour
 
 // Learned is what was found out about the target of an app by working with it. It is stored with the lane, so that a restart
 // does not find out again, and belongs to one base URL: behind another one everything is open again.
 type Learned struct {
 	BaseURL string `json:"baseUrl,omitempty"`
-	// Traits are the ways in which the target differs, and when each was found out. They are believed for TraitsFor.
+	// Traits are the ways in which the target differs, and when each was found out. They are believed for TraitTTL.
 	Traits map[Trait]time.Time `json:"traits,omitempty"`
 	// Probed are the traits that the probe of ProbedAt found the target to have (true) or not to have (false), without those that a
-	// sequence has found out about since. They are believed for TraitsFor too.
+	// sequence has found out about since. They are believed for TraitTTL too.
 	Probed   Traits    `json:"probed,omitempty"`
 	ProbedAt time.Time `json:"probedAt,omitzero"`
 	// Config is what the ServiceProviderConfig says. It is read for targets of the style Auto, at most once a day.
@@ -45,7 +45,7 @@ func (l Learned) TraitsAt(now time.Time) Traits {
 	}
 	maps.Copy(out, l.probed(now))
 	for t, since := range l.Traits {
-		if now.Sub(since) < TraitsFor {
+		if now.Sub(since) < TraitTTL {
 			out[t] = true
 		}
 	}
@@ -85,7 +85,7 @@ type Capabilities struct {
 
 // probed are the findings of the probe that are still believed.
 func (l Learned) probed(now time.Time) Traits {
-	if now.Sub(l.ProbedAt) >= TraitsFor {
+	if now.Sub(l.ProbedAt) >= TraitTTL {
 		return nil
 	}
 	return l.Probed

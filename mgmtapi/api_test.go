@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
@@ -39,7 +39,7 @@ func (r *recorder) Authorize(_ context.Context, _ rest.Principal, op rest.Info) 
 
 func TestEveryOperationIsReachedByItsOwnPath(t *testing.T) {
 	r := &recorder{}
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Authorizer = r })
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Authorizer = r })
 	variable := regexp.MustCompile(`\{\w+\}`)
 	for _, route := range e.API.Operations() {
 		info := route.Info()
@@ -66,14 +66,14 @@ func TestEveryOperationIsReachedByItsOwnPath(t *testing.T) {
 func TestSetup(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
-		require.NoError(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: apitest.Token}), "again")
-		require.ErrorContains(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: "with blank"}), "an API token is")
+		require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: apitest.Token}), "again")
+		require.ErrorContains(t, e.API.Setup(t.Context(), assembly.Setup{Token: "with blank"}), "an API token is")
 		e.Run(t,
-			apitest.Step{Do: "GET /api/v1/users", Equal: map[string]any{"#": 1, "0.profile.login": mgmtapi.DefaultLogin, "0.status": "ACTIVE"}},
+			apitest.Step{Do: "GET /api/v1/users", Equal: map[string]any{"#": 1, "0.profile.login": assembly.DefaultLogin, "0.status": "ACTIVE"}},
 			apitest.Step{Do: "GET /api/v1/groups", Equal: map[string]any{"#": 1, "0.profile.name": "Everyone", "0.type": "BUILT_IN"}},
 			apitest.Step{Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 1}},
 		)
 	})
-	_, err := mgmtapi.New(mgmtapi.Options{})
+	_, err := assembly.New(assembly.Options{})
 	require.ErrorContains(t, err, "a store and a model are needed")
 }

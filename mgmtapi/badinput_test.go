@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 )
 
@@ -72,7 +72,7 @@ func (reachable) TestConnection(context.Context, provisioning.Endpoint) error { 
 func newOrganisation(t *testing.T) *organisation {
 	t.Helper()
 	w := &organisation{ids: map[string]string{}}
-	w.env = apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work, o.Connections = doneWork{}, reachable{} })
+	w.env = apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work, o.Connections = doneWork{}, reachable{} })
 	w.env.Unrecorded()
 	for _, seed := range []struct{ do, body, name, value string }{
 		{"POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Other"},"credentials":{"password":{"value":"Correct-horse-7"},"recovery_question":{"question":"Who?","answer":"the cat"}}}`, "user", "id"},

@@ -19,8 +19,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -79,7 +79,7 @@ func login(i int) string { return fmt.Sprintf("user%06d@example.com", i) }
 // newCrowd makes an organisation with users that are active and in the group Everyone, as the API leaves them.
 func newCrowd(b *testing.B, users int) *crowd {
 	b.Helper()
-	quiet := func(o *mgmtapi.Options) { o.Logger = slog.New(slog.DiscardHandler) }
+	quiet := func(o *assembly.Options) { o.Logger = slog.New(slog.DiscardHandler) }
 	c := &crowd{Env: apitest.New(b, sqldbtest.SQLite(b, sqldbtest.Durable), quiet), users: users}
 	c.Unrecorded()
 	ctx, now := b.Context(), c.Clock.Now()

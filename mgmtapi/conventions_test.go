@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 )
 
@@ -84,7 +84,7 @@ func TestConventions(t *testing.T) {
 			{Name: "its first part", Do: "GET /api/v1/users/a+b", Equal: map[string]any{"id": "{{id}}"}},
 			{Name: "an id", Do: "GET /api/v1/users/{{id}}"},
 			{Name: "ids of other things are none", Do: "GET /api/v1/groups/{{id}}", Status: 404, Code: "E0000007"},
-			{Name: "the caller", Do: "GET /api/v1/users/me", Equal: map[string]any{"profile.login": mgmtapi.DefaultLogin}},
+			{Name: "the caller", Do: "GET /api/v1/users/me", Equal: map[string]any{"profile.login": assembly.DefaultLogin}},
 			{Name: "decoded once", Do: "GET /api/v1/users/a%252Bb", Status: 404, Code: "E0000007"},
 		},
 		"what is checked first": {
@@ -122,7 +122,7 @@ func TestConventions(t *testing.T) {
 }
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.RateLimits = auth.Limits{} })
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = auth.Limits{} })
 	for do, want := range map[string]int{
 		"GET /api/v1/users": 600, "GET /api/v1/users/me": 2000, "GET /api/v1/groups": 500, "GET /api/v1/apps": 100, "GET /api/v1/apps/nobody": 500,
 		"GET /api/v1/logs": 120, "GET /api/v1/api-tokens": 1200, "GET /api/v1/nothing": 1200,

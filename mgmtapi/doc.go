@@ -1,6 +1,14 @@
-// Package mgmtapi is the management API: users, groups, applications, assignments and what they provision, served from a
-// table of typed operations over a document store.
+// Package mgmtapi is a management API for embedders: users, groups, applications, assignments and what is to be provisioned, in tables of an
+// embedder's SQLite or PostgreSQL database.
 //
-// New puts the slices together; slices.go lists them, one line each. The API records what is wanted and emits an event with
-// every change. It provisions nothing and speaks no SCIM: whoever embeds it reads the events from the store's outbox.
+//	db, err := sql.Open("pgx", dsn)
+//	api, err := mgmtapi.Open(ctx, mgmtapi.Options{DB: db, Dialect: mgmtapi.Postgres, Secrets: key, BaseURL: "https://id.example.com"})
+//	err = api.Setup(ctx, mgmtapi.Setup{Token: token})
+//	go api.Run(ctx)
+//	http.Handle("/", api)
+//
+// The drivers are the embedder's: this package imports none. The examples show both.
+//
+// The API records what is desired. It sends nothing to SCIM servers: [API.Wanted] is the port to a provisioning engine, which takes changes
+// in transactions, asks for the desired state when it acts, and reports results.
 package mgmtapi

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -124,7 +124,7 @@ func (doneWork) Attempts(context.Context, sandboxapi.AttemptQuery) ([]sandboxapi
 
 func newWorld(t *testing.T, c *choices) *world {
 	t.Helper()
-	w := &world{choices: c, env: apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work = doneWork{} }), ids: map[string][]string{}}
+	w := &world{choices: c, env: apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work = doneWork{} }), ids: map[string][]string{}}
 	w.env.Unrecorded()
 	w.targets = targets(t, w.env)
 	for _, seed := range []struct{ do, body string }{

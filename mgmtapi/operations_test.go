@@ -17,8 +17,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -342,9 +342,9 @@ var unlogged = map[string]string{
 // table is every operation that there can be.
 func table(t *testing.T) []rest.Info {
 	t.Helper()
-	api, err := mgmtapi.New(mgmtapi.Options{
+	api, err := assembly.New(assembly.Options{
 		Store: &docstore.Store{}, Model: model.New(),
-		Work: struct{ sandboxapi.Work }{}, Imports: struct{ mgmtapi.Imports }{}, Providers: struct{ sandboxapi.Providers }{},
+		Work: struct{ sandboxapi.Work }{}, Imports: struct{ assembly.Imports }{}, Providers: struct{ sandboxapi.Providers }{},
 		Clock: struct{ sandboxapi.Clock }{}, Reset: func(context.Context, bool) error { return nil },
 	})
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -34,9 +34,9 @@ func (s *scoped) Authorize(_ context.Context, _ rest.Principal, op rest.Info) er
 func areaOf(scope string) string { return scope[:strings.LastIndexByte(scope, '.')] }
 
 // withSandbox has every operation served that there can be. Nothing of it may be reached.
-func withSandbox(o *mgmtapi.Options) {
+func withSandbox(o *assembly.Options) {
 	o.Work, o.Engine, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Engine }{}, struct{ sandboxapi.Providers }{}
-	o.Imports = struct{ mgmtapi.Imports }{}
+	o.Imports = struct{ assembly.Imports }{}
 }
 
 // Every operation but the public ones is refused to whoever has no credentials, dead ones, none of its scopes, only some of them,
@@ -44,7 +44,7 @@ func withSandbox(o *mgmtapi.Options) {
 // looks at them first is found out.
 func TestEveryOperationIsRefusedWithoutItsScope(t *testing.T) {
 	authorizer := &scoped{}
-	e := apitest.New(t, sqldbtest.SQLite(t), withSandbox, func(o *mgmtapi.Options) { o.Authorizer = authorizer })
+	e := apitest.New(t, sqldbtest.SQLite(t), withSandbox, func(o *assembly.Options) { o.Authorizer = authorizer })
 	e.Unrecorded()
 	var all []string
 	for _, route := range e.API.Operations() {

@@ -46,8 +46,8 @@ func (t *Target) Inject(faults ...Fault) {
 	}
 }
 
-// Heal removes all faults.
-func (t *Target) Heal() {
+// ClearFaults removes all faults.
+func (t *Target) ClearFaults() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.faults = nil

@@ -46,7 +46,9 @@ func ExampleCanary() {
 		made, err := canary.Apply(id, mapping.Values{Objects: map[string]map[string]any{"user": {"login": id}}})
 		fmt.Println(id, made.Resource.Text("userName"), err)
 	}
+	fmt.Println(canary.Preview("u-1", mapping.Values{Objects: map[string]map[string]any{"user": {"login": "u-1"}}})[0].Value)
 	// Output:
 	// u-1 u-1@example.com <nil>
 	// u-2 u-2 <nil>
+	// u-1@example.com
 }

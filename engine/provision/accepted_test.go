@@ -332,7 +332,7 @@ func TestAccepted_SecondsApart(t *testing.T) {
 	require.WithinDuration(t, s.Pending.Deadline, s.NextAt, time.Millisecond, "it is read when the time is up")
 	require.WithinDuration(t, begun.Add(10*time.Minute), s.NextAt, 2*time.Millisecond)
 
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.advance(c, s.NextAt.Sub(c.Now())+10*time.Millisecond, o)
 	w.wait()
 	require.Equal(t, []string{"GET /Users/u1", "PATCH /Users/u1"}, w.fake.Requests(), "it is read once more, and due again")
@@ -397,7 +397,7 @@ func TestAccepted_NewerChangeWaits(t *testing.T) {
 	w.pending(engine.User, "u-1", now.Pending.Reads+5)
 	require.Equal(t, []string{"PUT /Users/u1"}, w.writes(), "even a deactivation and a retry wait")
 
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.fake.CarryOut()
 	w.wait()
 	require.Equal(t, []string{"PATCH /Users/u1"}, w.writes())
@@ -447,7 +447,7 @@ func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	w.pending(engine.User, "u-1", w.state(engine.User, "u-1").Pending.Reads+3)
 	require.Equal(t, []string{"PUT /Users/u1"}, w.writes())
 	w.fake.CarryOut()
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.wait()
 	require.Empty(t, w.writes())
 	require.Equal(t, "director", w.fake.Users()[0].Text("title"))
@@ -468,7 +468,7 @@ func TestAccepted_PartIsNotKept(t *testing.T) {
 	w.wait()
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusClean, s.Status)
-	require.Equal(t, 1, s.Unkept["nickName"].Rounds)
+	require.Equal(t, 1, s.IgnoredAttributes["nickName"].Rounds)
 	require.Equal(t, []string{"PUT /Users/u1"}, w.writes())
 }
 
@@ -540,7 +540,7 @@ func TestAccepted_Shown(t *testing.T) {
 	x, err := w.engine.Explain(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.Equal(t, "t1", x.State.Pending.Transaction)
-	trace, err := w.engine.Rehearse(t.Context(), app, engine.User, "u-1")
+	trace, err := w.engine.DryRun(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.Equal(t, engine.Accepted, trace.Outcome)
 	require.Len(t, trace.Requests, 1)
@@ -569,7 +569,7 @@ func TestAccepted_CreateWhoseNameIsTakenByOthers(t *testing.T) {
 	stranger.Set("externalId", "somebody")
 	stranger.Set("active", true)
 	w.fake.Forget()
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.fake.Add("Users", stranger)
 	w.wait()
 	require.Len(t, w.fake.Users(), 1, "no second create of a name that is there")

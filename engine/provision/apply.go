@@ -11,7 +11,7 @@ import (
 // Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
 // Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.
 //
-// It is refused with ErrMoved when a principal was marked since, when what is desired of it is not what was planned, and when
+// It is refused with ErrStale when a principal was marked since, when what is desired of it is not what was planned, and when
 // the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
 // skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
 func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
@@ -31,7 +31,7 @@ func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engin
 	case err != nil:
 		return fmt.Errorf("engine: target of %s: %w", p.App, err)
 	case t.BaseURL != p.BaseURL:
-		return fmt.Errorf("%w: the target of %s is %s, and was %s", engine.ErrMoved, p.App, t.BaseURL, p.BaseURL)
+		return fmt.Errorf("%w: the target of %s is %s, and was %s", engine.ErrStale, p.App, t.BaseURL, p.BaseURL)
 	}
 	var moved []engine.Planned
 	marks := make([]engine.PlanItem, len(part))
@@ -50,7 +50,7 @@ func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engin
 		}
 	}
 	if len(moved) > 0 {
-		return fmt.Errorf("%w since the plan was made: %s", engine.ErrMoved, few(moved))
+		return fmt.Errorf("%w since the plan was made: %s", engine.ErrStale, few(moved))
 	}
 	return e.o.Store.ApplyPlan(ctx, tx, e.o.Now(), p, to, marks)
 }

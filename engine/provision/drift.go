@@ -157,7 +157,7 @@ func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resour
 	}
 	t := d.reader.target
 	return drift.User(drift.UserWant{
-		Want: want.Want, Resource: want.Resource, Unkept: s.Unkept, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+		Want: want.Want, Resource: want.Resource, Unkept: s.IgnoredAttributes, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 	}, have), nil
 }
 

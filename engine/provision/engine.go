@@ -114,7 +114,7 @@ type Engine struct {
 	network    *connect.Network
 	busy       busy
 	turns      *semaphore.Weighted // of the requests of all apps, in the order in which they come
-	paces      sync.Map            // of app to its *lane.Pace, which outlives a tenure
+	paces      sync.Map            // of app to its *lane.RateLimiter, which outlives a tenure
 	searches   sync.Map            // of app to its *leavers
 
 	mu      sync.Mutex
@@ -260,9 +260,11 @@ func (e *Engine) Lane(ctx context.Context, app string) (engine.Lane, error) {
 	return e.o.Store.Lane(ctx, app)
 }
 
-// Unlearn forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
+// ResetLearned forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
 // form that the app's style says. It may be called while the lane works.
-func (e *Engine) Unlearn(ctx context.Context, app string) error { return e.o.Store.Unlearn(ctx, app) }
+func (e *Engine) ResetLearned(ctx context.Context, app string) error {
+	return e.o.Store.ResetLearned(ctx, app)
+}
 
 // Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
 // the pause ends.
@@ -338,12 +340,12 @@ func (e *Engine) Probe(ctx context.Context, t engine.Target, o engine.ProbeOptio
 	return probe.Run(ctx, c.client, o)
 }
 
-func (e *Engine) pace(app string) *lane.Pace {
+func (e *Engine) pace(app string) *lane.RateLimiter {
 	p, ok := e.paces.Load(app)
 	if !ok {
-		p, _ = e.paces.LoadOrStore(app, lane.NewPace(e.o.Now))
+		p, _ = e.paces.LoadOrStore(app, lane.NewRateLimiter(e.o.Now))
 	}
-	return p.(*lane.Pace)
+	return p.(*lane.RateLimiter)
 }
 
 // connection makes the client for a target, or says why there is none.

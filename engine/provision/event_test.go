@@ -117,7 +117,7 @@ func TestAHoldIsToldWhenItBeginsAndEnds(t *testing.T) {
 				return slices.DeleteFunc(w.happened(), func(e string) bool { return !strings.HasPrefix(e, "app.") })
 			}
 			w.poll("the hold", func() bool { return len(holds()) > 0 })
-			w.fake.Heal()
+			w.fake.ClearFaults()
 			w.wait()
 			w.poll("its end", func() bool { return slices.Contains(holds(), "app.released ") })
 			require.Equal(t, []string{want, "app.released "}, holds(), "not each time that it is prolonged")

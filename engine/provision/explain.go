@@ -12,11 +12,11 @@ import (
 const explainedExchanges = 20
 
 // Explain joins what the directory says about a principal with what the engine knows. The target is not asked.
-func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.Explained, error) {
+func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
 	if err := named(app, kind, id); err != nil {
-		return engine.Explained{}, err
+		return engine.PrincipalExplanation{}, err
 	}
-	x := engine.Explained{App: app, Kind: kind, ID: id, Exchanges: []engine.Sent{}}
+	x := engine.PrincipalExplanation{App: app, Kind: kind, ID: id, Exchanges: []engine.Sent{}}
 	target, err := e.o.Directory.Target(ctx, app)
 	if err != nil {
 		return x, fmt.Errorf("engine: target of %s: %w", app, err)

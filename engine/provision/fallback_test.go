@@ -99,10 +99,10 @@ func TestWizard_NoPatchForMissingAttribute(t *testing.T) {
 				}
 				if ignores == nil {
 					require.Equal(t, "Five", w.fake.Users()[0].Text("title"))
-					require.Empty(t, w.result().Unkept, "a read shows that it is there")
+					require.Empty(t, w.result().IgnoredAttributes, "a read shows that it is there")
 					return
 				}
-				require.Contains(t, w.result().Unkept, "title")
+				require.Contains(t, w.result().IgnoredAttributes, "title")
 			})
 		}
 	}

@@ -96,7 +96,7 @@ func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 403, Times: -1})
 	w.set("u-2", off("u-2", "bob"))
 	w.poll("the refusal", func() bool { return w.state(engine.User, "u-2").LastStatus == 403 })
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	require.NoError(t, w.engine.Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-2", Retry: true}, engine.Mark{App: app, Kind: engine.User, ID: "u-3", Retry: true})
 	w.wait()

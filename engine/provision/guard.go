@@ -15,7 +15,7 @@ func guards(g engine.Guard) bool { return g.Limit > 0 || g.Percent > 0 }
 // guarded says whether the principal may lose its account now. If not, the outcome is set.
 func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err error) {
 	g := r.target.Guard
-	if !guards(g) || r.row.RemoteID == "" && !r.row.Tried {
+	if !guards(g) || r.row.RemoteID == "" && !r.row.MayExist {
 		return true, nil
 	}
 	if g.Window <= 0 {
@@ -38,12 +38,12 @@ func (r *run) remove(ctx context.Context, g engine.Guard) (many int, err error) 
 	case r.dry.unguarded:
 		return 0, nil
 	default:
-		return store.WouldRemove(ctx, r.row.App, r.row.Kind, r.row.ID, now, g)
+		return store.CountRemovals(ctx, r.row.App, r.row.Kind, r.row.ID, now, g)
 	}
 }
 
 // Approve lets the deactivations and deletions of an app through that its Guard holds back, as many as were looked at: when there
-// are more or fewer by now, nothing is done and the error is ErrMoved. [Engine.Counts] and [Engine.States] tell what is held.
+// are more or fewer by now, nothing is done and the error is ErrStale. [Engine.Counts] and [Engine.States] tell what is held.
 func (e *Engine) Approve(ctx context.Context, app string, expected int) error {
 	if _, err := e.o.Store.Approve(ctx, app, e.o.Now(), expected); err != nil {
 		return fmt.Errorf("engine: approve the removals of %s: %w", app, err)

@@ -67,7 +67,7 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 		require.Len(t, w.fake.Users(), 13, "everything else goes on")
 		require.Equal(t, 9, held(), "one was wanted again")
 
-		require.ErrorIs(t, w.engine.Approve(t.Context(), app, 10), engine.ErrMoved)
+		require.ErrorIs(t, w.engine.Approve(t.Context(), app, 10), engine.ErrStale)
 		require.NoError(t, w.engine.Approve(t.Context(), app, 9))
 		w.wait()
 		require.Equal(t, 11, inactive())

@@ -86,7 +86,7 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 			require.Equal(t, []any{true, c.op, string(c.op) + " is halted for this app: an audit", 0}, []any{s.Halted, s.LastOperation, s.LastError, s.Attempts})
 			require.Less(t, s.Synced, s.Desired, "it is not taken for done")
 			require.NotEqual(t, engine.Unconfirmed, s.Origin, "nothing was sent")
-			require.Empty(t, s.Unkept)
+			require.Empty(t, s.IgnoredAttributes)
 
 			w.mark(engine.Mark{App: app, Kind: s.Kind, ID: s.ID})
 			w.wait()

@@ -81,7 +81,7 @@ func (e *Engine) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) 
 }
 
 // Confirm links accounts that an import has found, inside the caller's transaction and on the terms of [Engine.Link]. The links need
-// not be those that the import has proposed. ErrMoved when a newer import has begun, or this one has not ended well or has not seen
+// not be those that the import has proposed. ErrStale when a newer import has begun, or this one has not ended well or has not seen
 // an account.
 func (e *Engine) Confirm(ctx context.Context, tx engine.Execer, app string, run int64, links []engine.Link) error {
 	if err := e.o.Store.Confirm(ctx, tx, e.o.Now(), app, run, links); err != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // importing works on one run for the time of a tenure. It is the lane.Func of imports, whose leases name runs.
-func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Time) {
+func (e *Engine) importing(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
 	id, err := strconv.ParseInt(t.Lease.App, 10, 64)
 	var run engine.ImportRun
 	if err == nil {
@@ -46,7 +46,7 @@ func (e *Engine) importing(ctx context.Context, t *lane.Tenure) (engine.Hold, ti
 
 // importRun reads on where the run is, draws the conclusions and confirms. What is the fault of the target or the directory ends or
 // delays the run; the error is the store's.
-func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run engine.ImportRun) error {
+func (e *Engine) importRun(ctx context.Context, t *lane.Ownership, run engine.ImportRun) error {
 	store := e.o.Store
 	for first := true; !run.Read; first = false {
 		if t.Draining() || ctx.Err() != nil {
@@ -62,7 +62,7 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run engine.Impor
 			return e.importFailed(ctx, t, run, err)
 		}
 		err = store.SaveImportPage(ctx, t.Lease, page)
-		if errors.Is(err, engine.ErrRepeated) {
+		if errors.Is(err, engine.ErrDuplicateObject) {
 			err = &plan.ListError{Broken: true, Message: fmt.Sprintf("the list %s cannot be read at startIndex %d: an object was listed before, so startIndex has no effect",
 				endpoints[run.Request.Kind], run.Seen+1)}
 			return e.importFailed(ctx, t, run, err)
@@ -92,7 +92,7 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Tenure, run engine.Impor
 }
 
 // importFailed ends a run, or has it go on later at the same page.
-func (e *Engine) importFailed(ctx context.Context, t *lane.Tenure, run engine.ImportRun, failure error) error {
+func (e *Engine) importFailed(ctx context.Context, t *lane.Ownership, run engine.ImportRun, failure error) error {
 	run.Attempts++
 	again, message := true, errtext.Plain(failure)
 	if f, ok := errors.AsType[*plan.ListError](failure); ok {

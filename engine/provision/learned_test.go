@@ -57,14 +57,14 @@ func TestATargetWithoutPATCHIsSentPUTUntilADayHasPassed(t *testing.T) {
 		turn(user("u-1", "ann"))
 		w.requests("GET /Users/u1", "PUT /Users/u1")
 
-		w.advance(now, engine.TraitsFor, o)
+		w.advance(now, engine.TraitTTL, o)
 		turn(off("u-1", "ann"))
 		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
 
 		w.stop(w.engine) // a lane that is still winding down knows what it has read
-		require.NoError(t, w.engine.Unlearn(t.Context(), app))
+		require.NoError(t, w.engine.ResetLearned(t.Context(), app))
 		require.Empty(t, w.learned())
-		w.fake.Heal()
+		w.fake.ClearFaults()
 		w.engine = w.start(o)
 		turn(user("u-1", "ann"))
 		w.requests("GET /Users/u1", "PATCH /Users/u1")
@@ -84,7 +84,7 @@ func TestWhatIsKnownBelongsToOneBaseURL(t *testing.T) {
 	w.stop(w.engine) // a lane that is still winding down has asked for the target already
 	w.target.BaseURL += "/"
 	w.dir.SetTarget(app, w.target)
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.engine = w.start(provision.Options{})
 	w.set("u-3", user("u-3", "cat"))
 	w.wait()
@@ -146,12 +146,12 @@ func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testin
 			require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 		}
 		turn(titled("ann", "Dr"))
-		require.Equal(t, 1, w.state(engine.User, "u-1").Unkept["title"].Rounds)
+		require.Equal(t, 1, w.state(engine.User, "u-1").IgnoredAttributes["title"].Rounds)
 		turn(titled("ann", "Dr"))
 		turn(titled("ann", "Dr"))
 		require.Contains(t, w.fake.Requests(), "PUT /Users/u1")
-		require.True(t, w.state(engine.User, "u-1").Unkept["title"].Ignored)
-		require.True(t, w.result().Unkept["title"].Ignored, "the observer is told")
+		require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
+		require.True(t, w.result().IgnoredAttributes["title"].Ignored, "the observer is told")
 		turn(titled("ann", "Dr"))
 		w.requests("GET /Users/u1")
 		turn(titled("anna", "Dr"))
@@ -164,7 +164,7 @@ func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testin
 		turn(titled("anna", "Prof"))
 		w.requests("GET /Users/u1")
 		require.Equal(t, "Prof", w.fake.Users()[0].Text("title"))
-		require.Empty(t, w.state(engine.User, "u-1").Unkept, "it is kept by now")
+		require.Empty(t, w.state(engine.User, "u-1").IgnoredAttributes, "it is kept by now")
 	})
 }
 
@@ -181,7 +181,7 @@ func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusFailed, s.Status)
 	require.Contains(t, s.LastError, "the account stays active (PATCH without a path, PATCH with a path, PUT)")
-	require.True(t, s.Tried, "it is still to be deactivated")
+	require.True(t, s.MayExist, "it is still to be deactivated")
 }
 
 func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 type reader struct {
 	e *Engine
 	*connection
-	pace *lane.Pace
+	pace *lane.RateLimiter
 }
 
 func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {

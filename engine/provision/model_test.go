@@ -130,7 +130,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 			rt.Fatalf("%s %s is left behind by a halt: %+v", s.Kind, s.ID, s)
 		}
 	}
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	// What was refused for good, or went wrong without a sign, comes right when everything is looked at again.
 	var all []engine.Mark
 	for id := range want {

@@ -45,7 +45,7 @@ func (w *watcher) run(ctx context.Context) {
 // look asks about as many late users as it may, from each app the same number.
 func (w *watcher) look(ctx context.Context) error {
 	before := w.e.o.Now().Add(-w.e.o.DeactivateWithin)
-	apps, err := w.e.o.Store.LateApps(ctx, before)
+	apps, err := w.e.o.Store.OverdueApps(ctx, before)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (w *watcher) look(ctx context.Context) error {
 			continue
 		}
 		w.last = app
-		page, err := w.e.o.Store.Late(ctx, app, before, w.after[app], asks)
+		page, err := w.e.o.Store.OverdueUsers(ctx, app, before, w.after[app], asks)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ const (
 	planPatience = 5
 )
 
-// Plan rehearses principals, as Rehearse does but as if they were marked and the deletion guard were asked already, and stores
+// Plan rehearses principals, as DryRun does but as if they were marked and the deletion guard were asked already, and stores
 // what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are rehearsed with all their members, and each principal for itself: what
 // another one of the plan would bring about, such as an account that a group waits for, is not foreseen. The target is read as fast as the
 // app allows, with as many principals at once; when it asks for a pause, the plan waits. The end of ctx ends the making of the
@@ -40,7 +40,7 @@ func (e *Engine) Plan(ctx context.Context, req engine.PlanRequest) (engine.Plan,
 		return engine.Plan{}, errors.New("engine: PlanRequest names no principals; All means every one that is known")
 	}
 	if req.Expires <= 0 {
-		req.Expires = engine.PlanExpires
+		req.Expires = engine.PlanTTL
 	}
 	if err := e.bounded(ctx, req); err != nil {
 		return engine.Plan{}, err

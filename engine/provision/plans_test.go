@@ -174,7 +174,7 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, gone}, Principals: principals(ids[:5]...)})
 		require.Equal(t, map[engine.Operation]int{engine.OpDeactivate: 5}, p.Operations)
 		require.Empty(t, cmp.Diff([]engine.Difference{{Path: "active", Before: true, After: false}}, w.items(p.ID)[4].Diff))
-		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrMoved, "the directory does not say so yet")
+		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrStale, "the directory does not say so yet")
 		for _, id := range ids[:5] {
 			w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})
 		}
@@ -217,11 +217,11 @@ func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 		elsewhere := w.target
 		elsewhere.BaseURL += "/other"
 		w.dir.SetTarget(app, elsewhere)
-		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrMoved)
+		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrStale)
 		w.dir.SetTarget(app, w.target)
 
 		err = w.apply(p.ID, engine.ApplyOptions{Directory: candidate{w.dir, titled}})
-		require.ErrorIs(t, err, engine.ErrMoved)
+		require.ErrorIs(t, err, engine.ErrStale)
 		require.ErrorContains(t, err, "since the plan was made: user u-00, user u-01, user u-02, user u-03, user u-04 and 2 more")
 
 		w.dir.SetMember(app, "g", ids[1], true)
@@ -256,7 +256,7 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 		refused(t.Context(), "100001, and it may be about 100000", engine.PlanRequest{Principals: make([]engine.Principal, engine.MaxPlanItems+1)})
 		w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
 		refused(t.Context(), "read: 401", engine.PlanRequest{Principals: principals(ids...)})
-		w.fake.Heal()
+		w.fake.ClearFaults()
 		ctx, cancel := context.WithCancel(t.Context())
 		refused(ctx, "context canceled", engine.PlanRequest{Directory: candidate{w.dir, func(_ string, u engine.UserState) engine.UserState {
 			cancel()
@@ -307,7 +307,7 @@ func TestACanaryGoesFirst(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrCanary)
 		require.ErrorContains(t, err, "user u-00 (failed), user u-01 (failed)")
 
-		w.fake.Heal()
+		w.fake.ClearFaults()
 		w.mark(userMark(ids[0]), userMark(ids[1]))
 		w.wait()
 		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 1}), "a second part may be as careful")
@@ -375,7 +375,7 @@ func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
 			switch err := <-results; {
 			case err == nil:
 				applied++
-			case !errors.Is(err, engine.ErrApplied) && !errors.Is(err, engine.ErrMoved):
+			case !errors.Is(err, engine.ErrApplied) && !errors.Is(err, engine.ErrStale):
 				t.Error(err)
 			}
 		}

@@ -60,7 +60,7 @@ func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
 	w.wait()
 	require.Contains(t, w.learned().Traits, engine.NoPatch)
 	require.NotContains(t, w.learned().Probed, engine.NoPatch)
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.probe()
 	require.NotContains(t, w.learned().Traits, engine.NoPatch, "and less than a younger one")
 }
@@ -83,7 +83,7 @@ func TestAProfileBelongsToOneBaseURL(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 	w.probe()
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	w.target.BaseURL += "/"
 	w.dir.SetTarget(app, w.target)
 	_, err := w.engine.Profile(t.Context(), app)

@@ -21,7 +21,7 @@ func (e *Engine) Provision(ctx context.Context, app string, kind engine.Kind, id
 		return engine.Trace{}, err
 	}
 	mark := engine.Mark{App: app, Kind: kind, ID: id, Retry: true, AllMembers: o.AllMembers && kind == engine.Group}
-	generation, err := e.o.Store.Again(ctx, e.o.Now(), mark, o.ForceSync)
+	generation, err := e.o.Store.Requeue(ctx, e.o.Now(), mark, o.ForceSync)
 	if err != nil {
 		return engine.Trace{}, err
 	}

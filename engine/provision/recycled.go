@@ -39,7 +39,7 @@ func (r *run) former(ctx context.Context, account *scim.Resource) (string, error
 			return "", err
 		}
 	}
-	for _, q := range []engine.StateQuery{{RemoteID: account.ID()}, {FormerID: account.ID()}} {
+	for _, q := range []engine.StateQuery{{RemoteID: account.ID()}, {PreviousID: account.ID()}} {
 		q.App, q.Kind = r.row.App, engine.User
 		rows, err := r.w.e.o.Store.States(ctx, q)
 		if err != nil {

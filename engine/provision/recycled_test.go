@@ -120,7 +120,7 @@ func TestAnAccountThatIsAskedAboutIsNotDeactivated(t *testing.T) {
 		w.fake.Add("Users", user("", "ann").Resource)
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()
-		require.False(t, w.state(engine.User, "u-1").Tried, "no account was asked for")
+		require.False(t, w.state(engine.User, "u-1").MayExist, "no account was asked for")
 		w.fake.Requests()
 		w.set("u-1", off("u-1", "ann"))
 		w.wait()

@@ -19,14 +19,14 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Rehearse tells what the engine would do now about one principal, with the exact requests, without doing it: reads go to the
+// DryRun tells what the engine would do now about one principal, with the exact requests, without doing it: reads go to the
 // target, writes are pretended, nothing is stored and no lane is taken. A principal that was never marked is rehearsed as if it
 // were marked now. What the directory or the target cannot tell is in Trace.Message, as it would be in State.LastError; the error
 // is about the app (ErrUnknownApp) or the store.
 //
 // The target may answer otherwise than is pretended: it may refuse, alter what it is sent, or answer without the resource, which
 // is then read back.
-func (e *Engine) Rehearse(ctx context.Context, app string, kind engine.Kind, id string) (engine.Trace, error) {
+func (e *Engine) DryRun(ctx context.Context, app string, kind engine.Kind, id string) (engine.Trace, error) {
 	x, err := e.rehearsal(ctx, app, nil)
 	if err != nil {
 		return engine.Trace{}, err
@@ -53,7 +53,7 @@ func (e *Engine) rehearsal(ctx context.Context, app string, d engine.Directory) 
 	o, pace := e.o, e.pace(app)
 	if d != nil {
 		o.Directory = d
-		pace = lane.NewPace(o.Now) // what a candidate allows must not change how fast the lane works
+		pace = lane.NewRateLimiter(o.Now) // what a candidate allows must not change how fast the lane works
 	}
 	t, err := o.Directory.Target(ctx, app)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *Engine) rehearsal(ctx context.Context, app string, d engine.Directory) 
 }
 
 // hold says why nothing is sent at the moment.
-func (e *Engine) hold(ctx context.Context, app string, c *connection, s engine.Known) (string, error) {
+func (e *Engine) hold(ctx context.Context, app string, c *connection, s engine.PrincipalState) (string, error) {
 	l, err := e.o.Store.Lane(ctx, app)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return "", err
@@ -168,12 +168,12 @@ func begun(s engine.State, i engine.Intent) engine.State {
 		if s.Kind == engine.Group && (s.Want == engine.Inactive || s.Want == engine.Absent) {
 			s.Full = s.Desired
 		}
-		s.Anew = s.Anew || !s.Tried
+		s.Activating = s.Activating || !s.MayExist
 	}
-	if s.RemoteID == "" && !s.Tried && i.Name != "" {
+	if s.RemoteID == "" && !s.MayExist && i.Name != "" {
 		s.RemoteName = i.Name
 	}
-	s.Tried = s.Tried || i.Want == engine.Active
+	s.MayExist = s.MayExist || i.Want == engine.Active
 	s.Want, s.Manager = i.Want, cmp.Or(i.Manager, s.Manager)
 	return s
 }
@@ -181,7 +181,7 @@ func begun(s engine.State, i engine.Intent) engine.State {
 // paced is a target that is asked no faster than it takes.
 type paced struct {
 	client *connect.Client
-	pace   *lane.Pace
+	pace   *lane.RateLimiter
 }
 
 // Do implements rehearse.Target.
@@ -235,7 +235,7 @@ func (r *run) rehearseMembers(ctx context.Context, in *plan.GroupInput) error {
 		m := rows[user]
 		r.dry.roster = append(r.dry.roster, m)
 		switch {
-		case m.Want == m.Pushed && !m.Unsure:
+		case m.Want == m.Pushed && !m.MayBeMember:
 		case !m.Want:
 			in.Remove = append(in.Remove, engine.RemoteMember{User: m.User, ID: m.PushedID})
 		case m.RemoteID == "":

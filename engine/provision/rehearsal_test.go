@@ -88,7 +88,7 @@ func (w *world) sleep() {
 
 func (w *world) rehearse(kind engine.Kind, id string) engine.Trace {
 	w.t.Helper()
-	trace, err := w.engine.Rehearse(w.t.Context(), app, kind, id)
+	trace, err := w.engine.DryRun(w.t.Context(), app, kind, id)
 	require.NoError(w.t, err)
 	return trace
 }
@@ -262,14 +262,14 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 		got = w.rehearse(engine.User, "u-3")
 		require.Equal(t, []any{engine.Transient, 500, "read: 500: injected 500"}, []any{got.Outcome, got.HTTP, got.Message})
 		w.dir.Fail(errors.New("no database"))
-		_, err := w.engine.Rehearse(t.Context(), app, engine.User, "u-3")
+		_, err := w.engine.DryRun(t.Context(), app, engine.User, "u-3")
 		require.ErrorContains(t, err, "no database")
 		w.dir.Fail(nil)
-		_, err = w.engine.Rehearse(t.Context(), "nobody", engine.User, "u-3")
+		_, err = w.engine.DryRun(t.Context(), "nobody", engine.User, "u-3")
 		require.ErrorIs(t, err, engine.ErrUnknownApp)
-		_, err = w.engine.Rehearse(t.Context(), app, "robot", "u-3")
+		_, err = w.engine.DryRun(t.Context(), app, "robot", "u-3")
 		require.ErrorContains(t, err, `kind "robot"`)
-		w.fake.Heal()
+		w.fake.ClearFaults()
 		w.target.Auth.Secret = "wrong"
 		w.dir.SetTarget(app, w.target)
 		require.Equal(t, engine.Denied, w.rehearse(engine.User, "u-3").Outcome)

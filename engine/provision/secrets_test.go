@@ -238,7 +238,7 @@ func TestATraceAndAPlanHaveNoMappedSecrets(t *testing.T) {
 	w.set("u-1", u)
 	w.wait()
 	w.fake.Change("Users", "u1", func(r *scim.Resource) { r.Set("urn:example:Door", map[string]any{"apiToken": "hush-3"}) })
-	trace, err := w.engine.Rehearse(t.Context(), app, engine.User, "u-1")
+	trace, err := w.engine.DryRun(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.Contains(t, paths(trace.Diff), "urn:example:Door:apiToken", "it tells that it changes")
 	proof, err := w.engine.Verify(t.Context(), app, engine.User, "u-1")

@@ -55,7 +55,7 @@ func (e *Engine) RetryAll(ctx context.Context, app string) (int, error) {
 }
 
 // Dismiss marks a task as done, whatever the target has: nothing is sent for the principal until the next Mark, and it counts neither
-// as pending nor as overdue. The error is ErrMoved when it is no task any more, ErrNotFound for a principal that was never marked. A
+// as pending nor as overdue. The error is ErrStale when it is no task any more, ErrNotFound for a principal that was never marked. A
 // sequence in flight changes that only if it succeeds or needs a decision.
 func (e *Engine) Dismiss(ctx context.Context, app string, kind engine.Kind, id string) error {
 	if err := e.o.Store.Dismiss(ctx, e.o.Now(), app, kind, id); err != nil {

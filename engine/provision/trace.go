@@ -19,10 +19,10 @@ func pendingChange(p *engine.Pending) *engine.PendingChange {
 	}
 }
 
-func known(s engine.State) engine.Known {
-	return engine.Known{
+func known(s engine.State) engine.PrincipalState {
+	return engine.PrincipalState{
 		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts,
-		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: s.Origin, Unkept: unkept(s.Unkept),
+		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: s.Origin, IgnoredAttributes: unkept(s.IgnoredAttributes),
 		Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError, UpdatedAt: s.UpdatedAt,
 		Pending: pendingChange(s.Pending),
 	}

@@ -64,15 +64,15 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate,
 		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
 
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Anew, Known: r.row.Tried && !r.first, EarlierName: r.earlierName(want.UserName),
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Activating, Known: r.row.MayExist && !r.first, EarlierName: r.earlierName(want.UserName),
 		Style: r.known.Style(t, r.w.e.o.Now()), Fallback: t.Fallback, Traits: r.known.TraitsAt(r.w.e.o.Now()),
-		Unkept: r.row.Unkept, Rounds: r.w.e.o.KeepRounds,
+		Unkept: r.row.IgnoredAttributes, Rounds: r.w.e.o.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
 		OnRecycled: t.OnRecycled, HoldName: r.holdsName,
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
-	if r.row.Anew {
+	if r.row.Activating {
 		in.OnMissing = engine.Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
 	}
 	if want.RemoteID != "" {
@@ -113,7 +113,7 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 
 // earlierName is the name that an account may have, or was created under by a sequence whose end is not known.
 func (r *run) earlierName(now string) string {
-	if r.row.Tried && now != "" && now != r.row.RemoteName {
+	if r.row.MayExist && now != "" && now != r.row.RemoteName {
 		return r.row.RemoteName
 	}
 	return ""

@@ -10,18 +10,18 @@ import (
 // Verify reads a principal at the target and compares it with what the directory says now. Nothing is written, neither at the
 // target nor in the store. A group is compared by its name and all its members; one whose members the target never shows cannot
 // be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app
-// (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Proof.Message.
-func (e *Engine) Verify(ctx context.Context, app string, kind engine.Kind, id string) (engine.Proof, error) {
+// (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Verification.Message.
+func (e *Engine) Verify(ctx context.Context, app string, kind engine.Kind, id string) (engine.Verification, error) {
 	x, err := e.rehearsal(ctx, app, nil)
 	if err != nil {
-		return engine.Proof{}, err
+		return engine.Verification{}, err
 	}
 	r, err := x.one(ctx, kind, id, rehearsalOptions{marked: true, unguarded: true, unsure: true, unwaiting: true})
 	if err != nil {
-		return engine.Proof{}, err
+		return engine.Verification{}, err
 	}
 	t := r.trace()
-	p := engine.Proof{
+	p := engine.Verification{
 		App: app, Kind: kind, ID: id, Desired: t.State.Desired, Confirmed: t.State.Synced, Waiting: t.Waiting, Message: t.Message,
 	}
 	switch {

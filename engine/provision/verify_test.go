@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-func (w *world) verify(kind engine.Kind, id string) engine.Proof {
+func (w *world) verify(kind engine.Kind, id string) engine.Verification {
 	w.t.Helper()
 	p, err := w.engine.Verify(w.t.Context(), app, kind, id)
 	require.NoError(w.t, err)
@@ -24,7 +24,7 @@ func (w *world) verify(kind engine.Kind, id string) engine.Proof {
 
 func TestAProofReadsLikeASentence(t *testing.T) {
 	at := time.Date(2026, 1, 2, 10, 2, 3, 0, time.UTC)
-	for want, p := range map[string]engine.Proof{
+	for want, p := range map[string]engine.Verification{
 		"desired 17, confirmed 17, read back equal at 10:02:03":                                             {Desired: 17, Confirmed: 17, ReadAt: at, Equal: true},
 		"desired 18, confirmed 17, read back different at 10:02:03 in title, members":                       {Desired: 18, Confirmed: 17, ReadAt: at, Differ: []string{"title", "members"}},
 		"desired 1, confirmed 0, not read back (no answer)":                                                 {Desired: 1, Message: "no answer"},
@@ -106,7 +106,7 @@ func TestWhatALyingTargetDropsIsFoundOut(t *testing.T) {
 		w.mark(userMark("u-1"))
 		w.wait()
 	}
-	require.True(t, w.state(engine.User, "u-1").Unkept["title"].Ignored)
+	require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
 	p = w.verify(engine.User, "u-1")
 	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "it is listed apart: %s", p)
 }
@@ -250,7 +250,7 @@ func TestATraceTellsWhatALyingTargetHasMadeOfIt(t *testing.T) {
 	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))
-	require.Equal(t, 1, got.State.Unkept["title"].Rounds)
+	require.Equal(t, 1, got.State.IgnoredAttributes["title"].Rounds)
 }
 
 func TestAForcedSyncSendsAgainWhatWasLeftAlone(t *testing.T) {
@@ -262,7 +262,7 @@ func TestAForcedSyncSendsAgainWhatWasLeftAlone(t *testing.T) {
 	u.Resource.Set("title", "Cook")
 	w.set("u-1", u)
 	w.wait()
-	require.True(t, w.state(engine.User, "u-1").Unkept["title"].Ignored)
+	require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
 	w.fake.Ignores = nil // nobody told the engine
 	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
@@ -298,7 +298,7 @@ func TestAnExplanationJoinsWhatTheDirectoryAndTheEngineKnow(t *testing.T) {
 		x, err := w.engine.Explain(t.Context(), app, engine.User, "u-1")
 		require.NoError(t, err)
 		require.Empty(t, x.Reasons, "this directory does not explain")
-		require.Equal(t, []any{engine.StatusClean, 1}, []any{x.State.Status, x.State.Unkept["title"].Rounds})
+		require.Equal(t, []any{engine.StatusClean, 1}, []any{x.State.Status, x.State.IgnoredAttributes["title"].Rounds})
 		require.Equal(t, []string{"POST", "/Users"}, []string{x.Exchanges[0].Method, x.Exchanges[0].Path}, "newest first")
 		require.NotContains(t, x.Exchanges[0].Body, `"password":"ann`)
 		x, err = w.engine.Explain(t.Context(), app, engine.Group, "g")

@@ -71,10 +71,10 @@ func (e *Engine) waiting(s engine.State, l engine.Lane) engine.Waiting {
 		w.Reason = "is being provisioned"
 	case s.Status == engine.StatusPending && s.Pending != nil:
 		w.Reason, w.Until = outstanding(s.Pending), s.Pending.Deadline
-	case l.Rest.Reason == engine.RestPaused:
+	case l.Suspension.Reason == engine.SuspensionPaused:
 		w.Reason = "the app is paused"
-	case l.Rest.Reason != "":
-		w.Reason, w.Until = string(l.Rest.Reason), l.Rest.Until
+	case l.Suspension.Reason != "":
+		w.Reason, w.Until = string(l.Suspension.Reason), l.Suspension.Until
 	case l.Hold.Kind != engine.HoldNone:
 		w.Reason, w.Until = onHold(s, l.Hold)
 	case s.Status == engine.StatusRetrying:

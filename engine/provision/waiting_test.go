@@ -72,7 +72,7 @@ func TestTasks_ShowWhoWaitsForPausedLane(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tasks[2:], page)
 
-		w.fake.Heal()
+		w.fake.ClearFaults()
 		w.fake.Requests()
 		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-2"))
 		w.wait()
@@ -84,7 +84,7 @@ func TestTasks_ShowWhoWaitsForPausedLane(t *testing.T) {
 func TestTasks_RetryAllEndsPause(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.throttled()
-	w.fake.Heal()
+	w.fake.ClearFaults()
 	n, err := w.engine.RetryAll(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
@@ -97,7 +97,7 @@ func TestTasks_DismissWhileLaneIsPaused(t *testing.T) {
 	w.throttled()
 	require.NoError(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"))
 	require.Len(t, w.tasks(), 2)
-	require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrMoved)
+	require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
 func TestTasks_QueuedIsNoTask(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTasks_QueuedIsNoTask(t *testing.T) {
 	w.stop(w.engine)
 	w.set("u-1", user("u-1", "ann"))
 	require.Empty(t, w.tasks(), "nothing is wrong")
-	require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrMoved)
+	require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
 func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {

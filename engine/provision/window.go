@@ -29,18 +29,18 @@ func sameTarget(t, o engine.Target) bool {
 var errResting = errors.New("engine: the lane rests")
 
 // noteRest stores why the lane rests, if that is news.
-func (w *work) noteRest(ctx context.Context, r engine.Rest) error {
+func (w *work) noteRest(ctx context.Context, r engine.Suspension) error {
 	if w.rests == nil {
 		row, err := w.e.o.Store.Lane(ctx, w.app())
 		if err != nil {
 			return err
 		}
-		w.rests = &row.Rest
+		w.rests = &row.Suspension
 	}
 	if w.rests.Reason == r.Reason && w.rests.Until.Equal(r.Until) {
 		return nil
 	}
-	if err := w.e.o.Store.Rest(ctx, w.tenure.Lease, r); err != nil {
+	if err := w.e.o.Store.Suspend(ctx, w.tenure.Lease, r); err != nil {
 		return err
 	}
 	w.rests = &r
@@ -48,11 +48,11 @@ func (w *work) noteRest(ctx context.Context, r engine.Rest) error {
 }
 
 // rest says whether a window is open.
-func (c *connection) rest(now time.Time) engine.Rest {
+func (c *connection) rest(now time.Time) engine.Suspension {
 	if until := closed(c.windows, now); !until.IsZero() {
-		return engine.Rest{Reason: engine.RestMaintenance, Until: until}
+		return engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 	}
-	return engine.Rest{}
+	return engine.Suspension{}
 }
 
 // window is a Window that was read.

@@ -131,12 +131,12 @@ func TestNothingIsSentDuringMaintenance(t *testing.T) {
 		until := c.Now().Add(time.Hour).Truncate(time.Second)
 		w.target.Maintenance = []engine.Window{{Until: until}}
 		w.dir.SetTarget(app, w.target)
-		rest := func() engine.Rest {
+		rest := func() engine.Suspension {
 			l, err := w.engine.Lane(t.Context(), app)
 			require.NoError(t, err)
-			return l.Rest
+			return l.Suspension
 		}
-		want := engine.Rest{Reason: engine.RestMaintenance, Until: until}
+		want := engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 		w.set("u-1", user("u-1", "ann"))
 		w.poll("the rest", func() bool { return cmp.Equal(want, rest()) })
 		require.NoError(t, w.engine.Kick(t.Context(), app)) // does not end it
@@ -153,7 +153,7 @@ func TestNothingIsSentDuringMaintenance(t *testing.T) {
 		w.dir.SetTarget(app, w.target)
 		w.set("u-1", off("u-1", "ann"))
 		w.engine = w.start(o)
-		w.poll("the pause", func() bool { return rest() == engine.Rest{Reason: engine.RestPaused} })
+		w.poll("the pause", func() bool { return rest() == engine.Suspension{Reason: engine.SuspensionPaused} })
 	})
 }
 
@@ -181,7 +181,7 @@ func TestASequenceThatIsRunningEndsWhenAWindowBegins(t *testing.T) {
 	w.poll("the rest", func() bool {
 		l, err := w.engine.Lane(t.Context(), app)
 		require.NoError(t, err)
-		return l.Rest.Reason == engine.RestMaintenance
+		return l.Suspension.Reason == engine.SuspensionMaintenance
 	})
 	require.Len(t, w.fake.Requests(), 2, "a lookup and a create, and nothing of the others")
 	require.Len(t, w.fake.Users(), 1)

@@ -36,7 +36,7 @@ const (
 const storeTimeout = 5 * time.Second
 
 // lane works on one app for the time of a tenure.
-func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Time) {
+func (e *Engine) lane(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
 	w := &work{e: e, tenure: t, pace: e.pace(t.Lease.App)}
 	w.knowledge.Store(&engine.Learned{})
 	if err := w.recount(ctx); err != nil {
@@ -68,18 +68,18 @@ func (e *Engine) lane(ctx context.Context, t *lane.Tenure) (engine.Hold, time.Ti
 // work is what the lane of one app does.
 type work struct {
 	e      *Engine
-	tenure *lane.Tenure
+	tenure *lane.Ownership
 	idle   bool
 	// first holds the tasks whose users are worked towards Active for the first time: no account of ours can exist yet.
 	first sync.Map
 	// connection is replaced as a whole: a sequence keeps the one it began with.
 	connection atomic.Pointer[connection]
 	knowledge  atomic.Pointer[engine.Learned] // about the target, as stored
-	pace       *lane.Pace
+	pace       *lane.RateLimiter
 
-	rests *engine.Rest    // as stored, nil before that is known
-	gate  *lane.Gate      // asked between tasks only
-	noted engine.HoldKind // as stored
+	rests *engine.Suspension // as stored, nil before that is known
+	gate  *lane.Gate         // asked between tasks only
+	noted engine.HoldKind    // as stored
 
 	accepted acceptedChanges
 	leavers  leavers // of this tenure
@@ -118,7 +118,7 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):
 		return time.Time{} // somebody else owns the lane by now, or nobody: the app was forgotten
-	case err == nil && w.rests != nil && w.rests.Reason == engine.RestMaintenance:
+	case err == nil && w.rests != nil && w.rests.Reason == engine.SuspensionMaintenance:
 		again := w.e.o.Now().Add(idleRest) // the window may be lifted meanwhile
 		if w.rests.Until.Before(again) {
 			again = w.rests.Until
@@ -153,11 +153,11 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	t, err := w.e.o.Directory.Target(ctx, w.app())
 	switch {
 	case errors.Is(err, engine.ErrUnknownApp):
-		return true, w.noteRest(ctx, engine.Rest{Reason: engine.RestUnknown})
+		return true, w.noteRest(ctx, engine.Suspension{Reason: engine.SuspensionUnknownApp})
 	case err != nil:
 		return false, fmt.Errorf("engine: target of %s: %w", w.app(), err)
 	case t.Paused:
-		return true, w.noteRest(ctx, engine.Rest{Reason: engine.RestPaused})
+		return true, w.noteRest(ctx, engine.Suspension{Reason: engine.SuspensionPaused})
 	}
 	if have := w.connection.Load(); have == nil || !sameTarget(have.target, t) {
 		w.connection.Store(w.e.connection(t))
@@ -223,7 +223,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 			return // Do asks again, and records the failure
 		}
 		wants[t] = want
-		if want == engine.Active && !r.Tried {
+		if want == engine.Active && !r.MayExist {
 			w.first.Store(t, true)
 		}
 		if news(r, intent) {
@@ -255,7 +255,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 
 // news says whether Begin has anything to store.
 func news(r engine.State, i engine.Intent) bool {
-	return r.Want != i.Want || i.Want == engine.Active && !r.Tried || i.Manager != "" && i.Manager != r.Manager
+	return r.Want != i.Want || i.Want == engine.Active && !r.MayExist || i.Manager != "" && i.Manager != r.Manager
 }
 
 func urgency(w engine.Want) int {
@@ -406,7 +406,7 @@ func (r *run) do(ctx context.Context) (lane.Signal, error) {
 
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
-	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.Unkept
+	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
 	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
 	return o
 }
@@ -424,7 +424,7 @@ func (r *run) begin(ctx context.Context, intent engine.Intent) error {
 	if !news(r.row, intent) {
 		return nil
 	}
-	r.first = r.first || intent.Want == engine.Active && !r.row.Tried
+	r.first = r.first || intent.Want == engine.Active && !r.row.MayExist
 	if r.dry != nil {
 		r.row = begun(r.row, intent)
 		return nil
@@ -566,7 +566,7 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Halted, f.PasswordVersion, f.Unkept = o.Halted, o.PasswordVersion, o.Unkept
+	f.Halted, f.PasswordVersion, f.IgnoredAttributes = o.Halted, o.PasswordVersion, o.Unkept
 	f.Pending, f.Confirmed = o.Pending, o.Confirmed
 	if f.Pending != nil {
 		r.accept(f.Pending, now)
@@ -654,20 +654,20 @@ func (r *run) result() engine.Result {
 	return engine.Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, Unkept: unkept(r.finish.Unkept),
+		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, IgnoredAttributes: unkept(r.finish.IgnoredAttributes),
 		Duration: r.w.e.o.Now().Sub(r.begun),
 	}
 }
 
 // unkept leaves out what was only sent and not looked at since.
-func unkept(all map[string]engine.Unkept) map[string]engine.Unkept {
-	var out map[string]engine.Unkept
+func unkept(all map[string]engine.IgnoredAttribute) map[string]engine.IgnoredAttribute {
+	var out map[string]engine.IgnoredAttribute
 	for path, u := range all {
 		if u.Rounds == 0 {
 			continue
 		}
 		if out == nil {
-			out = map[string]engine.Unkept{}
+			out = map[string]engine.IgnoredAttribute{}
 		}
 		out[path] = u
 	}

@@ -59,7 +59,7 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 			VALUES (?, ?, ?, 'running', 0, ?, 0,
 				(SELECT COUNT(*) FROM {remote_object} WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
 				0, '', '', ?, 0, 0, '', 0, ?) RETURNING id`,
-			app, string(r.Kind), request, plan.UntoldTotal, app, string(r.Kind), ms(now), ms(now))
+			app, string(r.Kind), request, plan.UnknownTotal, app, string(r.Kind), ms(now), ms(now))
 		if err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 		WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
 		` LIMIT 1`, known...).Scan(&repeated)
 	if err == nil {
-		return fmt.Errorf("%s: %w", repeated, engine.ErrRepeated)
+		return fmt.Errorf("%s: %w", repeated, engine.ErrDuplicateObject)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -424,16 +424,16 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 	case len(found) == 0:
 		return engine.ErrNotFound
 	case !found[0].newest:
-		return fmt.Errorf("%w: a newer import has begun", engine.ErrMoved)
+		return fmt.Errorf("%w: a newer import has begun", engine.ErrStale)
 	case found[0].State != engine.ImportDone:
-		return fmt.Errorf("%w: the import is %s", engine.ErrMoved, found[0].State)
+		return fmt.Errorf("%w: the import is %s", engine.ErrStale, found[0].State)
 	}
 	for _, l := range links {
 		var seen int64
 		err := t.QueryRow(ctx, `SELECT 1 FROM {remote_object} WHERE app_id = ? AND kind = ? AND remote_id = ? AND run_id = ?`,
 			app, string(l.Kind), text(l.RemoteID), run).Scan(&seen)
 		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: the import has not seen the %s %s", engine.ErrMoved, l.Kind, l.RemoteID)
+			return fmt.Errorf("%w: the import has not seen the %s %s", engine.ErrStale, l.Kind, l.RemoteID)
 		}
 		if err != nil {
 			return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)

@@ -39,8 +39,8 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 // late is the condition of the index on users that may have to be deactivated, and its bound.
 const late = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
 
-// LateApps implements engine.Store.
-func (s *Store) LateApps(ctx context.Context, before time.Time) ([]string, error) {
+// OverdueApps implements engine.Store.
+func (s *Store) OverdueApps(ctx context.Context, before time.Time) ([]string, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id FROM {app_lane} l
 		WHERE EXISTS (SELECT 1 FROM {sync_state} s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
 	out, err := collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) })
@@ -50,8 +50,8 @@ func (s *Store) LateApps(ctx context.Context, before time.Time) ([]string, error
 	return out, nil
 }
 
-// Late implements engine.Store.
-func (s *Store) Late(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error) {
+// OverdueUsers implements engine.Store.
+func (s *Store) OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error) {
 	where, args := `app_id = ? AND `+late, []any{app, ms(before)}
 	if after != nil {
 		where += ` AND (dirty_since, principal_id) > (?, ?)`

@@ -27,7 +27,7 @@ func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 		return err
 	}
 	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
-	if err := read(rest, &l.Rest); err != nil {
+	if err := read(rest, &l.Suspension); err != nil {
 		return err
 	}
 	return read(learned, &l.Learned)
@@ -212,8 +212,8 @@ func relearn(ctx context.Context, tx *sqldb.Tx, app, before string, change func(
 	return learned, err
 }
 
-// Unlearn implements engine.Store.
-func (s *Store) Unlearn(ctx context.Context, app string) error {
+// ResetLearned implements engine.Store.
+func (s *Store) ResetLearned(ctx context.Context, app string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET learned = '', profile = '' WHERE app_id = ?`, app)
 		return err

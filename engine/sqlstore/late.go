@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// LookAgain implements engine.Store. The row is locked by the first statement, so that its app is not forgotten in between.
-func (s *Store) LookAgain(ctx context.Context, now time.Time, m engine.Mark) error {
+// Recheck implements engine.Store. The row is locked by the first statement, so that its app is not forgotten in between.
+func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END
 			WHERE app_id = ? AND kind = ? AND principal_id = ?`, m.App, string(m.Kind), m.ID)

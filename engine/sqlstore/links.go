@@ -113,7 +113,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 			return nil, err
 		}
 		if n, err := res.RowsAffected(); err != nil || n < int64(len(part)) {
-			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked meanwhile", engine.ErrMoved))
+			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked meanwhile", engine.ErrStale))
 		}
 	}
 	groups, err := waitingGroups(ctx, tx, app, fresh)

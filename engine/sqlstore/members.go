@@ -30,7 +30,7 @@ func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) (
 	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error {
 		var want, pushed int64
 		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)
-		m.Want, m.Pushed, m.Unsure = want == 1, pushed == 1, pushed == 2
+		m.Want, m.Pushed, m.MayBeMember = want == 1, pushed == 1, pushed == 2
 		return err
 	})
 	if err != nil {

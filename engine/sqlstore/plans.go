@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Again implements engine.PlanStore.
-func (s *Store) Again(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
+// Requeue implements engine.PlanStore.
+func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 			return err
 		}
 		if desired != i.Generation+1 {
-			return fmt.Errorf("%w: %s %s was marked meanwhile", engine.ErrMoved, i.Kind, i.ID)
+			return fmt.Errorf("%w: %s %s was marked meanwhile", engine.ErrStale, i.Kind, i.ID)
 		}
 	}
 	res, err := tx.Exec(ctx, `UPDATE {plan} SET status = ? WHERE id = ? AND status = ?`, string(to), p.ID, string(p.Status))

@@ -66,8 +66,8 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 	return 0, nil
 }
 
-// WouldRemove implements engine.PlanStore.
-func (s *Store) WouldRemove(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
+// CountRemovals implements engine.PlanStore.
+func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
 	q := s.db.Reader()
 	var let, counted int
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal} WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,
@@ -95,7 +95,7 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 			return err
 		}
 		if n = len(held); n != expected {
-			return fmt.Errorf("%w: %d are held back, not %d", engine.ErrMoved, n, expected)
+			return fmt.Errorf("%w: %d are held back, not %d", engine.ErrStale, n, expected)
 		}
 		for _, p := range held {
 			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, attempts = 0, status = 'dirty'

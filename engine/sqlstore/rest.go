@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Rest implements engine.Store.
-func (s *Store) Rest(ctx context.Context, l engine.Lease, r engine.Rest) error {
+// Suspend implements engine.Store.
+func (s *Store) Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error {
 	return s.under(ctx, l, "rest", func(tx *sqldb.Tx) error {
 		stored := ""
 		if r.Reason != "" {

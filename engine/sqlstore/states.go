@@ -21,16 +21,16 @@ func scanState(rows *sql.Rows, s *engine.State) error {
 	var unkept, waiting, pending string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
 		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &since,
-		&s.Manager, &waiting, &s.FormerID, &pending)
+		&s.Manager, &waiting, &s.PreviousID, &pending)
 	if err != nil {
 		return err
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
-	s.Tried, s.Anew, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
+	s.MayExist, s.Activating, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
 	if err := read(pending, &s.Pending); err != nil {
 		return err
 	}
-	if err := read(unkept, &s.Unkept); err != nil || s.Status != engine.StatusWaiting {
+	if err := read(unkept, &s.IgnoredAttributes); err != nil || s.Status != engine.StatusWaiting {
 		return err
 	}
 	return read(waiting, &s.WaitingOn)
@@ -192,8 +192,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 			return "", err
 		}
 	}
-	if len(f.Unkept) > 0 {
-		if unkept, err = written(f.Unkept); err != nil {
+	if len(f.IgnoredAttributes) > 0 {
+		if unkept, err = written(f.IgnoredAttributes); err != nil {
 			return "", err
 		}
 	}
@@ -243,17 +243,17 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 // States implements engine.Store.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	where, args := conditions(map[string]string{
-		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.FormerID,
+		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.PreviousID,
 	})
 	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)
 	}
-	if q.FormerID != "" && q.App != "" && q.Kind != "" {
+	if q.PreviousID != "" && q.App != "" && q.Kind != "" {
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND former_id <> '' AND former_id = ?)`
-		args = append(args, q.App, string(q.Kind), q.FormerID)
+		args = append(args, q.App, string(q.Kind), q.PreviousID)
 	}
 	if q.After != nil {
 		where += ` AND (app_id, kind, principal_id) > (?, ?, ?)`

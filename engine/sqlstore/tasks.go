@@ -173,7 +173,7 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 			if err := known(ctx, tx, principal{kind, app, id}); err != nil {
 				return err
 			}
-			return engine.ErrMoved
+			return engine.ErrStale
 		}
 		if err != nil {
 			return err

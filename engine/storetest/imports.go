@@ -62,7 +62,7 @@ func testImports(t *testing.T, s *suite) {
 	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x", DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
 	require.NoError(t, s.savePage(l, 2, false, object, engine.RemoteObject{RemoteID: "r0"}))
-	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}), engine.ErrRepeated)
+	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}), engine.ErrDuplicateObject)
 	require.NoError(t, s.store.DelayImport(t.Context(), l, 3, "it is down"))
 
 	run, err := s.store.ImportRun(t.Context(), id)
@@ -194,5 +194,5 @@ func testImportConfirm(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Equal(t, map[engine.Verdict]int{engine.VerdictLinked: 4, engine.VerdictAmbiguous: 2}, run.Counts)
 	s.startImport(engine.ImportRequest{})
-	require.ErrorIs(t, confirm(id, engine.Link{Kind: engine.User, ID: "busy", RemoteID: "r2"}), engine.ErrMoved)
+	require.ErrorIs(t, confirm(id, engine.Link{Kind: engine.User, ID: "busy", RemoteID: "r2"}), engine.ErrStale)
 }

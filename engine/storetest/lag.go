@@ -72,7 +72,7 @@ func testOverdue(t *testing.T, s *suite) {
 		s.mark(engine.Mark{ID: id})
 	}
 	late := func(after *engine.State, limit int) (ids []string, page []engine.State) {
-		page, err := s.store.Late(ctx, s.app, s.now, after, limit)
+		page, err := s.store.OverdueUsers(ctx, s.app, s.now, after, limit)
 		require.NoError(t, err)
 		for _, r := range page {
 			ids = append(ids, r.ID)
@@ -84,10 +84,10 @@ func testOverdue(t *testing.T, s *suite) {
 	_, page := late(nil, 2)
 	ids, _ = late(&page[1], 2)
 	require.Equal(t, []string{"tried"}, ids)
-	apps, err := s.store.LateApps(ctx, s.now)
+	apps, err := s.store.OverdueApps(ctx, s.now)
 	require.NoError(t, err)
 	require.Contains(t, apps, s.app)
-	apps, err = s.store.LateApps(ctx, s.now.Add(-time.Millisecond))
+	apps, err = s.store.OverdueApps(ctx, s.now.Add(-time.Millisecond))
 	require.NoError(t, err)
 	require.NotContains(t, apps, s.app)
 

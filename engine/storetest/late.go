@@ -12,7 +12,7 @@ import (
 func testLate(t *testing.T, s *suite) {
 	again := func(kind engine.Kind, id string) {
 		t.Helper()
-		require.NoError(t, s.store.LookAgain(t.Context(), s.now, engine.Mark{App: s.app, Kind: kind, ID: id, AllMembers: kind == engine.Group}))
+		require.NoError(t, s.store.Recheck(t.Context(), s.now, engine.Mark{App: s.app, Kind: kind, ID: id, AllMembers: kind == engine.Group}))
 	}
 	again(engine.User, "a")
 	_, err := s.store.Lane(t.Context(), s.app)

@@ -32,8 +32,8 @@ func testLearn(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff(want, learned()), "it outlives the lease")
 
 	l = s.claim()
-	require.NoError(t, s.store.Unlearn(t.Context(), s.app))
-	require.NoError(t, s.store.Unlearn(t.Context(), "unknown "+s.app))
+	require.NoError(t, s.store.ResetLearned(t.Context(), s.app))
+	require.NoError(t, s.store.ResetLearned(t.Context(), "unknown "+s.app))
 	require.Zero(t, learned())
 	var all sync.WaitGroup
 	const changes = 10
@@ -51,11 +51,11 @@ func testLearn(t *testing.T, s *suite) {
 func testUnkept(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	want := map[string]engine.Unkept{"name.givenName": {Sent: "x", Rounds: 3, Ignored: true}, "title": {Sent: "y", Open: true}}
-	s.finish(l, engine.Finish{ID: "a", Unkept: want})
-	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").Unkept))
+	want := map[string]engine.IgnoredAttribute{"name.givenName": {Sent: "x", Rounds: 3, Ignored: true}, "title": {Sent: "y", Open: true}}
+	s.finish(l, engine.Finish{ID: "a", IgnoredAttributes: want})
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes))
 	s.mark(engine.Mark{ID: "a"})
-	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").Unkept), "a mark leaves it")
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes), "a mark leaves it")
 	s.finish(l, engine.Finish{ID: "a"})
-	require.Empty(t, s.state(engine.User, "a").Unkept)
+	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
 }

@@ -44,7 +44,7 @@ func testLinks(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Link{bob}, all))
 	state := s.state(engine.User, "ann")
 	state.UpdatedAt = time.Time{}
-	require.Empty(t, cmp.Diff(engine.State{App: s.app, Kind: engine.User, ID: "ann", Desired: 1, Synced: 1, Status: engine.StatusClean, Tried: true,
+	require.Empty(t, cmp.Diff(engine.State{App: s.app, Kind: engine.User, ID: "ann", Desired: 1, Synced: 1, Status: engine.StatusClean, MayExist: true,
 		RemoteID: "r1", RemoteName: "Ann", Origin: engine.Created, LastOperation: engine.OpLink}, state))
 	require.Empty(t, s.due(), "a link sends nothing")
 	s.mark(engine.Mark{Kind: engine.Group, ID: "tea"})
@@ -108,7 +108,7 @@ func testLinkRace(t *testing.T, s *suite) {
 		switch {
 		case linked[i] == nil:
 			require.Equal(t, "r-"+id, state.RemoteID)
-		case refused, errors.Is(linked[i], engine.ErrMoved):
+		case refused, errors.Is(linked[i], engine.ErrStale):
 			require.Empty(t, state.RemoteID, "its sequence may be looking for an account already")
 		default:
 			require.NoError(t, linked[i])

@@ -43,7 +43,7 @@ func testManagers(t *testing.T, s *suite) {
 	require.Equal(t, engine.StatusWaiting, s.finish(l, waitingFor("a", "boss")))
 	require.Equal(t, engine.StatusWaiting, s.finish(l, waitingFor("b", "boss")))
 	a := s.state(engine.User, "a")
-	require.Equal(t, []any{"boss", []string{"boss"}, a.Desired, false}, []any{a.Manager, a.WaitingOn, a.Synced, a.Anew})
+	require.Equal(t, []any{"boss", []string{"boss"}, a.Desired, false}, []any{a.Manager, a.WaitingOn, a.Synced, a.Activating})
 	s.work(l, engine.Inactive, "b")
 	require.Equal(t, "boss", s.state(engine.User, "b").Manager)
 	s.finish(l, engine.Finish{ID: "heir"})

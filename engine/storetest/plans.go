@@ -15,28 +15,28 @@ import (
 func testAgain(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	unkept := map[string]engine.Unkept{"title": {Sent: "x", Rounds: 3, Ignored: true}}
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), Unkept: unkept})
+	unkept := map[string]engine.IgnoredAttribute{"title": {Sent: "x", Rounds: 3, Ignored: true}}
+	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), IgnoredAttributes: unkept})
 	again := func(afresh bool) int64 {
-		n, err := s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
+		n, err := s.store.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
 		require.NoError(t, err)
 		return n
 	}
 	require.EqualValues(t, 2, again(false))
 	require.Equal(t, []string{"user a"}, s.due(), "a back-off ends")
-	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").Unkept))
+	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
 	require.EqualValues(t, 3, again(true))
-	require.Empty(t, s.state(engine.User, "a").Unkept)
-	s.finish(l, engine.Finish{ID: "a", Gen: 2, Unkept: unkept})
-	require.Empty(t, s.state(engine.User, "a").Unkept, "a sequence that began before knows nothing new")
-	s.finish(l, engine.Finish{ID: "a", Gen: 3, Unkept: unkept})
-	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").Unkept))
+	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
+	s.finish(l, engine.Finish{ID: "a", Gen: 2, IgnoredAttributes: unkept})
+	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes, "a sequence that began before knows nothing new")
+	s.finish(l, engine.Finish{ID: "a", Gen: 3, IgnoredAttributes: unkept})
+	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
-	n, err := s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "new"}, true)
+	n, err := s.store.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "new"}, true)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
-	_, err = s.store.Again(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User}, true)
+	_, err = s.store.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User}, true)
 	require.Error(t, err)
 }
 
@@ -63,7 +63,7 @@ func testRehearsalReads(t *testing.T, s *suite) {
 
 	guard := engine.Guard{Limit: 1, Window: time.Hour}
 	would := func(id string) int {
-		many, err := s.store.WouldRemove(t.Context(), s.app, engine.User, id, s.now, guard)
+		many, err := s.store.CountRemovals(t.Context(), s.app, engine.User, id, s.now, guard)
 		require.NoError(t, err)
 		return many
 	}
@@ -201,7 +201,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	}
 	moved := items[0]
 	moved.Generation = 0
-	require.ErrorIs(t, apply(p, engine.PlanApplied, moved, items[1]), engine.ErrMoved)
+	require.ErrorIs(t, apply(p, engine.PlanApplied, moved, items[1]), engine.ErrStale)
 	require.Empty(t, s.due(), "nothing of it stays")
 
 	rollback := errors.New("rolled back")

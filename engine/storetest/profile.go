@@ -36,7 +36,7 @@ func testProfile(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff(want, row.Learned), "also while somebody works on the lane")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
-	require.NoError(t, s.store.Unlearn(ctx, s.app))
+	require.NoError(t, s.store.ResetLearned(ctx, s.app))
 	_, err = s.store.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
 }

@@ -28,7 +28,7 @@ func testProgress(t *testing.T, s *suite) {
 	}
 	member := func(id string) engine.RemoteMember { return engine.RemoteMember{User: id, ID: "r" + id} }
 	row := func(id string, want, unsure bool, pushedID string) engine.Member {
-		return engine.Member{User: id, Want: want, Unsure: unsure, PushedID: pushedID, RemoteID: "r" + id}
+		return engine.Member{User: id, Want: want, MayBeMember: unsure, PushedID: pushedID, RemoteID: "r" + id}
 	}
 	save(1, engine.MemberAnswer{User: "a", Want: true}, engine.MemberAnswer{User: "b", Want: true}, engine.MemberAnswer{User: "c", Want: true})
 	exchanges := []engine.Attempt{{Run: "x", Method: "POST", URL: "/Groups"}}

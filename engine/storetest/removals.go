@@ -51,7 +51,7 @@ func testRemovals(t *testing.T, s *suite) {
 	hold("u3")
 
 	_, err := s.store.Approve(t.Context(), s.app, s.now, 2)
-	require.ErrorIs(t, err, engine.ErrMoved)
+	require.ErrorIs(t, err, engine.ErrStale)
 	require.Equal(t, engine.StatusHeld, s.state(engine.User, "u1").Status)
 	n, err := s.store.Approve(t.Context(), s.app, s.now, 3)
 	require.NoError(t, err)

@@ -13,14 +13,14 @@ import (
 func testRest(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	for _, want := range []engine.Rest{
-		{Reason: engine.RestPaused}, {Reason: engine.RestMaintenance, Until: s.now.Add(time.Hour).UTC()}, {},
+	for _, want := range []engine.Suspension{
+		{Reason: engine.SuspensionPaused}, {Reason: engine.SuspensionMaintenance, Until: s.now.Add(time.Hour).UTC()}, {},
 	} {
-		require.NoError(t, s.store.Rest(t.Context(), l, want))
+		require.NoError(t, s.store.Suspend(t.Context(), l, want))
 		row, err := s.store.Lane(t.Context(), s.app)
 		require.NoError(t, err)
-		require.Empty(t, cmp.Diff(want, row.Rest))
+		require.Empty(t, cmp.Diff(want, row.Suspension))
 	}
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
-	require.ErrorIs(t, s.store.Rest(t.Context(), l, engine.Rest{}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Suspend(t.Context(), l, engine.Suspension{}), engine.ErrLeaseLost)
 }

@@ -68,11 +68,11 @@ func testTasks(t *testing.T, s *suite) {
 	}
 	require.Equal(t, 3, pending())
 	require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "nobody"), engine.ErrNotFound)
-	require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "c"), engine.ErrMoved)
+	require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "c"), engine.ErrStale)
 	last := s.events(0)
 	for _, id := range []string{"a", "b"} {
 		require.NoError(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, id))
-		require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, id), engine.ErrMoved, "once")
+		require.ErrorIs(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, id), engine.ErrStale, "once")
 		got := s.state(engine.User, id)
 		require.Equal(t, engine.StatusDismissed, got.Status)
 		require.Zero(t, got.NextAt)

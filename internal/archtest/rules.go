@@ -61,6 +61,9 @@ var Rules = []Rule{
 	{Package: "conformance/...", May: []string{"conformance/...", "scim", "scim/schema", "scim/wirelog"},
 		Why: "what a check expects is written out or computed by the suite itself; sharing filter or patch code with a server would hide a bug on both sides"},
 
+	{Package: "mgmtapi", May: []string{"mgmtapi/...", "scim", "internal/docstore", "internal/sqldb", "internal/egress", "internal/rest"},
+		Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
+		Why:   "the face of the management API opens the embedder's database and translates between its own types and those of the packages below"},
 	{Package: "mgmtapi/...", May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress", "internal/rest", "scim/wirelog"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
@@ -70,7 +73,10 @@ var Rules = []Rule{
 	{Package: "internal/archtest", May: []string{"internal/gofiles"}, Why: "the rules know names, not packages"},
 	{Package: "internal/statements", May: []string{"internal/gofiles"}, StdlibOnly: true, Why: "statements are bound to tests by comments, so that no package has to import another"},
 	{Package: "internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."}, Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},
-	{Package: "internal/sandbox/...", May: []string{"..."}, Why: "the composition root: the one place that knows everyone"},
+	{Package: "internal/sandbox/...", May: []string{
+		"conformance/...", "engine/...", "fixtures", "internal/...", "scim/...", "scimserver/...",
+		"mgmtapi", "mgmtapi/assembly", "mgmtapi/sandboxapi", "mgmtapi/seal",
+	}, Tests: []string{"..."}, Why: "the composition root knows everyone, and the management API as any embedder does, by its face"},
 	{Package: "internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
 	{Package: "internal/cli/conform", May: []string{"conformance/...", "scim/wirelog", "internal/cli/frame", "internal/mockserver", "scimserver/quirks"}, Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "internal/cli/...", May: []string{"internal/cli/...", "internal/errtext", "internal/sandbox/...", "scim/lenient", "scimserver/...", "mgmtapi", "mgmtapi/sandboxapi", "internal/docstore", "internal/rest", "internal/sqldb/..."}, Why: "command groups start things; they hold no logic of their own"},
@@ -85,7 +91,7 @@ const slicesRoot = "mgmtapi/"
 // sharedBySlices are the packages under mgmtapi that every slice may import.
 var sharedBySlices = []string{
 	"search", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue",
-	"hooks", "otp", "fido", "mfa", "yubikey", "imports",
+	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly",
 }
 
 // Confined lists imports that only the named packages may have outside test files.
@@ -97,5 +103,6 @@ var Confined = []struct {
 	{"github.com/mattn/go-sqlite3", []string{"internal/sqldb/sqlopen"}, "drivers and cgo stay in one place, so that everything else builds without them"},
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
 	{"internal/sqldb/sqlopen", []string{"internal/sandbox/...", "internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"}, "only mains, the composition root and test helpers open databases"},
+	{"mgmtapi/assembly", []string{"mgmtapi", "mgmtapi/apitest/...", "internal/sandbox"}, "the management API is opened by mgmtapi.Open"},
 	{"testing", []string{"*test"}, "test support lives in packages whose names end in test"},
 }

@@ -16,6 +16,9 @@ import (
 // Reader reads: a store's Reader, the argument of a View, or a Tx.
 type Reader = sqldb.Queryer
 
+// Execer runs statements of a transaction that is not a store's, see Store.Within.
+type Execer = sqldb.Execer
+
 // Table is a collection of any type of document. Nobody else can implement it.
 type Table interface {
 	Name() string
@@ -159,6 +162,13 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 		t := &Tx{sql: tx, store: s, serializable: true, began: s.now()}
 		return t.run(ctx, func() error { return fn(t) })
 	})
+}
+
+// Within runs fn in a transaction that is not the store's own: that of another store in the same database, or of an embedder. What fn registers
+// with AfterCommit does not run, so that events of fn are noticed when a relay next looks.
+func (s *Store) Within(ctx context.Context, tx Execer, fn func(tx *Tx) error) error {
+	t := &Tx{sql: s.db.Wrap(tx), store: s, began: s.now()}
+	return t.run(ctx, func() error { return fn(t) })
 }
 
 // Tx is a transaction of a store. It is a Reader, which sees its own writes.

@@ -124,7 +124,33 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 
 // ServeHTTP answers one request. The order of checks is part of the API: rate limit, authentication, path and method,
 // permission, existence of the entity, body, validation, state.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.around(w, r, h.serve) }
+
+// Guarded returns a handler that is not in the table. It serves next to callers that may run op, with the rate limits, headers and error
+// responses of the table.
+func (h *Handler) Guarded(op Info, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.around(w, r, func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) (err error) {
+			if err := h.takeQuota(ctx, w.Header(), r); err != nil {
+				return err
+			}
+			if c.principal, err = h.options.Guard.Authenticate(r.WithContext(ctx)); err != nil {
+				return err
+			}
+			c.route = op.ID
+			if err := h.options.Guard.Authorize(ctx, c.principal, op); err != nil {
+				return err
+			}
+			next.ServeHTTP(w, r.WithContext(ctx))
+			return nil
+		})
+	})
+}
+
+// around serves one request, with the headers of every response, the log and the errors.
+func (h *Handler) around(
+	w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error,
+) {
 	c := &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
 	ctx := context.WithValue(r.Context(), callKey{}, c)
 	header := w.Header()
@@ -149,7 +175,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.fail(ctx, w, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if err := h.serve(ctx, c, w, r); err != nil {
+	if err := serve(ctx, c, w, r); err != nil {
 		h.fail(ctx, w, err)
 	}
 }

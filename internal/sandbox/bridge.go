@@ -8,15 +8,13 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
-	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 // bridge lets the engine ask the management API's documents for what is desired, and writes down there what came
 // of it. Neither side knows the other; this is the translation.
 type bridge struct {
-	desired *desired.State
+	wanted  *mgmtapi.Wanted
 	timeout time.Duration
 	guard   engine.Guard
 	log     *slog.Logger
@@ -29,8 +27,8 @@ var (
 
 // Target implements engine.Directory.
 func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) {
-	t, err := b.desired.Target(ctx, app)
-	if errors.Is(err, desired.ErrUnknownApp) {
+	t, err := b.wanted.Target(ctx, app)
+	if errors.Is(err, mgmtapi.ErrNoTarget) {
 		return engine.Target{}, engine.ErrUnknownApp
 	}
 	if err != nil {
@@ -40,9 +38,9 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 }
 
 // targetOf translates a target.
-func (b *bridge) targetOf(t desired.Target) engine.Target {
+func (b *bridge) targetOf(t mgmtapi.Target) engine.Target {
 	return engine.Target{
-		BaseURL: t.BaseURL, Auth: authOf(t.Header, t.Token, t.OAuth), Style: styles[t.Style], Fallback: fallbacks[t.Fallback],
+		BaseURL: t.BaseURL, Auth: authOf(t.Credentials), Style: styles[t.Style], Fallback: fallbacks[t.Fallback],
 		UserNameAttribute: t.UserNameAttribute, CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
 		SyncPasswords: t.SyncPasswords, Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
@@ -50,38 +48,42 @@ func (b *bridge) targetOf(t desired.Target) engine.Target {
 }
 
 // styles translates the update styles of connections.
-var styles = map[model.UpdateStyle]engine.Style{
-	model.StyleCatalog: engine.Catalog, model.StyleWizard: engine.Wizard, model.StyleAuto: engine.Auto,
+var styles = map[mgmtapi.UpdateStyle]engine.Style{
+	mgmtapi.StyleCatalog: engine.Catalog, mgmtapi.StyleWizard: engine.Wizard, mgmtapi.StyleAuto: engine.Auto,
 }
 
 // fallbacks translates the fallbacks of connections.
-var fallbacks = map[model.Fallback]engine.Fallback{model.FallbackLearn: engine.FallbackLearn, model.FallbackNone: engine.FallbackNone}
+var fallbacks = map[mgmtapi.Fallback]engine.Fallback{
+	mgmtapi.FallbackLearn: engine.FallbackLearn, mgmtapi.FallbackNone: engine.FallbackNone,
+}
 
 // User implements engine.Directory.
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
-	u, err := b.desired.User(ctx, app, user)
-	return engine.UserState{Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Anew: u.Anew, Password: u.Password, PasswordVersion: u.PasswordVersion}, err
+	u, err := b.wanted.User(ctx, app, user)
+	return engine.UserState{
+		Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Activating: u.Activating, Password: u.Password, PasswordVersion: u.PasswordVersion,
+	}, err
 }
 
 // Group implements engine.Directory.
 func (b *bridge) Group(ctx context.Context, app, group string) (engine.GroupState, error) {
-	g, err := b.desired.Group(ctx, app, group)
+	g, err := b.wanted.Group(ctx, app, group)
 	return engine.GroupState{Want: wants[g.Want], DisplayName: g.DisplayName, RemoteID: g.RemoteID, DeleteRemote: g.DeleteRemote}, err
 }
 
 // Members implements engine.Directory.
 func (b *bridge) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
-	return b.desired.Members(ctx, app, group, after, limit)
+	return b.wanted.Members(ctx, app, group, after, limit)
 }
 
 // IsMember implements engine.Directory.
 func (b *bridge) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
-	return b.desired.IsMember(ctx, app, group, users)
+	return b.wanted.IsMember(ctx, app, group, users)
 }
 
 // wants translates the wanted states.
-var wants = map[desired.Want]engine.Want{
-	desired.Active: engine.Active, desired.Inactive: engine.Inactive, desired.Absent: engine.Absent, desired.Keep: engine.Keep,
+var wants = map[mgmtapi.Want]engine.Want{
+	mgmtapi.Active: engine.Active, mgmtapi.Inactive: engine.Inactive, mgmtapi.Absent: engine.Absent, mgmtapi.Keep: engine.Keep,
 }
 
 // wanted translates them back.
@@ -97,12 +99,8 @@ func inverse[K, V comparable](m map[K]V) map[V]K {
 
 // Result implements engine.Observer.
 func (b *bridge) Result(ctx context.Context, r engine.Result) {
-	report := b.desired.ReportUser
-	if r.Kind == engine.Group {
-		report = b.desired.ReportGroup
-	}
-	err := report(ctx, r.App, r.ID, desired.Result{
-		Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
+	err := b.wanted.Report(ctx, mgmtapi.Result{
+		Principal: principalOf(r.App, r.Kind, r.ID), Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
 		Operation: operations[r.Operation], Confirmed: confirmed[r.Confirmed], Lapsed: r.Lapsed, Steps: steps(r.Steps),
 		PasswordVersion: r.PasswordVersion,
 	})
@@ -111,36 +109,43 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	}
 }
 
+// kinds translates the kinds of principals.
+var kinds = map[engine.Kind]mgmtapi.Kind{engine.User: mgmtapi.User, engine.Group: mgmtapi.Group}
+
+func principalOf(app string, kind engine.Kind, id string) mgmtapi.Principal {
+	return mgmtapi.Principal{App: app, Kind: kinds[kind], ID: id}
+}
+
 // operations translates what a sequence did. What is not told apart in the log has no translation.
-var operations = map[engine.Operation]desired.Operation{
-	engine.OpCreate: desired.Created, engine.OpLink: desired.Linked, engine.OpUpdate: desired.Updated,
-	engine.OpReactivate: desired.Reactivated, engine.OpDeactivate: desired.Deactivated,
+var operations = map[engine.Operation]mgmtapi.Operation{
+	engine.OpCreate: mgmtapi.Created, engine.OpLink: mgmtapi.Linked, engine.OpUpdate: mgmtapi.Updated,
+	engine.OpReactivate: mgmtapi.Reactivated, engine.OpDeactivate: mgmtapi.Deactivated,
 }
 
 // confirmed translates what a target has carried out after it had accepted it.
-var confirmed = map[engine.Operation]desired.Operation{
-	engine.OpCreate: desired.Created, engine.OpUpdate: desired.Updated, engine.OpReactivate: desired.Reactivated,
-	engine.OpDeactivate: desired.Deactivated, engine.OpMembers: desired.Updated, engine.OpDelete: desired.Removed,
+var confirmed = map[engine.Operation]mgmtapi.Operation{
+	engine.OpCreate: mgmtapi.Created, engine.OpUpdate: mgmtapi.Updated, engine.OpReactivate: mgmtapi.Reactivated,
+	engine.OpDeactivate: mgmtapi.Deactivated, engine.OpMembers: mgmtapi.Updated, engine.OpDelete: mgmtapi.Removed,
 }
 
-func steps(sent []engine.Step) []desired.Step {
-	out := make([]desired.Step, len(sent))
+func steps(sent []engine.Step) []mgmtapi.Step {
+	out := make([]mgmtapi.Step, len(sent))
 	for i, s := range sent {
-		out[i] = desired.Step{Method: s.Method, Path: s.Path, Status: s.Status, Message: s.Message, Alternative: s.Alternative}
+		out[i] = mgmtapi.Step{Method: s.Method, Path: s.Path, Status: s.Status, Message: s.Message, Alternative: s.Alternative}
 	}
 	return out
 }
 
-func outcomeOf(c engine.Class) desired.Outcome {
+func outcomeOf(c engine.Class) mgmtapi.Outcome {
 	switch c {
 	case engine.Done:
-		return desired.Done
+		return mgmtapi.Done
 	case engine.Skipped:
-		return desired.Skipped
+		return mgmtapi.Skipped
 	case engine.Accepted:
-		return desired.Started // the target has yet to carry it out
+		return mgmtapi.Started // the target has yet to carry it out
 	default:
-		return desired.Failed
+		return mgmtapi.Failed
 	}
 }
 
@@ -150,24 +155,24 @@ type connections struct {
 	timeout time.Duration
 }
 
-var _ provisioning.ConnectionTester = (*connections)(nil)
+var _ mgmtapi.ConnectionTester = (*connections)(nil)
 
-// TestConnection implements provisioning.ConnectionTester.
-func (c *connections) TestConnection(ctx context.Context, e provisioning.Endpoint) error {
-	return c.engine.TestApp(ctx, e.App, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Header, e.Token, e.OAuth), Timeout: c.timeout})
+// TestConnection implements mgmtapi.ConnectionTester.
+func (c *connections) TestConnection(ctx context.Context, e mgmtapi.Endpoint) error {
+	return c.engine.TestApp(ctx, e.App, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Credentials), Timeout: c.timeout})
 }
 
-func authOf(header model.HeaderFormat, token string, oauth *model.ConnectionOAuth) engine.Auth {
-	auth := engine.Auth{Scheme: engine.Bearer, Secret: token}
-	if oauth != nil {
+func authOf(c mgmtapi.Credentials) engine.Auth {
+	auth := engine.Auth{Scheme: engine.Bearer, Secret: c.Secret}
+	if oauth := c.OAuth; oauth != nil {
 		auth.Scheme = engine.ClientCredentials
 		auth.OAuth = engine.OAuth{TokenURL: oauth.TokenURL, ClientID: oauth.ClientID, Scope: oauth.Scope}
 		return auth
 	}
-	switch header {
-	case model.HeaderRaw:
+	switch c.Header {
+	case mgmtapi.HeaderRaw:
 		auth.Scheme = engine.Raw
-	case model.HeaderBasic:
+	case mgmtapi.HeaderBasic:
 		auth.Scheme = engine.Basic
 	}
 	return auth

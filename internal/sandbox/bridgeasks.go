@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -17,13 +17,9 @@ var (
 
 // Explain implements engine.Explainer.
 func (b *bridge) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.Explanation, error) {
-	explain := b.desired.ExplainUser
-	if kind == engine.Group {
-		explain = b.desired.ExplainGroup
-	}
-	reasons, values, err := explain(ctx, app, id)
-	x := engine.Explanation{Reasons: reasons, Values: []engine.Value{}}
-	for _, v := range values {
+	why, err := b.wanted.Explain(ctx, principalOf(app, kind, id))
+	x := engine.Explanation{Reasons: why.Reasons, Values: []engine.Value{}}
+	for _, v := range why.Values {
 		x.Values = append(x.Values, engine.Value{Path: v.Path, Source: v.Source, Rule: v.Rule, Value: v.Value})
 	}
 	return x, err
@@ -31,17 +27,14 @@ func (b *bridge) Explain(ctx context.Context, app string, kind engine.Kind, id s
 
 // Principals implements engine.Lister.
 func (b *bridge) Principals(ctx context.Context, app string, kind engine.Kind, after string, limit int) ([]string, error) {
-	if kind == engine.Group {
-		return b.desired.PushedGroups(ctx, app, after, limit)
-	}
-	return b.desired.AssignedUsers(ctx, app, after, limit)
+	return b.wanted.Principals(ctx, app, kinds[kind], after, limit)
 }
 
 // Match implements engine.Matcher.
 func (b *bridge) Match(ctx context.Context, app string, kind engine.Kind, objects []engine.RemoteObject) ([][]engine.Candidate, error) {
 	all := make([][]engine.Candidate, len(objects))
 	if kind == engine.Group {
-		owners, err := b.desired.GroupOwners(ctx, app)
+		owners, err := b.wanted.GroupOwners(ctx, app)
 		for i := range all {
 			all[i] = candidates(owners) // the engine compares
 		}
@@ -51,14 +44,14 @@ func (b *bridge) Match(ctx context.Context, app string, kind engine.Kind, object
 	for i, o := range objects {
 		accounts[i] = o.Resource
 	}
-	owners, err := b.desired.UserOwners(ctx, app, accounts)
+	owners, err := b.wanted.UserOwners(ctx, app, accounts)
 	for i := range owners {
 		all[i] = candidates(owners[i])
 	}
 	return all, err
 }
 
-func candidates(owners []desired.Owner) []engine.Candidate {
+func candidates(owners []mgmtapi.Owner) []engine.Candidate {
 	out := make([]engine.Candidate, 0, len(owners))
 	for _, o := range owners {
 		out = append(out, engine.Candidate{ID: o.ID, UserName: o.Name, ExternalID: o.ExternalID, Emails: o.Emails, DisplayName: o.DisplayName})

@@ -10,7 +10,8 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -62,7 +63,7 @@ func (c *clock) Real() time.Time { return time.Now() }
 
 // Move implements sandboxapi.Clock. The distance is stored before any caller sees the new time.
 func (c *clock) Move(
-	ctx context.Context, by time.Duration, before func(context.Context, *docstore.Tx, time.Time) error,
+	ctx context.Context, by time.Duration, before func(context.Context, sqldb.Execer, time.Time) error,
 ) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +73,7 @@ func (c *clock) Move(
 	}
 	ahead = max(0, ahead+int64(by))
 	err := c.store.Update(ctx, func(tx *docstore.Tx) error {
-		if err := before(ctx, tx, time.Now().Add(time.Duration(ahead))); err != nil {
+		if err := before(ctx, tx.SQL().Execer(), time.Now().Add(time.Duration(ahead))); err != nil {
 			return err
 		}
 		_, err := c.kept.Update(ctx, tx, settingsID, 0, keptClock{Ahead: ahead})
@@ -91,12 +92,12 @@ func (c *clock) Move(
 // clockMoved wakes what waits for a time. Before a step back that time may have been years ahead: the engine then tries again what waits,
 // and forgets what it has learned about targets, because it would use that for too long.
 func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error {
-	defer p.importer.wakeUp()
+	defer p.api.Wake()
 	defer p.engine.Wake()
 	if !back {
 		return nil
 	}
-	return model.Each(ctx, p.store.Reader(), p.model.Apps, nil, func(app docstore.Doc[model.App]) error {
+	return p.api.Wanted().Apps(ctx, func(app mgmtapi.App) error {
 		query := engine.StateQuery{App: app.ID}
 		for more := true; more; {
 			page, err := p.engine.States(ctx, query)
@@ -115,7 +116,7 @@ func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error 
 				query.After = &page[len(page)-1]
 			}
 		}
-		if err := p.engine.Unlearn(ctx, app.ID); err != nil {
+		if err := p.engine.ResetLearned(ctx, app.ID); err != nil {
 			return err
 		}
 		return p.engine.Kick(ctx, app.ID)

@@ -12,8 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/console"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -27,8 +26,6 @@ const (
 
 // consoleSource gives the console what the management API's documents and the engine's state say.
 type consoleSource struct {
-	model  *model.Model
-	store  *docstore.Store
 	engine *provision.Engine
 	bridge *bridge
 	base   string
@@ -45,14 +42,14 @@ func (c *consoleSource) Overview(ctx context.Context) (console.Overview, error) 
 		{Name: "OpenAPI document", URL: c.base + "/openapi.json"},
 	}}
 	var err error
-	if o.Users, err = c.model.Users.Count(ctx, c.store.Reader(), nil); err != nil {
+	if o.Users, err = c.bridge.wanted.Count(ctx, mgmtapi.User); err != nil {
 		return o, err
 	}
-	if o.Groups, err = c.model.Groups.Count(ctx, c.store.Reader(), nil); err != nil {
+	if o.Groups, err = c.bridge.wanted.Count(ctx, mgmtapi.Group); err != nil {
 		return o, err
 	}
-	err = model.Each(ctx, c.store.Reader(), c.model.Apps, nil, func(doc docstore.Doc[model.App]) error {
-		app, err := c.describe(ctx, doc)
+	err = c.bridge.wanted.Apps(ctx, func(a mgmtapi.App) error {
+		app, err := c.describe(ctx, a)
 		o.Apps = append(o.Apps, app)
 		return err
 	})
@@ -180,37 +177,34 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 }
 
 func (c *consoleSource) app(ctx context.Context, id string) (console.App, error) {
-	doc, err := c.model.Apps.Get(ctx, c.store.Reader(), id)
-	if errors.Is(err, docstore.ErrNotFound) {
+	a, err := c.bridge.wanted.App(ctx, id)
+	if errors.Is(err, mgmtapi.ErrNotFound) {
 		return console.App{}, console.ErrNotFound
 	}
 	if err != nil {
 		return console.App{}, err
 	}
-	return c.describe(ctx, doc)
+	return c.describe(ctx, a)
 }
 
 // requestsOf describes which requests an application is sent for updates.
-func requestsOf(style model.UpdateStyle, fallback model.Fallback) string {
-	text := map[model.UpdateStyle]string{
-		model.StyleCatalog: "PATCH for activation and deactivation, PUT for other updates",
-		model.StyleWizard:  "PUT for every update",
-		model.StyleAuto:    "PATCH or PUT, as the target says",
+func requestsOf(style mgmtapi.UpdateStyle, fallback mgmtapi.Fallback) string {
+	text := map[mgmtapi.UpdateStyle]string{
+		mgmtapi.StyleCatalog: "PATCH for activation and deactivation, PUT for other updates",
+		mgmtapi.StyleWizard:  "PUT for every update",
+		mgmtapi.StyleAuto:    "PATCH or PUT, as the target says",
 	}[style]
-	if fallback == model.FallbackLearn {
+	if fallback == mgmtapi.FallbackLearn {
 		text += "; other forms after a rejection"
 	}
 	return text
 }
 
-func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App]) (console.App, error) {
-	app := console.App{ID: doc.ID, Label: doc.Value.Label, Name: doc.Value.Name, Status: string(doc.Value.Status)}
-	connection, err := c.model.Connections.Get(ctx, c.store.Reader(), doc.ID)
-	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
-		return app, err
+func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.App, error) {
+	app := console.App{
+		ID: a.ID, Label: a.Label, Name: a.Name, Status: string(a.Status), Target: a.BaseURL, Style: requestsOf(a.Style, a.Fallback),
 	}
-	app.Target, app.Style = connection.Value.BaseURL, requestsOf(connection.Value.Style(&doc.Value), connection.Value.FallsBack())
-	counts, err := c.engine.Counts(ctx, doc.ID)
+	counts, err := c.engine.Counts(ctx, a.ID)
 	if err != nil {
 		return app, err
 	}
@@ -229,24 +223,24 @@ func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App
 			app.Waiting += n
 		}
 	}
-	l, err := c.engine.Lane(ctx, doc.ID)
+	l, err := c.engine.Lane(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
-	app.Lane, app.Reason = laneWords(doc.Value.Status, connection.Value.Enabled, l)
-	lag, err := c.engine.Lag(ctx, doc.ID)
+	app.Lane, app.Reason = laneWords(a.Status == mgmtapi.AppActive, a.Connected, l)
+	lag, err := c.engine.Lag(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
 	app.WaitingSince = lag.Oldest
-	lacking, err := c.bridge.desired.Unprovisioned(ctx, doc.ID)
+	lacking, err := c.bridge.wanted.Unprovisioned(ctx, a.ID)
 	if err != nil {
 		return app, err
 	}
 	for _, u := range lacking {
 		app.Unprovisioned = append(app.Unprovisioned, console.Unprovisioned{Users: u.Users, Reason: u.Reason})
 	}
-	halts, err := c.engine.Halted(ctx, doc.ID)
+	halts, err := c.engine.Halted(ctx, a.ID)
 	for _, h := range halts {
 		app.Halts = append(app.Halts, h.String())
 	}
@@ -254,9 +248,9 @@ func (c *consoleSource) describe(ctx context.Context, doc docstore.Doc[model.App
 }
 
 // laneWords says whether an app's lane runs, and if not why.
-func laneWords(status model.AppStatus, connected bool, l engine.Lane) (word, reason string) {
+func laneWords(active, connected bool, l engine.Lane) (word, reason string) {
 	switch {
-	case status != model.AppActive:
+	case !active:
 		return "idle", "the application is inactive"
 	case !connected:
 		return "idle", "provisioning is not connected"
@@ -277,7 +271,7 @@ func (c *consoleSource) names(ctx context.Context, app string, states []engine.S
 	for _, s := range states {
 		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	found, err := namesOf(ctx, c.model, c.store.Reader(), c.engine, app, about)
+	found, err := namesOf(ctx, c.bridge.wanted, c.engine, app, about)
 	names := make(map[string]string, len(found))
 	for p, name := range found {
 		names[p.ID] = name

@@ -10,18 +10,15 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // engineAPI gives the management API's sandbox surface the engine. Its methods are in the files engine*.go, one for each subject.
 type engineAPI struct {
-	model  *model.Model
-	store  *docstore.Store
+	db     *sqldb.DB
 	engine *provision.Engine
 	bridge *bridge
 	now    func() time.Time
@@ -51,7 +48,7 @@ var refusals = []struct {
 	err  error
 	code rest.Code
 }{
-	{engine.ErrMoved, rest.CodeMoved},
+	{engine.ErrStale, rest.CodeMoved},
 	{engine.ErrExpired, rest.CodeMoved},
 	{engine.ErrApplied, rest.CodeMoved},
 	{engine.ErrCanary, rest.CodeMoved},
@@ -108,7 +105,7 @@ func unread(err error, app string) error {
 // update runs fn in a transaction of the sandbox's database, and wakes the engine for the app after the commit. Like the relay, it
 // does not ask for a serializable one: it writes no documents, and the engine's store orders its writes itself.
 func (e *engineAPI) update(ctx context.Context, app string, fn func(tx engine.Execer) error) error {
-	err := e.store.DB().Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+	err := e.db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 	if err == nil {
 		e.engine.Wake(app)
 	}
@@ -123,11 +120,11 @@ func (e *engineAPI) relayed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTime)
 	defer cancel()
 	return poll(ctx, func() (bool, error) {
-		n, err := e.store.Waiting(ctx)
+		n, err := e.bridge.wanted.Waiting(ctx)
 		return n == 0, err
 	})
 }
 
 func (e *engineAPI) names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
-	return namesOf(ctx, e.model, e.store.Reader(), e.engine, app, principals)
+	return namesOf(ctx, e.bridge.wanted, e.engine, app, principals)
 }

@@ -5,46 +5,41 @@ import (
 	"strconv"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/imports"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-var _ imports.Engine = (*engineAPI)(nil)
+var _ mgmtapi.Importer = (*engineAPI)(nil)
 
-// Import implements imports.Engine. What is matched waits until a link is made.
-func (e *engineAPI) Import(ctx context.Context, app string, groups bool, s model.ImportSettings) (string, error) {
-	request := engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}, Partial: s.Partial, Keep: true}
-	if s.Match == model.ImportMatchEmail {
+// Import implements mgmtapi.Importer. What is matched waits until a link is made.
+func (e *engineAPI) Import(ctx context.Context, app string, r mgmtapi.ImportRequest) (string, error) {
+	request := engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}, Partial: r.Partial, Keep: true}
+	if r.ByEmail {
 		request.Match[1] = engine.MatchEmail
 	}
-	if groups {
+	if r.Kind == mgmtapi.Group {
 		request = engine.ImportRequest{Kind: engine.Group, Partial: true}
 	}
 	id, err := e.engine.Import(ctx, app, request)
 	return strconv.FormatInt(id, 10), refused(err, "AppInstance", app)
 }
 
-// State implements imports.Engine.
-func (e *engineAPI) State(ctx context.Context, app, job string) (imports.Run, error) {
+// ImportState implements mgmtapi.Importer.
+func (e *engineAPI) ImportState(ctx context.Context, app, job string) (mgmtapi.ImportState, error) {
 	run, err := e.run(ctx, app, job)
 	if err != nil {
-		return imports.Run{}, err
+		return mgmtapi.ImportState{}, err
 	}
-	switch run.State {
-	case engine.ImportRunning:
-		return imports.Run{State: imports.Running}, nil
-	case engine.ImportDone:
-		return imports.Run{State: imports.Done}, nil
-	default:
-		return imports.Run{State: imports.Failed, Error: run.Error}, nil
+	s := mgmtapi.ImportState{Running: run.State == engine.ImportRunning}
+	if s.Failed = !s.Running && run.State != engine.ImportDone; s.Failed {
+		s.Error = run.Error
 	}
+	return s, nil
 }
 
-// Accounts implements imports.Engine. What an earlier run has seen is left out.
-func (e *engineAPI) Accounts(ctx context.Context, app, job string, q imports.Query) ([]imports.Account, error) {
+// Accounts implements mgmtapi.Importer. What an earlier run has seen is left out.
+func (e *engineAPI) Accounts(ctx context.Context, app, job string, q mgmtapi.AccountQuery) ([]mgmtapi.FoundAccount, error) {
 	run, err := e.run(ctx, app, job)
 	if err != nil {
 		return nil, err
@@ -52,10 +47,10 @@ func (e *engineAPI) Accounts(ctx context.Context, app, job string, q imports.Que
 	found, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
 		App: app, Kind: engine.User, Verdict: engine.Verdict(q.Verdict), Only: q.Only, After: q.After, Limit: q.Limit, Whole: true,
 	})
-	all := make([]imports.Account, 0, len(found))
+	all := make([]mgmtapi.FoundAccount, 0, len(found))
 	for _, o := range found {
-		a := imports.Account{
-			ID: o.RemoteID, Name: o.UserName, Active: o.Active, Verdict: imports.Verdict(o.Verdict), User: o.Principal, Candidates: o.Candidates,
+		a := mgmtapi.FoundAccount{
+			ID: o.RemoteID, UserName: o.UserName, Active: o.Active, Verdict: mgmtapi.Verdict(o.Verdict), User: o.Principal, Candidates: o.Candidates,
 		}
 		if o.Run == run.ID {
 			a.Resource = o.Resource
@@ -65,17 +60,17 @@ func (e *engineAPI) Accounts(ctx context.Context, app, job string, q imports.Que
 	return all, err
 }
 
-// Link implements imports.Engine.
-func (e *engineAPI) Link(ctx context.Context, tx *docstore.Tx, app, job string, links []imports.Link) error {
+// Link implements mgmtapi.Importer.
+func (e *engineAPI) Link(ctx context.Context, tx mgmtapi.Tx, app, job string, links []mgmtapi.AccountLink) error {
 	id, err := strconv.ParseInt(job, 10, 64)
 	if err != nil {
 		return rest.NotFound("Import", job)
 	}
 	wanted := make([]engine.Link, 0, len(links))
 	for _, l := range links {
-		wanted = append(wanted, engine.Link{Kind: engine.User, ID: l.User, RemoteID: l.Account, RemoteName: l.Name})
+		wanted = append(wanted, engine.Link{Kind: engine.User, ID: l.User, RemoteID: l.Account, RemoteName: l.UserName})
 	}
-	return refused(e.engine.Confirm(ctx, tx.SQL().Execer(), app, id, wanted), "Import", job)
+	return refused(e.engine.Confirm(ctx, tx, app, id, wanted), "Import", job)
 }
 
 // run finds an import of the app by its text.

@@ -8,17 +8,15 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // EngineApps implements sandboxapi.Lanes.
 func (e *engineAPI) EngineApps(ctx context.Context) ([]sandboxapi.EngineApp, error) {
 	all := []sandboxapi.EngineApp{}
-	err := model.Each(ctx, e.store.Reader(), e.model.Apps, nil, func(doc docstore.Doc[model.App]) error {
-		app, err := e.describe(ctx, doc)
+	err := e.bridge.wanted.Apps(ctx, func(a mgmtapi.App) error {
+		app, err := e.describe(ctx, a)
 		all = append(all, app)
 		return err
 	})
@@ -30,48 +28,48 @@ func (e *engineAPI) EngineApps(ctx context.Context) ([]sandboxapi.EngineApp, err
 
 // EngineApp implements sandboxapi.Lanes.
 func (e *engineAPI) EngineApp(ctx context.Context, app string) (sandboxapi.EngineApp, error) {
-	doc, err := e.model.Apps.Get(ctx, e.store.Reader(), app)
+	a, err := e.bridge.wanted.App(ctx, app)
 	if err != nil {
 		return sandboxapi.EngineApp{}, err
 	}
-	return e.describe(ctx, doc)
+	return e.describe(ctx, a)
 }
 
-func (e *engineAPI) describe(ctx context.Context, doc docstore.Doc[model.App]) (sandboxapi.EngineApp, error) {
-	app := sandboxapi.EngineApp{ID: doc.ID, Label: doc.Value.Label, Counts: map[string]int{}}
-	counts, err := e.engine.Counts(ctx, doc.ID)
+func (e *engineAPI) describe(ctx context.Context, a mgmtapi.App) (sandboxapi.EngineApp, error) {
+	app := sandboxapi.EngineApp{ID: a.ID, Label: a.Label, Counts: map[string]int{}}
+	counts, err := e.engine.Counts(ctx, a.ID)
 	if err != nil {
 		return app, err
 	}
 	for status, n := range counts {
 		app.Counts[string(status)] = n
 	}
-	lag, err := e.engine.Lag(ctx, doc.ID)
+	lag, err := e.engine.Lag(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
 	app.Lag = sandboxapi.Lag{Due: lag.Due, Retrying: lag.Retrying, Accepted: lag.Accepted, Failed: lag.Failed, Held: lag.Held, Oldest: lag.Oldest, LastSuccess: lag.LastSuccess}
-	row, err := e.engine.Lane(ctx, doc.ID)
+	row, err := e.engine.Lane(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
 	if app.Learned, err = shown[sandboxapi.Learned](row.Learned); err != nil {
 		return app, err
 	}
-	if app.Halts, err = e.halted(ctx, doc.ID); err != nil {
+	if app.Halts, err = e.halted(ctx, a.ID); err != nil {
 		return app, err
 	}
-	lacking, err := e.bridge.desired.Unprovisioned(ctx, doc.ID)
+	lacking, err := e.bridge.wanted.Unprovisioned(ctx, a.ID)
 	if err != nil {
 		return app, err
 	}
 	for _, u := range lacking {
 		app.Unprovisioned = append(app.Unprovisioned, sandboxapi.Unprovisioned(u))
 	}
-	target, err := e.bridge.desired.Target(ctx, doc.ID)
+	target, err := e.bridge.wanted.Target(ctx, a.ID)
 	switch {
-	case errors.Is(err, desired.ErrUnknownApp):
-		app.Lane = sandboxapi.LaneState{State: string(engine.RestUnknown), Reason: "there is no provisioning connection"}
+	case errors.Is(err, mgmtapi.ErrNoTarget):
+		app.Lane = sandboxapi.LaneState{State: string(engine.SuspensionUnknownApp), Reason: "there is no provisioning connection"}
 		return app, nil
 	case err != nil:
 		return app, err
@@ -89,9 +87,9 @@ func (e *engineAPI) describe(ctx context.Context, doc docstore.Doc[model.App]) (
 func laneState(paused bool, l engine.Lane) sandboxapi.LaneState {
 	switch {
 	case paused:
-		return sandboxapi.LaneState{State: string(engine.RestPaused), Reason: "the application or its connection is not active"}
-	case l.Rest.Reason == engine.RestMaintenance:
-		return sandboxapi.LaneState{State: string(l.Rest.Reason), Until: l.Rest.Until}
+		return sandboxapi.LaneState{State: string(engine.SuspensionPaused), Reason: "the application or its connection is not active"}
+	case l.Suspension.Reason == engine.SuspensionMaintenance:
+		return sandboxapi.LaneState{State: string(l.Suspension.Reason), Until: l.Suspension.Until}
 	case l.Hold.Kind != engine.HoldNone:
 		return sandboxapi.LaneState{State: string(l.Hold.Kind), Reason: l.Hold.Reason, Until: l.Hold.Until}
 	}
@@ -158,7 +156,7 @@ func (e *engineAPI) Profile(ctx context.Context, app string) (sandboxapi.Profile
 
 // Unlearn implements sandboxapi.Lanes.
 func (e *engineAPI) Unlearn(ctx context.Context, app string) error {
-	return e.engine.Unlearn(ctx, app)
+	return e.engine.ResetLearned(ctx, app)
 }
 
 // WaitApp implements sandboxapi.Lanes.

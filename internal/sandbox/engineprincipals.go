@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
@@ -64,7 +63,7 @@ func known(s engine.State) sandboxapi.Known {
 		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: string(s.Origin), Operation: string(s.LastOperation), HTTP: s.LastStatus,
 		Error: s.LastError, UpdatedAt: s.UpdatedAt, Pending: pendingOf(s.Pending),
 	}
-	for path, u := range s.Unkept {
+	for path, u := range s.IgnoredAttributes {
 		if k.Unkept == nil {
 			k.Unkept = map[string]sandboxapi.Unkept{}
 		}
@@ -76,20 +75,13 @@ func known(s engine.State) sandboxapi.Known {
 // assigned reports whether a principal is assigned or pushed to an app. The error is NotFound for one that neither the directory nor the
 // engine knows.
 func (e *engineAPI) assigned(ctx context.Context, app, kind, id string) (assigned bool, err error) {
-	if kind == sandboxapi.KindGroup {
-		assigned, err = e.bridge.desired.Pushed(ctx, app, id)
-	} else {
-		assigned, err = e.bridge.desired.Assigned(ctx, app, id)
-	}
+	p := principalOf(app, engine.Kind(kind), id)
+	assigned, err = e.bridge.wanted.Assigned(ctx, p)
 	if err != nil || assigned {
 		return assigned, err
 	}
-	if kind == sandboxapi.KindGroup {
-		_, err = e.model.Groups.Get(ctx, e.store.Reader(), id)
-	} else {
-		_, err = e.model.Users.Get(ctx, e.store.Reader(), id)
-	}
-	if errors.Is(err, docstore.ErrNotFound) {
+	names, err := e.bridge.wanted.Names(ctx, p.Kind, []string{id})
+	if _, exists := names[id]; err == nil && !exists {
 		_, err = e.engine.State(ctx, app, engine.Kind(kind), id)
 	}
 	return false, refused(err, notThere[kind], id)
@@ -111,7 +103,7 @@ func (e *engineAPI) Rehearse(ctx context.Context, app, kind, id string) (sandbox
 	if err != nil {
 		return sandboxapi.Trace{}, err
 	}
-	t, err := e.engine.Rehearse(ctx, app, engine.Kind(kind), id)
+	t, err := e.engine.DryRun(ctx, app, engine.Kind(kind), id)
 	if err != nil {
 		return sandboxapi.Trace{}, refused(err, notThere[kind], id)
 	}
@@ -183,7 +175,7 @@ func (e *engineAPI) Dismiss(ctx context.Context, app, task string) error {
 		switch err := e.engine.Dismiss(ctx, app, kind, task); {
 		case errors.Is(err, engine.ErrNotFound):
 			continue
-		case errors.Is(err, engine.ErrMoved):
+		case errors.Is(err, engine.ErrStale):
 			return &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
 		default:
 			return err

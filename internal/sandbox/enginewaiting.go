@@ -10,9 +10,8 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 // maxWaiting is how many of those that wait are named.
@@ -31,7 +30,7 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 	if id != "" {
 		only = &engine.Principal{Kind: engine.Kind(kind), ID: id}
 	}
-	causes, told := waitingFor(ctx, e.model, e.store.Reader(), e.engine, app, only)
+	causes, told := waitingFor(ctx, e.bridge.wanted, e.engine, app, only)
 	if told != nil {
 		return told
 	}
@@ -40,7 +39,7 @@ func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id s
 
 // waitingFor says of the principals of an app, or (empty) of all, or of one of them, that are not settled why they wait, and until when.
 func waitingFor(
-	ctx context.Context, m *model.Model, q docstore.Reader, eng *provision.Engine, app string, only *engine.Principal,
+	ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.Engine, app string, only *engine.Principal,
 ) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
@@ -70,14 +69,14 @@ func waitingFor(
 		waiting = append(waiting, some...)
 		more += l.Due - len(some)
 	}
-	texts, err := waitingTexts(ctx, m, q, eng, waiting)
+	texts, err := waitingTexts(ctx, wanted, eng, waiting)
 	if more > 0 && len(waiting) > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return texts, err
 }
 
-func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *provision.Engine, waiting []engine.Waiting) ([]string, error) {
+func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.Engine, waiting []engine.Waiting) ([]string, error) {
 	about := map[string][]engine.Principal{} // by app
 	for _, w := range waiting {
 		about[w.App] = append(about[w.App], engine.Principal{Kind: w.Kind, ID: w.ID})
@@ -85,7 +84,7 @@ func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *p
 	names := map[string]map[engine.Principal]string{}
 	for app, principals := range about {
 		var err error
-		if names[app], err = namesOf(ctx, m, q, eng, app, principals); err != nil {
+		if names[app], err = namesOf(ctx, wanted, eng, app, principals); err != nil {
 			return nil, err
 		}
 	}
@@ -93,14 +92,11 @@ func waitingTexts(ctx context.Context, m *model.Model, q docstore.Reader, eng *p
 	var texts []string
 	for _, w := range waiting {
 		if _, known := labels[w.App]; !known {
-			doc, err := model.Optional(ctx, q, m.Apps, w.App)
-			if err != nil {
+			app, err := wanted.App(ctx, w.App)
+			if err != nil && !errors.Is(err, mgmtapi.ErrNotFound) {
 				return nil, err
 			}
-			labels[w.App] = w.App
-			if doc != nil {
-				labels[w.App] = doc.Value.Label
-			}
+			labels[w.App] = cmp.Or(app.Label, w.App)
 		}
 		text := fmt.Sprintf("%s %s of %s (%s): %s", w.Kind, cmp.Or(names[w.App][engine.Principal{Kind: w.Kind, ID: w.ID}], w.ID), labels[w.App], w.Status, w.Reason)
 		if !w.Until.IsZero() {

@@ -32,17 +32,6 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 	return err
 }
 
-// Worker returns how a worker is told that there is something to do, and what runs it.
-func Worker(work func(context.Context) (bool, error), log *slog.Logger) (wake func(), run func(context.Context)) {
-	w := newWorker(work, log)
-	return w.wakeUp, w.run
-}
-
-// KeepLog purges the system log until ctx ends.
-func KeepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
-	newLogKeeper(purge, log).run(ctx)
-}
-
 // EgressPolicy is the address policy of a sandbox that listens on an address.
 var EgressPolicy = egressPolicy
 

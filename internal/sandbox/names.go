@@ -6,46 +6,36 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 // label returns the label of an app, "" for an unknown one.
 func (p *parts) label(ctx context.Context, app string) string {
-	doc, err := p.model.Apps.Get(ctx, p.store.Reader(), app)
+	a, err := p.api.Wanted().App(ctx, app)
 	if err != nil {
 		return ""
 	}
-	return doc.Value.Label
+	return a.Label
 }
 
 // namesOf returns the names of principals of an app, by kind and id: the login of a user, the name of a group. One that was deleted has the
 // name that it had at the target, if the engine knows one.
 func namesOf(
-	ctx context.Context, m *model.Model, q docstore.Reader, e *provision.Engine, app string, principals []engine.Principal,
+	ctx context.Context, wanted *mgmtapi.Wanted, e *provision.Engine, app string, principals []engine.Principal,
 ) (map[engine.Principal]string, error) {
-	var users, groups []string
+	ids := map[engine.Kind][]string{}
 	for _, p := range principals {
-		if p.Kind == engine.User {
-			users = append(users, p.ID)
-		} else {
-			groups = append(groups, p.ID)
-		}
+		ids[p.Kind] = append(ids[p.Kind], p.ID)
 	}
 	names := make(map[engine.Principal]string, len(principals))
-	people, err := m.Users.GetMany(ctx, q, users)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range people {
-		names[engine.Principal{Kind: engine.User, ID: u.ID}] = u.Value.Login()
-	}
-	teams, err := m.Groups.GetMany(ctx, q, groups)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range teams {
-		names[engine.Principal{Kind: engine.Group, ID: g.ID}] = g.Value.Name()
+	for kind, some := range ids {
+		found, err := wanted.Names(ctx, kinds[kind], some)
+		if err != nil {
+			return nil, err
+		}
+		for id, name := range found {
+			names[engine.Principal{Kind: kind, ID: id}] = name
+		}
 	}
 	for _, p := range principals {
 		if _, known := names[p]; known || p.ID == "" {

@@ -1,17 +1,15 @@
 package sandbox
 
 import (
-	"github.com/scimwright/scimwright/internal/docstore"
+	"context"
+
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
 // OpenAPI returns the document that /openapi.json of a sandbox answers. It is made from the operation table alone; no
 // database is opened.
 func OpenAPI() ([]byte, error) {
-	api, err := mgmtapi.New(mgmtapi.Options{Store: &docstore.Store{}, Model: model.New(), Work: &work{}, Engine: &engineAPI{}, Imports: &engineAPI{}, Providers: &providers{}})
-	if err != nil {
-		return nil, err
-	}
-	return api.OpenAPI()
+	shown := assembly.Sandbox{Work: &work{}, Engine: &engineAPI{}, Imports: &engineAPI{}, Providers: &providers{}}
+	return mgmtapi.OpenAPI(assembly.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: &engineAPI{}})
 }

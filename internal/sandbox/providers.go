@@ -10,7 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
@@ -78,12 +77,17 @@ func builtIn(token string, active []string, file []tenants.Config) ([]tenants.Co
 // start serves the tenants of this run, and what was made at the control port in earlier ones.
 func (p *providers) start(ctx context.Context, given []tenants.Config) error {
 	p.docs = map[string]keptTenant{}
-	err := model.Each(ctx, p.store.Reader(), p.kept, nil, func(doc docstore.Doc[keptTenant]) error {
-		p.docs[doc.ID] = doc.Value
-		return nil
-	})
-	if err != nil {
-		return err
+	for query := (docstore.Query[keptTenant]{}); ; {
+		page, err := p.kept.Query(ctx, p.store.Reader(), query)
+		if err != nil {
+			return err
+		}
+		for _, doc := range page.Docs {
+			p.docs[doc.ID] = doc.Value
+		}
+		if query.After = page.Next; query.After == "" {
+			break
+		}
 	}
 	for _, c := range given {
 		if doc, ok := p.docs[c.Name]; ok && doc.Created {

@@ -2,16 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 const (
@@ -24,7 +21,7 @@ const (
 // relay turns the events of the management API into marks of the engine. The marks are written in the
 // transaction that takes the events out of the outbox, so each event is marked exactly once.
 type relay struct {
-	store  *docstore.Store
+	wanted *mgmtapi.Wanted
 	engine *provision.Engine
 	log    *slog.Logger
 	// forgotten is told which apps are no more. Optional.
@@ -33,9 +30,9 @@ type relay struct {
 	done      chan struct{}
 }
 
-func newRelay(store *docstore.Store, eng *provision.Engine, log *slog.Logger) *relay {
-	r := &relay{store: store, engine: eng, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	store.OnEmit(func() {
+func newRelay(wanted *mgmtapi.Wanted, eng *provision.Engine, log *slog.Logger) *relay {
+	r := &relay{wanted: wanted, engine: eng, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	wanted.Notify(func() {
 		select {
 		case r.wake <- struct{}{}:
 		default: // a wake-up is waiting already
@@ -84,24 +81,21 @@ const connectionEnded = "The connection was deactivated"
 // step takes one batch of events and wakes the lanes they concern.
 func (r *relay) step(ctx context.Context) (int, error) {
 	var c concerned
-	n, err := r.store.Relay(ctx, relayBatch, func(tx *docstore.Tx, events []docstore.Event) error {
-		var err error
-		if c, err = concern(events); err != nil {
-			return err
-		}
+	n, err := r.wanted.Changes(ctx, relayBatch, func(ctx context.Context, tx mgmtapi.Tx, changes []mgmtapi.Change) error {
+		c = concern(changes)
 		for _, app := range c.ended {
-			if err := r.engine.Drop(ctx, tx.SQL().Execer(), app, connectionEnded); err != nil {
+			if err := r.engine.Drop(ctx, tx, app, connectionEnded); err != nil {
 				return err
 			}
 		}
 		if len(c.marks) > 0 {
-			if err := r.engine.Mark(ctx, tx.SQL().Execer(), c.marks...); err != nil {
+			if err := r.engine.Mark(ctx, tx, c.marks...); err != nil {
 				return err
 			}
 		}
 		// After the marks: those of a deleted app would wait for ever.
 		for _, app := range c.deleted {
-			if err := r.engine.Forget(ctx, tx.SQL().Execer(), app); err != nil {
+			if err := r.engine.Forget(ctx, tx, app); err != nil {
 				return err
 			}
 		}
@@ -144,46 +138,22 @@ func (c concerned) apps() []string {
 	return slices.Compact(apps)
 }
 
-func concern(events []docstore.Event) (concerned, error) {
-	var all concerned
-	for _, e := range events {
-		switch e.Topic {
-		case model.EventAppUserChanged:
-			var c model.AppUserChanged
-			if err := decode(e, &c); err != nil {
-				return concerned{}, err
-			}
-			if c.Provision {
-				all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.User, ID: c.User})
-			}
-		case model.EventPushMappingChanged:
-			var c model.PushMappingChanged
-			if err := decode(e, &c); err != nil {
-				return concerned{}, err
-			}
-			all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.Group, ID: c.Group, Members: c.Members, AllMembers: c.AllMembers})
-		case model.EventAppChanged:
-			var c model.AppChanged
-			if err := decode(e, &c); err != nil {
-				return concerned{}, err
-			}
-			switch {
-			case c.Deleted:
-				all.deleted = append(all.deleted, c.App)
-				continue
-			case c.Ended:
+func concern(changes []mgmtapi.Change) (all concerned) {
+	for _, c := range changes {
+		switch {
+		case c.Kind == mgmtapi.User:
+			all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.User, ID: c.ID})
+		case c.Kind == mgmtapi.Group:
+			all.marks = append(all.marks, engine.Mark{App: c.App, Kind: engine.Group, ID: c.ID, Members: c.Members, AllMembers: c.AllMembers})
+		case c.Deleted:
+			all.deleted = append(all.deleted, c.App)
+		default:
+			if c.Ended {
 				all.ended = append(all.ended, c.App)
 				all.marks = slices.DeleteFunc(all.marks, func(m engine.Mark) bool { return m.App == c.App })
 			}
 			all.kick = append(all.kick, c.App)
 		}
 	}
-	return all, nil
-}
-
-func decode(e docstore.Event, into any) error {
-	if err := json.Unmarshal(e.Data, into); err != nil {
-		return fmt.Errorf("event %d %s: %w", e.Seq, e.Topic, err)
-	}
-	return nil
+	return all
 }

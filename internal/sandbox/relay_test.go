@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -40,10 +40,15 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	require.NoError(t, err)
 	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
-	b.bridge = &bridge{desired: desired.New(b.model, b.store, nil, time.Now), log: slog.New(slog.DiscardHandler)}
+	o := on(db)
+	o.Logger = slog.New(slog.DiscardHandler)
+	api, err := mgmtapi.Open(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, api.Close()) })
+	b.bridge = &bridge{wanted: api.Wanted(), log: slog.New(slog.DiscardHandler)}
 	b.engine, err = provision.New(provision.Options{Store: b.states, Directory: b.bridge, Observer: b.bridge})
 	require.NoError(t, err)
-	b.relay = newRelay(b.store, b.engine, slog.New(slog.DiscardHandler))
+	b.relay = newRelay(api.Wanted(), b.engine, slog.New(slog.DiscardHandler))
 	return b
 }
 
@@ -90,7 +95,7 @@ func (b *bench) emit(events ...model.Event) {
 func (b *bench) catchUp() {
 	b.Helper()
 	require.NoError(b, b.relay.drain(b.Context()))
-	require.NoError(b, catchUp(b.Context(), b.engine, b.bridge, b.model, b.store))
+	require.NoError(b, catchUp(b.Context(), b.engine, b.bridge))
 }
 
 func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
@@ -106,7 +111,7 @@ func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
 	b.emit(model.PushMappingChanged{App: "a", Group: "g"})
 
 	b.catchUp()
-	g, err := b.bridge.desired.Group(t.Context(), "a", "g")
+	g, err := b.bridge.wanted.Group(t.Context(), "a", "g")
 	require.NoError(t, err)
 	require.True(t, g.DeleteRemote, "the target was not told yet")
 }

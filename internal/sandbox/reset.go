@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 // reset takes the organisation back to its initial content while everything goes on. One transaction removes the organisation, what
@@ -39,20 +40,22 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	kept := s.settings
 	kept.Apps = nil // they are no more, and no later start is to look for them
 	var gone []string
-	err := p.api.Reset(ctx, p.content(), func(ctx context.Context, tx *docstore.Tx, apps []string) error {
+	err := p.api.Reset(ctx, p.content(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
 		for _, app := range apps {
-			if err := p.engine.Forget(ctx, tx.SQL().Execer(), app); err != nil {
-				return err
-			}
-		}
-		for _, t := range p.tenants.All() {
-			if _, err := p.store.Clear(ctx, tx, collections(t.Config())...); err != nil {
+			if err := p.engine.Forget(ctx, tx, app); err != nil {
 				return err
 			}
 		}
 		gone = apps
-		_, err := p.kept.Update(ctx, tx, settingsID, 0, kept)
-		return err
+		return p.store.Within(ctx, tx, func(tx *docstore.Tx) error {
+			for _, t := range p.tenants.All() {
+				if _, err := p.store.Clear(ctx, tx, collections(t.Config())...); err != nil {
+					return err
+				}
+			}
+			_, err := p.kept.Update(ctx, tx, settingsID, 0, kept)
+			return err
+		})
 	})
 	if err != nil {
 		return err

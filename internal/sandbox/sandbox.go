@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,10 +23,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
-	"github.com/scimwright/scimwright/mgmtapi/hooks"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -79,10 +75,6 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := seal.New(key)
-	if err != nil {
-		return err
-	}
 	listener, err := listen(ctx, o.Listen, "--listen")
 	if err != nil {
 		return err
@@ -115,7 +107,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.assemble(ctx, db, secrets, base, at, owner)
+	p, err := s.assemble(ctx, db, key, base, at, owner)
 	if err != nil {
 		return err
 	}
@@ -126,7 +118,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}
-		if err := catchUp(ctx, p.engine, p.bridge, p.model, p.store); err != nil {
+		if err := catchUp(ctx, p.engine, p.bridge); err != nil {
 			return err
 		}
 	}
@@ -140,15 +132,10 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	relaying, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go p.relay.run(relaying)
 	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
-	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
-	go p.logKeeper.run(keeping)
-	s.onClose(func(context.Context) error { stopKeeping(); <-p.logKeeper.done; return nil })
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
-	go p.worker.run(working)
-	s.onClose(func(context.Context) error { stopWorking(); <-p.worker.done; return nil })
-	importing, stopImporting := context.WithCancel(context.WithoutCancel(ctx))
-	go p.importer.run(importing)
-	s.onClose(func(context.Context) error { stopImporting(); <-p.importer.done; return nil })
+	worked := make(chan struct{})
+	go func() { defer close(worked); _ = p.api.Run(working) }() // until it is stopped
+	s.onClose(func(context.Context) error { stopWorking(); <-worked; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, MetricsURL: s.metrics.url(), PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
@@ -186,19 +173,15 @@ type parts struct {
 	tokens    tokens
 	store     *docstore.Store
 	kept      docstore.Collection[settings]
-	model     *model.Model
 	engine    *provision.Engine
 	bridge    *bridge
 	work      *work
 	relay     *relay
 	handler   http.Handler
 	metrics   http.Handler
-	logKeeper *logKeeper
 	api       *mgmtapi.API
 	tenants   *tenants.Tenants
 	forgotten func(app string)
-	worker    *worker
-	importer  *worker
 }
 
 // content is what the organisation begins with.
@@ -206,16 +189,17 @@ func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.a
 
 // assemble wires everything on one database. Nothing runs yet.
 func (s *Sandbox) assemble(
-	ctx context.Context, db *sqldb.DB, secrets seal.Secrets, base string, at addresses, owner string,
+	ctx context.Context, db *sqldb.DB, key []byte, base string, at addresses, owner string,
 ) (*parts, error) {
 	o := s.options
-	m := model.New()
-	p := &parts{kept: settingsCollection(), model: m}
+	secrets, err := seal.New(key)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{kept: settingsCollection()}
 	servers := &providers{kept: tenantCollection()}
 	clk := &clock{kept: clockCollection()}
-	tables := slices.Concat(m.Tables(), []docstore.Table{p.kept, servers.kept, clk.kept})
-	var err error
-	if p.store, err = docstore.Open(ctx, db, clk.Now, tables...); err != nil {
+	if p.store, err = docstore.Open(ctx, db, clk.Now, p.kept, servers.kept, clk.kept); err != nil {
 		return nil, err
 	}
 	if err := clk.load(ctx, p.store); err != nil {
@@ -228,7 +212,7 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	p.bridge = &bridge{desired: desired.New(m, p.store, secrets, clk.Now), timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
+	p.bridge = &bridge{timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
 	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
@@ -239,8 +223,6 @@ func (s *Sandbox) assemble(
 	}
 	clk.moved = func(ctx context.Context, back bool) error { return p.clockMoved(ctx, clk.Now(), back) }
 	counted.Follow(p.engine)
-	p.relay = newRelay(p.store, p.engine, o.Logger)
-	p.relay.forgotten = counted.Forget
 	given, err := builtIn(p.tokens.scim, o.Quirks, o.Tenants)
 	if err != nil {
 		return nil, err
@@ -253,33 +235,39 @@ func (s *Sandbox) assemble(
 	if err := servers.start(ctx, given); err != nil {
 		return nil, err
 	}
-	p.work = &work{model: m, store: p.store, engine: p.engine, now: clk.Now}
-	engineSide := &engineAPI{model: m, store: p.store, engine: p.engine, bridge: p.bridge, now: clk.Now}
+	p.work = &work{engine: p.engine, bridge: p.bridge}
+	engineSide := &engineAPI{db: db, engine: p.engine, bridge: p.bridge, now: clk.Now}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err
 	}
-	api, err := mgmtapi.New(mgmtapi.Options{
-		Store: p.store, Model: m, Secrets: secrets, Connections: &connections{engine: p.engine, timeout: o.TargetTimeout}, Work: p.work, Syncing: p.work.syncing,
-		Released: func() { p.worker.wakeUp() }, Engine: engineSide, Imports: engineSide, Providers: servers,
-		Clock: clk, Now: clk.Now, Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
-		RateLimits: auth.Limits{Off: o.NoRateLimits}, HashCost: o.HashCost, BaseURL: at.public, Aliases: at.aliases,
-		CustomDomain: at.custom, DynamicIssuer: o.DynamicIssuer, AnswerReplays: o.AnswerReplays,
-		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Hooks: hooks.Network{CA: hookCA, CAOption: "--hook-ca", Egress: s.egress}, Logger: o.Logger,
-	})
+	shown := assembly.Sandbox{
+		Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers, Clock: clk,
+		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
+	}
+	options := on(db)
+	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
+	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
+	options.Imports, options.Syncing = engineSide, p.work.syncing
+	options.Limits, options.HashCost = mgmtapi.Limits{Off: o.NoRateLimits}, o.HashCost
+	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
+	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword
+	options.Hooks = mgmtapi.HookNetwork{
+		CA: hookCA, CAOption: "--hook-ca", Reach: mgmtapi.Reach(s.egress.Range), Allow: s.egress.Allow, Own: s.egress.Own,
+	}
+	api, err := mgmtapi.Open(assembly.WithSandbox(ctx, shown), options)
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(func(context.Context) error { api.CloseIdleConnections(); return nil })
+	s.onClose(func(context.Context) error { return api.Close() })
+	p.bridge.wanted = api.Wanted()
+	p.relay = newRelay(p.bridge.wanted, p.engine, o.Logger)
+	p.relay.forgotten = counted.Forget
 	p.api, p.tenants, p.forgotten = api, servers.tenants, counted.Forget
 	if err := api.Setup(ctx, p.content()); err != nil {
 		return nil, err
 	}
-	p.logKeeper = newLogKeeper(api.PurgeLog, o.Logger)
-	p.worker = newWorker(api.Work, o.Logger)
-	p.store.OnEmit(p.worker.wakeUp)
-	p.importer = newWorker(api.Import, o.Logger)
-	pages, err := console.New(console.Options{Source: &consoleSource{model: m, store: p.store, engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
+	pages, err := console.New(console.Options{Source: &consoleSource{engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -288,6 +276,18 @@ func (s *Sandbox) assemble(
 		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(api.OpenAPI, o.Logger), health: http.HandlerFunc(health), console: pages,
 	}
 	return p, nil
+}
+
+// on returns options for the management API on a database. On SQLite it commits together with the engine and the SCIM servers.
+func on(db *sqldb.DB) mgmtapi.Options {
+	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres}
+	if db.Dialect() == sqldb.SQLite {
+		o.Dialect = mgmtapi.SQLite
+		o.Updater = func(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {
+			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+		}
+	}
+	return o
 }
 
 // seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at

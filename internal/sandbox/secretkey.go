@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 // secretKey returns the key that seals secrets at rest: the one given (base64, 32 bytes), else the one in the
@@ -47,14 +47,14 @@ func secretKey(given, file string) ([]byte, error) {
 
 func decodeKey(text, source string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(key) != seal.KeySize {
-		return nil, fmt.Errorf("%s must be %d bytes in base64", source, seal.KeySize)
+	if err != nil || len(key) != mgmtapi.SecretSize {
+		return nil, fmt.Errorf("%s must be %d bytes in base64", source, mgmtapi.SecretSize)
 	}
 	return key, nil
 }
 
 func newKey() []byte {
-	key := make([]byte, seal.KeySize)
+	key := make([]byte, mgmtapi.SecretSize)
 	_, _ = rand.Read(key) // never fails since Go 1.24
 	return key
 }

@@ -53,7 +53,7 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 	require.Equal(t, "pending: 1 principals are not settled yet", causes[0])
 	require.Regexp(t, why, causes[1])
 
-	tg.Heal()
+	tg.ClearFaults()
 	do(t, api, http.MethodPost, jobs+"/tasks/"+ann.user+"/retry", "", nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	ann.becomes("PROVISIONED SYNCHRONIZED")

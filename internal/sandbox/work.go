@@ -11,8 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -21,10 +20,8 @@ const drainPoll = 10 * time.Millisecond
 
 // work gives the management API's sandbox surface its view of the engine.
 type work struct {
-	model  *model.Model
-	store  *docstore.Store
 	engine *provision.Engine
-	now    func() time.Time
+	bridge *bridge
 }
 
 var _ sandboxapi.Work = (*work)(nil)
@@ -47,14 +44,14 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 
 // syncing reports whether a sequence of a user is running, or the target has accepted a change and not carried it out yet. The latter is
 // a query, which is not made for an assignment that has nothing to wait for.
-func (w *work) syncing(ctx context.Context, u *model.AppUser) bool {
-	if w.engine.Running(u.AppID, engine.User, u.UserID) {
+func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
+	if w.engine.Running(a.App, engine.User, a.ID) {
 		return true
 	}
-	if u.SyncState != model.SyncSyncing && u.SyncState != model.SyncOutOfSync {
+	if !a.Waiting {
 		return false
 	}
-	s, err := w.engine.State(ctx, u.AppID, engine.User, u.UserID)
+	s, err := w.engine.State(ctx, a.App, engine.User, a.ID)
 	return err == nil && s.Status == engine.StatusPending
 }
 
@@ -63,11 +60,11 @@ func (w *work) syncing(ctx context.Context, u *model.AppUser) bool {
 func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	other := 0 // work that is not the engine's
 	err = poll(ctx, func() (bool, error) {
-		queued, err := w.queued(ctx)
+		unfinished, err := w.bridge.wanted.Unfinished(ctx)
 		if err != nil {
 			return false, err
 		}
-		other = queued
+		other = unfinished.Total()
 		due, err := w.engine.Pending(ctx)
 		if err != nil {
 			return false, err
@@ -88,50 +85,20 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	if other -= held; other > 0 {
 		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")
 	}
-	waiting, err := waitingFor(ctx, w.model, w.store.Reader(), w.engine, "", nil)
+	waiting, err := waitingFor(ctx, w.bridge.wanted, w.engine, "", nil)
 	left.Waiting = append(left.Waiting, waiting...)
 	return left, errors.Join(ctx.Err(), told, err)
 }
 
-// begun counts the users and applications with work that requests have left to do.
-func (w *work) begun(ctx context.Context) (int, error) {
-	transitions, err := w.model.Transitions.Count(ctx, w.store.Reader(), nil)
-	if err != nil {
-		return 0, err
-	}
-	followings, err := w.model.Followings.Count(ctx, w.store.Reader(), nil)
-	return transitions + followings, err
-}
-
-// held is begun while /sandbox/v1/work holds that work, and 0 otherwise.
+// held counts the users and applications with work while /sandbox/v1/work holds that work, and 0 otherwise.
 func (w *work) held(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
-	switch org, err := w.model.Orgs.Get(ctx, w.store.Reader(), model.OrgDocument); {
-	case err != nil:
-		return 0, err
-	case !org.Value.HoldWork:
-		return 0, nil
-	}
-	return w.begun(ctx)
-}
-
-// queued counts what is to be done before the engine has it: events, imports, and what requests have left to do.
-func (w *work) queued(ctx context.Context) (int, error) {
-	left, err := w.begun(ctx)
-	if err != nil {
+	unfinished, err := w.bridge.wanted.Unfinished(ctx)
+	if err != nil || !unfinished.Held {
 		return 0, err
 	}
-	imports, err := w.model.ImportJobs.Count(ctx, w.store.Reader(), docstore.NotNull(model.ImportJobByOpen))
-	if err != nil {
-		return 0, err
-	}
-	scheduled, err := w.model.DueImports.Count(ctx, w.store.Reader(), docstore.Le(model.DueImportByDue, w.now()))
-	if err != nil {
-		return 0, err
-	}
-	events, err := w.store.Waiting(ctx)
-	return left + imports + scheduled + events, err
+	return unfinished.Requests, nil
 }
 
 // maxTasks bounds the list of failed tasks of one app.
@@ -147,7 +114,7 @@ func (w *work) Tasks(ctx context.Context, app string) ([]sandboxapi.Task, error)
 	for _, f := range found {
 		about = append(about, engine.Principal{Kind: f.Kind, ID: f.ID})
 	}
-	names, err := namesOf(ctx, w.model, w.store.Reader(), w.engine, app, about)
+	names, err := namesOf(ctx, w.bridge.wanted, w.engine, app, about)
 	if err != nil {
 		return nil, err
 	}

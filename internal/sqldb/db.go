@@ -24,6 +24,10 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit makes one goroutine own the writer and commit waiting updates together. For SQLite.
 	GroupCommit bool
+	// Updater runs the updates instead of Writer. For SQLite, where somebody else serializes them.
+	Updater Updater
+	// Borrowed leaves the connections open at Close.
+	Borrowed bool
 	// Names places the tables that statements name in braces. Default: as they are written.
 	Names Names
 	// Logger receives panics of update functions and of functions given to AfterCommit, and what DB.Logger is used for. Defaults
@@ -37,8 +41,11 @@ type DB struct {
 	writer  *sql.DB
 	readers *sql.DB
 	texts   *rewriter
-	group   *group // nil without group commit
+	group   *group  // nil without group commit
+	updater Updater // nil without one
 	log     *slog.Logger
+
+	borrowed bool
 
 	closed    atomic.Bool
 	closeOnce sync.Once
@@ -57,12 +64,18 @@ func New(o Options) (*DB, error) {
 	if o.GroupCommit && o.Dialect != SQLite {
 		return nil, errors.New("sqldb: group commit is for SQLite")
 	}
+	if o.Updater != nil && (o.GroupCommit || o.Dialect != SQLite) {
+		return nil, errors.New("sqldb: an updater is for SQLite, without group commit")
+	}
 	db := &DB{
 		dialect: o.Dialect,
 		writer:  o.Writer,
 		readers: o.Readers,
 		texts:   &rewriter{dialect: o.Dialect, names: o.Names},
+		updater: o.Updater,
 		log:     o.Logger,
+
+		borrowed: o.Borrowed,
 	}
 	if db.readers == nil {
 		db.readers = db.writer
@@ -82,19 +95,25 @@ func (db *DB) Dialect() Dialect { return db.dialect }
 // Names returns where the tables are.
 func (db *DB) Names() Names { return db.texts.names }
 
+// Writer returns the connections that run updates. The DB closes them.
+func (db *DB) Writer() *sql.DB { return db.writer }
+
 // Readers returns the connections that read. The DB closes them.
 func (db *DB) Readers() *sql.DB { return db.readers }
 
 // Logger is where those who work with the database tell what they do to it.
 func (db *DB) Logger() *slog.Logger { return db.log }
 
-// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections. It may be
-// called more than once.
+// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections unless they are
+// borrowed. It may be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
 		if db.group != nil {
 			db.group.stop()
+		}
+		if db.borrowed {
+			return
 		}
 		db.closeErr = db.writer.Close()
 		if db.readers != db.writer {
@@ -165,9 +184,9 @@ const (
 	Patient      = Wait(2 * time.Minute) // while another process migrates a large database
 )
 
-// UpdateWaiting is Update with another patience than that of the connections. With group commit, and on PostgreSQL, it is Update.
+// UpdateWaiting is Update with another patience than that of the connections. With group commit or an updater, and on PostgreSQL, it is Update.
 func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
-	if db.dialect == SQLite && db.group == nil && wait != Usual {
+	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != Usual {
 		return db.updateImmediate(ctx, wait, fn)
 	}
 	return db.Update(ctx, fn)
@@ -182,6 +201,9 @@ func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) err
 func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
 		return db.group.update(ctx, db, fn)
+	}
+	if db.updater != nil {
+		return db.updateElsewhere(ctx, fn)
 	}
 	if db.dialect == SQLite {
 		level = sql.LevelDefault // one update at a time

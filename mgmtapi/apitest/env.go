@@ -18,7 +18,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -29,7 +29,7 @@ const Token = "00testTokenOfTheAdministrator012345678-_ab"
 
 // Env is an API on a server of its own.
 type Env struct {
-	API    *mgmtapi.API
+	API    *assembly.API
 	Store  *docstore.Store
 	Model  *model.Model
 	Clock  *Clock
@@ -45,22 +45,22 @@ type Env struct {
 func (e *Env) Unrecorded() { e.unrecorded = true }
 
 // New serves an API on an empty database, with rate limits off and cheap password hashes. Each adjust may change the options.
-func New(t testing.TB, db *sqldb.DB, adjust ...func(*mgmtapi.Options)) *Env {
+func New(t testing.TB, db *sqldb.DB, adjust ...func(*assembly.Options)) *Env {
 	t.Helper()
 	e := &Env{Model: model.New(), Clock: NewClock(), Log: &Log{}}
 	var err error
 	e.Store, err = docstore.Open(t.Context(), db, e.Clock.Now, e.Model.Tables()...)
 	require.NoError(t, err)
-	o := mgmtapi.Options{
+	o := assembly.Options{
 		Store: e.Store, Model: e.Model, HashCost: bcrypt.MinCost, RateLimits: auth.Limits{Off: true},
 		Now: e.Clock.Now, Logger: slog.New(slog.NewTextHandler(e.Log, nil)),
 	}
 	for _, f := range adjust {
 		f(&o)
 	}
-	e.API, err = mgmtapi.New(o)
+	e.API, err = assembly.New(o)
 	require.NoError(t, err)
-	require.NoError(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: Token}))
+	require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: Token}))
 	d, err := described.of(e.API)
 	require.NoError(t, err)
 	e.document, e.router = d.document, d.router
@@ -86,7 +86,7 @@ type description struct {
 var described = documents{all: map[string]description{}}
 
 // of returns the description of an API.
-func (d *documents) of(api *mgmtapi.API) (description, error) {
+func (d *documents) of(api *assembly.API) (description, error) {
 	var table strings.Builder
 	for _, route := range api.Operations() {
 		fmt.Fprintln(&table, route.Info())
@@ -125,7 +125,7 @@ func (e *Env) recordJobs(t testing.TB) {
 }
 
 // Sandboxed is an adjustment for New that serves /sandbox/v1 too, for its outbox. What it shows of the provisioning must not be asked.
-func Sandboxed(o *mgmtapi.Options) { o.Work = struct{ sandboxapi.Work }{} }
+func Sandboxed(o *assembly.Options) { o.Work = struct{ sandboxapi.Work }{} }
 
 // Clock is a clock that tests move.
 type Clock struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -124,6 +124,6 @@ func TestATokenLivesAsLongAsItIsUsed(t *testing.T) {
 	e.Run(t, apitest.Step{Do: "GET /api/v1/users/me"})
 	e.Clock.Advance(30 * day)
 	e.Run(t, apitest.Step{Do: "GET /api/v1/users/me", Status: 401, Code: "E0000011"})
-	require.NoError(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: apitest.Token, Login: "other@example.com"}))
+	require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: apitest.Token, Login: "other@example.com"}))
 	e.Run(t, apitest.Step{Name: "setting up again revives the configured token and keeps the administrator", Do: "GET /api/v1/users/me", Equal: map[string]any{"profile.login": "admin@example.com"}})
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -72,7 +72,7 @@ func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
 
 func TestRateLimits(t *testing.T) {
 	limits := auth.Limits{PerMinute: map[string]int{auth.BucketUser: 2, auth.BucketGroups: 0}}
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.RateLimits = limits })
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = limits })
 	left := func(n string) apitest.Step {
 		return apitest.Step{Do: "GET /api/v1/users/me", Equal: map[string]any{"header:X-Rate-Limit-Limit": "2", "header:X-Rate-Limit-Remaining": n, "header:X-Rate-Limit-Reset": "1772600828"}}
 	}

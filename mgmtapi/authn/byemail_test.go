@@ -9,11 +9,11 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
-func optionalPassword(o *mgmtapi.Options) { o.OptionalPassword = true }
+func optionalPassword(o *assembly.Options) { o.OptionalPassword = true }
 
 // enrollment has the enrollment policy say whether users have a password.
 func enrollment(t *testing.T, e *apitest.Env, self string) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -33,7 +33,7 @@ func passwordHook(name, uri string) apitest.Step {
 func world(t *testing.T, db *sqldb.DB) (*apitest.Env, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
-	e := apitest.New(t, db, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
+	e := apitest.New(t, db, func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	t.Cleanup(e.API.CloseIdleConnections)
 	return e, endpoint
 }

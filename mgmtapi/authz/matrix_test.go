@@ -14,8 +14,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -60,7 +60,7 @@ func matrix(t *testing.T) map[string]cells {
 }
 
 // sandbox serves /sandbox/v1, whose operations need nothing behind them to be decided on.
-func sandbox(o *mgmtapi.Options) {
+func sandbox(o *assembly.Options) {
 	o.Work, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Providers }{}
 }
 

@@ -177,6 +177,7 @@ var rules = []rule{
 
 	// Roles and resource sets.
 	{anyRead + "/api/v1/iam/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
+	{anyRead + "/api/v1/catalog/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}}, // what roles can be limited to
 	{anyWrite + "/api/v1/iam/**", []Need{write(ColumnRoles, KindIAM, 0)}},
 
 	// Hooks and their keys.

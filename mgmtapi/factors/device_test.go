@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/otp"
 )
@@ -186,7 +186,7 @@ func dumped(t *testing.T, e *apitest.Env) string {
 
 // Proves B-factors-36, B-factors-37.
 func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *mgmtapi.Options) { o.AnswerReplays = true })
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.AnswerReplays = true })
 	mine := &app{env: e}
 	saved := e.Run(t, withPerson(), apitest.Step{
 		Do: "POST " + factors, Body: `{"factorType":"token:software:totp","provider":"SVC"}`, Save: map[string]string{"id": "id"},

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/otp"
@@ -312,7 +312,7 @@ func TestFactorsOfOthers(t *testing.T) {
 
 // Without a sandbox nobody could read a code.
 func TestWithoutAnOutboxNothingIsSent(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.RateLimits = auth.Limits{Off: true} })
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = auth.Limits{Off: true} })
 	e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: smsBody, Status: 501, Code: "E0000060"},
 		apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 0}},

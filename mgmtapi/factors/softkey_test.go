@@ -11,8 +11,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/fido/fidotest"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
@@ -39,7 +39,7 @@ func TestSoftwareKey(t *testing.T) {
 		t.Run(key.name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				secrets := &watched{Secrets: seal.Random()}
-				e := apitest.New(t, db, apitest.Sandboxed, func(o *mgmtapi.Options) { o.Secrets = secrets })
+				e := apitest.New(t, db, apitest.Sandboxed, func(o *assembly.Options) { o.Secrets = secrets })
 				h := withHolder(t, e)
 				id := h.ok(t, "POST", "", key.enroll).Value("id")
 				activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
@@ -134,7 +134,7 @@ func TestSoftwareKey_Refused(t *testing.T) {
 }
 
 // relaxed has the API check no signatures of security keys.
-func relaxed(o *mgmtapi.Options) { o.RelaxedFIDO = true }
+func relaxed(o *assembly.Options) { o.RelaxedFIDO = true }
 
 // made is data of the right form that no key has made.
 func made(t *testing.T, clientData map[string]string, also ...string) string {
@@ -151,7 +151,7 @@ func made(t *testing.T, clientData map[string]string, also ...string) string {
 // The challenge decides alone where signatures are not checked: the data may be made up. By default the same data is refused.
 func TestRelaxedFIDO(t *testing.T) {
 	for _, on := range []bool{true, false} {
-		name, adjust := "strict", []func(*mgmtapi.Options){apitest.Sandboxed}
+		name, adjust := "strict", []func(*assembly.Options){apitest.Sandboxed}
 		if on {
 			name, adjust = "relaxed", append(adjust, relaxed)
 		}
@@ -217,7 +217,7 @@ func TestRelaxedFIDO(t *testing.T) {
 func TestRelaxedFIDO_SwitchedOff(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	secrets := seal.Random()
-	keep := func(o *mgmtapi.Options) { o.Secrets = secrets }
+	keep := func(o *assembly.Options) { o.Secrets = secrets }
 	h := withHolder(t, apitest.New(t, db, apitest.Sandboxed, relaxed, keep))
 	browser := fidotest.NewBrowser(h.e.Server.URL, virtualwebauthn.KeyTypeEC2)
 	begun := h.ok(t, "POST", "", webAuthn)

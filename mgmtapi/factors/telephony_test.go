@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 )
@@ -54,7 +54,7 @@ func did(statuses ...string) http.HandlerFunc {
 
 func TestAHookDeliversWhatPhonesGet(t *testing.T) {
 	endpoint := hookstest.New(t)
-	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	t.Cleanup(e.API.CloseIdleConnections)
 	h := withHolder(t, e)
 	sent := func() string { return e.Do(t, "GET "+outbox, "", nil).Value("#") }
@@ -116,7 +116,7 @@ func TestAHookDeliversWhatPhonesGet(t *testing.T) {
 
 func TestAHookIsAskedForCallsAndLinksToo(t *testing.T) {
 	endpoint := hookstest.New(t)
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	t.Cleanup(e.API.CloseIdleConnections)
 	h := withHolder(t, e)
 	hook := telephony(t, e, endpoint)

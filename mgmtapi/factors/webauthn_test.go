@@ -15,8 +15,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/fido"
 	"github.com/scimwright/scimwright/mgmtapi/fido/fidotest"
 )
@@ -198,7 +198,7 @@ func TestSecurityKeysAreBoundToTheAddressThatIsConfigured(t *testing.T) {
 		"one, and a request by another name":  {"https://id.example.com", "evil.example.com", "https://id.example.com", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.BaseURL = c.base })
+			e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.BaseURL = c.base })
 			ask := func(path, body string) map[string]any {
 				request := httptest.NewRequest(http.MethodPost, "http://"+c.host+users+"/me/factors"+path, strings.NewReader(body))
 				request.Header.Set("Authorization", "SSWS "+apitest.Token)

@@ -14,8 +14,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
@@ -53,7 +53,7 @@ func user(login, email string) string {
 func TestTheLifeOfAHardwareToken(t *testing.T) {
 	secrets := seal.Random()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, func(o *mgmtapi.Options) { o.Secrets = secrets })
+		e := apitest.New(t, db, func(o *assembly.Options) { o.Secrets = secrets })
 		saved := e.Run(t,
 			apitest.Step{Do: "GET " + root, Equal: map[string]any{"#": 0}, Has: []string{"link:self"}, Lacks: []string{"link:next"}},
 			apitest.Step{

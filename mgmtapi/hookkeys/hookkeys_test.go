@@ -14,8 +14,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hookkeys"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
@@ -38,7 +38,7 @@ func hook(key string) string {
 func TestTheLifeOfAHookKey(t *testing.T) {
 	secrets := seal.Random()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, func(o *mgmtapi.Options) { o.Secrets = secrets })
+		e := apitest.New(t, db, func(o *assembly.Options) { o.Secrets = secrets })
 		uuid := `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 		saved := e.Run(t,
 			apitest.Step{Do: "GET " + keys, Equal: map[string]any{"#": 0}, Has: []string{"link:self"}},

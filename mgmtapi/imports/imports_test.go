@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
@@ -111,9 +111,9 @@ type world struct {
 	app    string
 }
 
-func newWorld(t *testing.T, rules string, adjust ...func(*mgmtapi.Options)) *world {
+func newWorld(t *testing.T, rules string, adjust ...func(*assembly.Options)) *world {
 	w := &world{t: t, engine: &engine{state: imports.Run{State: imports.Done}, links: map[string]string{}}}
-	adjust = append(adjust, func(o *mgmtapi.Options) { o.Work, o.Imports, o.Connections = w.engine, w.engine, w.engine })
+	adjust = append(adjust, func(o *assembly.Options) { o.Work, o.Imports, o.Connections = w.engine, w.engine, w.engine })
 	w.Env = apitest.New(t, sqldbtest.SQLite(t), adjust...)
 	w.app = w.Run(t,
 		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
@@ -269,7 +269,7 @@ func TestAnImportLeavesTheIdentityOfAdministratorsAlone(t *testing.T) {
 
 func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t *testing.T) {
 	endpoint := hookstest.New(t)
-	w := newWorld(t, alone, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
+	w := newWorld(t, alone, func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	ann, bob := w.person("ann", "Walker"), w.person("bob", "Walker")
 	w.Run(t,
 		apitest.Step{Do: "POST /api/v1/users/" + ann + "/roles", Body: `{"type":"HELP_DESK_ADMIN"}`, Status: http.StatusCreated},
@@ -371,7 +371,7 @@ func TestImportsBeginBySchedule(t *testing.T) {
 	const hour = time.Hour
 	w.Run(t, apitest.Step{Do: "PUT /api/v1/apps/" + w.app + "/features/INBOUND_PROVISIONING",
 		Body: `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 * * * *"}}}}`})
-	again, err := mgmtapi.New(mgmtapi.Options{Store: w.Store, Model: w.Model, Work: w.engine, Imports: w.engine, Connections: w.engine, Now: w.Clock.Now})
+	again, err := assembly.New(assembly.Options{Store: w.Store, Model: w.Model, Work: w.engine, Imports: w.engine, Connections: w.engine, Now: w.Clock.Now})
 	require.NoError(t, err)
 	both := func(what string, runs int) {
 		t.Helper()

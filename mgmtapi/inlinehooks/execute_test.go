@@ -16,8 +16,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 )
@@ -26,7 +26,7 @@ import (
 func world(t *testing.T, adjust ...func(*hooks.Network)) (*apitest.Env, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) {
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) {
 		o.Hooks = hooks.Network{CA: endpoint.CA}
 		for _, f := range adjust {
 			f(&o.Hooks)

@@ -90,13 +90,6 @@ const (
 	SharedUsernameAndPassword CredentialScheme = "SHARED_USERNAME_AND_PASSWORD"
 )
 
-// CredentialSchemes lists the credential schemes.
-func CredentialSchemes() []CredentialScheme {
-	return []CredentialScheme{
-		EditUsernameAndPassword, AdminSetsCredentials, EditPasswordOnly, ExternalPasswordSync, SharedUsernameAndPassword,
-	}
-}
-
 // AcceptsUserName says whether an app user may have a user name of its own.
 func (s CredentialScheme) AcceptsUserName() bool { return s != SharedUsernameAndPassword }
 

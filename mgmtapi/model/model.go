@@ -156,7 +156,7 @@ type Org struct {
 	Everyone      string `json:"everyone"`      // id of the built-in group
 	UserType      string `json:"userType"`      // id of the default user type
 
-	// HoldWork says that what can be done after the answer to a request waits, see API.Work.
+	// HoldWork says that what can be done after the answer to a request waits, see assembly.API.Work.
 	HoldWork bool `json:"holdWork,omitempty"`
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 )
@@ -21,7 +21,7 @@ import (
 func hookedWorld(t *testing.T, db *sqldb.DB, timeout time.Duration) (*world, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
-	w := &world{apitest.New(t, db, func(o *mgmtapi.Options) { o.Hooks = hooks.Network{CA: endpoint.CA, Timeout: timeout} }), t}
+	w := &world{apitest.New(t, db, func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA, Timeout: timeout} }), t}
 	t.Cleanup(w.API.CloseIdleConnections)
 	return w, endpoint
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
 const (
@@ -96,7 +96,7 @@ func TestSignOnRules_Refused(t *testing.T) {
 }
 
 func TestEnrollmentPolicy_Password(t *testing.T) {
-	on := func(o *mgmtapi.Options) { o.OptionalPassword = true }
+	on := func(o *assembly.Options) { o.OptionalPassword = true }
 	put := func(of, settings string) string {
 		return `{"type":"` + of + `","name":"Default Policy","settings":` + settings + `}`
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -87,7 +87,7 @@ func TestStoredRoles_OfDeprovisionedUser(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, e *apitest.Env){
 		"activation": func(*testing.T, *apitest.Env) {},
 		"start": func(t *testing.T, e *apitest.Env) {
-			require.NoError(t, e.API.Setup(t.Context(), mgmtapi.Setup{Token: apitest.Token}))
+			require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: apitest.Token}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

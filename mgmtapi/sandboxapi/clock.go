@@ -16,7 +16,7 @@ type Clock interface {
 	Real() time.Time
 	// Move moves the clock and returns the new time: forward, or back as far as the real time. Before the new time is seen, and runs in
 	// the transaction that stores it. ErrClockRange is the error of a time that the clock cannot show.
-	Move(ctx context.Context, by time.Duration, before func(ctx context.Context, tx *docstore.Tx, now time.Time) error) (time.Time, error)
+	Move(ctx context.Context, by time.Duration, before func(ctx context.Context, tx docstore.Execer, now time.Time) error) (time.Time, error)
 }
 
 // ErrClockRange is what Clock.Move returns for a time that is too far away.

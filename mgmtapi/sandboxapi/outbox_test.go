@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
@@ -25,7 +25,7 @@ const ann = `{"profile":{"login":"ann@example.com","email":"Ann.Mail@example.com
 // Proves B-users-15, B-users-59, B-users-61, B-users-63.
 func TestMessagesAreReadInTheOutbox(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, func(o *mgmtapi.Options) { o.Work = &work{} })
+		e := apitest.New(t, db, func(o *assembly.Options) { o.Work = &work{} })
 		later := func(t *testing.T, _ *apitest.Answer) { t.Helper(); e.Clock.Advance(time.Minute) }
 		e.Run(t,
 			apitest.Step{Name: "nobody has a message yet", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
@@ -148,14 +148,14 @@ type moved struct {
 
 func (m moved) Real() time.Time { return apitest.NewClock().Now() }
 
-func (m moved) Move(ctx context.Context, by time.Duration, before func(context.Context, *docstore.Tx, time.Time) error) (time.Time, error) {
+func (m moved) Move(ctx context.Context, by time.Duration, before func(context.Context, sqldb.Execer, time.Time) error) (time.Time, error) {
 	if by > 400*24*time.Hour {
 		return time.Time{}, sandboxapi.ErrClockRange
 	}
 	if ahead := m.Now().Sub(m.Real()); by < -ahead {
 		by = -ahead
 	}
-	err := m.store().Update(ctx, func(tx *docstore.Tx) error { return before(ctx, tx, m.Now().Add(by)) })
+	err := m.store().Update(ctx, func(tx *docstore.Tx) error { return before(ctx, tx.SQL().Execer(), m.Now().Add(by)) })
 	m.Clock.Advance(by)
 	return m.Now(), err
 }
@@ -163,7 +163,7 @@ func (m moved) Move(ctx context.Context, by time.Duration, before func(context.C
 func newMoved(t *testing.T) *apitest.Env {
 	var e *apitest.Env
 	clock := moved{apitest.NewClock(), func() *docstore.Store { return e.Store }}
-	e = apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) { o.Work, o.Clock, o.Now = &work{}, clock, clock.Now })
+	e = apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work, o.Clock, o.Now = &work{}, clock, clock.Now })
 	return e
 }
 
@@ -231,11 +231,11 @@ func TestClock_TokensOutliveTheMove(t *testing.T) {
 func TestReset(t *testing.T) {
 	var seeds []bool
 	var e *apitest.Env
-	e = apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) {
+	e = apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) {
 		o.Work = &work{}
 		o.Reset = func(ctx context.Context, seed bool) error {
 			seeds = append(seeds, seed)
-			return e.API.Reset(ctx, mgmtapi.Setup{Token: apitest.Token}, func(context.Context, *docstore.Tx, []string) error { return nil })
+			return e.API.Reset(ctx, assembly.Setup{Token: apitest.Token}, func(context.Context, *docstore.Tx, []string) error { return nil })
 		}
 	})
 	e.Run(t,
@@ -264,7 +264,7 @@ func TestAResetThatFailsChangesNothing(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: ann + `}`})
 	refused := fmt.Errorf("refused")
-	require.ErrorIs(t, e.API.Reset(t.Context(), mgmtapi.Setup{Token: apitest.Token}, func(context.Context, *docstore.Tx, []string) error { return refused }), refused)
+	require.ErrorIs(t, e.API.Reset(t.Context(), assembly.Setup{Token: apitest.Token}, func(context.Context, *docstore.Tx, []string) error { return refused }), refused)
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/ann@example.com", Equal: map[string]any{"status": "PROVISIONED"}},
 		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1}},

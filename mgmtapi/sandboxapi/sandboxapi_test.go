@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
@@ -117,7 +117,7 @@ func (p *providers) SetQuirks(_ context.Context, name string, active []string) e
 
 func serve(t *testing.T) (*apitest.Env, *work) {
 	w := &work{}
-	return apitest.New(t, sqldbtest.SQLite(t), func(o *mgmtapi.Options) {
+	return apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) {
 		o.Work, o.Providers, o.Connections = w, &providers{}, &apptest.Tester{}
 	}), w
 }

@@ -40,7 +40,7 @@ type Options struct {
 	// Clock is what can be moved. Defaults to none: the path is not served. KeepTokens, which is needed with it, keeps the token of the
 	// request and the configured one valid at a new time.
 	Clock      Clock
-	KeepTokens func(ctx context.Context, tx *docstore.Tx, now time.Time) error
+	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
 	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
 	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.
 	Reset func(ctx context.Context, seed bool) error

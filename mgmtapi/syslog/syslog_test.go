@@ -15,9 +15,9 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
@@ -63,7 +63,7 @@ func TestAnEventTellsWhoDidWhatToWhom(t *testing.T) {
 		e.Run(t, apitest.Step{Do: "GET /api/v1/logs", Equal: map[string]any{
 			"#": 2, "0.eventType": "user.lifecycle.create", "1.eventType": "user.lifecycle.activate",
 			"0.published": "2026-03-04T05:06:07.890Z", "0.version": "0", "0.severity": "INFO", "0.displayMessage": "Create a user", "0.legacyEventType": nil,
-			"0.actor.id": admin, "0.actor.type": "User", "0.actor.alternateId": mgmtapi.DefaultLogin, "0.actor.displayName": "Built-in Administrator", "0.actor.detailEntry": nil,
+			"0.actor.id": admin, "0.actor.type": "User", "0.actor.alternateId": assembly.DefaultLogin, "0.actor.displayName": "Built-in Administrator", "0.actor.detailEntry": nil,
 			"0.client.userAgent.os": "Linux", "0.client.userAgent.browser": "CHROME", "0.client.device": "Computer", "0.client.ipAddress": "127.0.0.1",
 			"0.client.zone": nil, "0.client.id": nil, "0.client.geographicalContext": nil, "0.device": nil,
 			"0.outcome.result": "SUCCESS", "0.outcome.reason": nil,
@@ -96,7 +96,7 @@ func TestWhatChangesNothingIsNotLogged(t *testing.T) {
 
 func TestRefusedRequestsAreLogged(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		e := apitest.New(t, db, func(o *mgmtapi.Options) {
+		e := apitest.New(t, db, func(o *assembly.Options) {
 			o.RateLimits = auth.Limits{PerMinute: map[string]int{auth.BucketGroups: 1}}
 		})
 		saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: user("isaac@example.com"), Save: map[string]string{"u": "id"}})
@@ -128,7 +128,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{OrderBy: docstore.ID, Desc: true, Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "The token has expired", page.Docs[0].Value.Reason)
-		require.Equal(t, mgmtapi.DefaultLogin, page.Docs[0].Value.Actor.AlternateID)
+		require.Equal(t, assembly.DefaultLogin, page.Docs[0].Value.Actor.AlternateID)
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
@@ -150,7 +150,7 @@ func TestHeldWork_Refused(t *testing.T) {
 func TestHeldWork_Restart(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		secrets := seal.Random()
-		keep := func(o *mgmtapi.Options) { o.Secrets = secrets }
+		keep := func(o *assembly.Options) { o.Secrets = secrets }
 		e := apitest.New(t, db, apitest.Sandboxed, keep)
 		saved := e.Run(t,
 			apitest.Step{Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"), Save: map[string]string{"u": "id"}},
@@ -169,7 +169,7 @@ func TestHeldWork_Restart(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/activate"},
 		)
 		nothing := func(context.Context, *docstore.Tx, []string) error { return nil }
-		require.NoError(t, again.API.Reset(t.Context(), mgmtapi.Setup{Token: apitest.Token}, nothing))
+		require.NoError(t, again.API.Reset(t.Context(), assembly.Setup{Token: apitest.Token}, nothing))
 		again.Run(t, apitest.Step{Do: "GET /sandbox/v1/work", Equal: map[string]any{"hold": false, "pending": 0}})
 	})
 }
@@ -177,7 +177,7 @@ func TestHeldWork_Restart(t *testing.T) {
 // PUT /sandbox/v1/work tells the process that released work can be done.
 func TestHeldWork_ReleaseWakes(t *testing.T) {
 	woken := 0
-	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *mgmtapi.Options) { o.Released = func() { woken++ } })
+	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.Released = func() { woken++ } })
 	e.Run(t, hold("true"))
 	require.Zero(t, woken)
 	e.Run(t, hold("false"))

@@ -5,8 +5,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
 // enrollment has the enrollment policy say whether users have a password.
@@ -54,7 +54,7 @@ func TestOptionalPassword(t *testing.T) {
 		{Do: "POST " + user + "/lifecycle/activate"},
 		{Do: "GET " + user, Equal: map[string]any{"status": "DEPROVISIONED", "transitioningToStatus": "ACTIVE"}},
 	}
-	on := func(o *mgmtapi.Options) { o.OptionalPassword = true }
+	on := func(o *assembly.Options) { o.OptionalPassword = true }
 	for _, c := range []struct {
 		name  string
 		on    bool
@@ -70,7 +70,7 @@ func TestOptionalPassword(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-				adjust := []func(*mgmtapi.Options){apitest.Sandboxed}
+				adjust := []func(*assembly.Options){apitest.Sandboxed}
 				if c.on {
 					adjust = append(adjust, on)
 				}

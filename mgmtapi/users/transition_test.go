@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -108,11 +108,11 @@ func TestWhatWasQueuedOutlivesTheProcess(t *testing.T) {
 		again := model.New()
 		store, err := docstore.Open(t.Context(), db, e.Clock.Now, again.Tables()...)
 		require.NoError(t, err)
-		api, err := mgmtapi.New(mgmtapi.Options{Store: store, Model: again, Now: e.Clock.Now})
+		api, err := assembly.New(assembly.Options{Store: store, Model: again, Now: e.Clock.Now})
 		require.NoError(t, err)
 		var wg sync.WaitGroup // several processes may
 		errs := make([]error, 3)
-		for i, a := range []*mgmtapi.API{api, api, e.API} {
+		for i, a := range []*assembly.API{api, api, e.API} {
 			wg.Go(func() { _, errs[i] = a.Work(t.Context()) })
 		}
 		wg.Wait()

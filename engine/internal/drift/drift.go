@@ -14,9 +14,9 @@ const maxExamples = 10
 // UserWant is what a user should look like, as far as the options of the target let it be brought about.
 type UserWant struct {
 	Want               engine.Want
-	Resource           *scim.Resource           // as plan.UserInput has it
-	Unkept             map[string]engine.Unkept // what the target did not keep
-	Update, Deactivate bool                     // whether attributes and active are provisioned at all
+	Resource           *scim.Resource                     // as plan.UserInput has it
+	Unkept             map[string]engine.IgnoredAttribute // what the target did not keep
+	Update, Deactivate bool                               // whether attributes and active are provisioned at all
 }
 
 // User compares an account with what it should be.

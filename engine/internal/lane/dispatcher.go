@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Tenure is a lease while it is used.
-type Tenure struct {
+// Ownership is a lease while it is used.
+type Ownership struct {
 	Lease    engine.Lease
 	until    atomic.Int64 // Unix nanoseconds
 	now      func() time.Time
@@ -22,10 +22,10 @@ type Tenure struct {
 }
 
 // Valid says whether the lease still holds by the own clock. An owner that was frozen sees here that it must not send.
-func (t *Tenure) Valid() bool { return t.now().UnixNano() < t.until.Load() }
+func (t *Ownership) Valid() bool { return t.now().UnixNano() < t.until.Load() }
 
 // Draining says that no new task should begin.
-func (t *Tenure) Draining() bool {
+func (t *Ownership) Draining() bool {
 	select {
 	case <-t.draining:
 		return true
@@ -35,7 +35,7 @@ func (t *Tenure) Draining() bool {
 }
 
 // Func works on a lane. ctx ends when the lease is lost. The lane is released with the hold, not due before notBefore.
-type Func func(ctx context.Context, t *Tenure) (hold engine.Hold, notBefore time.Time)
+type Func func(ctx context.Context, t *Ownership) (hold engine.Hold, notBefore time.Time)
 
 // Options configures a Dispatcher; all fields are required.
 type Options struct {
@@ -56,12 +56,12 @@ type Dispatcher struct {
 	drain    sync.Once
 
 	mu      sync.Mutex
-	running map[string]*Tenure
+	running map[string]*Ownership
 }
 
 // NewDispatcher returns a dispatcher that waits for Run.
 func NewDispatcher(o Options) *Dispatcher {
-	return &Dispatcher{o: o, wake: make(chan struct{}, 1), draining: make(chan struct{}), running: map[string]*Tenure{}}
+	return &Dispatcher{o: o, wake: make(chan struct{}, 1), draining: make(chan struct{}), running: map[string]*Ownership{}}
 }
 
 // Wake looks for due lanes now, and has the named ones (without names: all that are running) look for due principals.
@@ -130,7 +130,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 		d.o.Logger.ErrorContext(ctx, "due lanes could not be claimed", "error", err)
 	}
 	for _, l := range leases {
-		t := &Tenure{Lease: l, now: d.o.Now, wake: make(chan struct{}, 1), draining: d.draining, done: make(chan struct{})}
+		t := &Ownership{Lease: l, now: d.o.Now, wake: make(chan struct{}, 1), draining: d.draining, done: make(chan struct{})}
 		t.until.Store(l.Until.UnixNano())
 		d.mu.Lock()
 		before := d.running[l.App]
@@ -156,7 +156,7 @@ const finding = 20
 func (d *Dispatcher) until(now time.Time) time.Time { return now.Add(d.o.Lease - d.o.Lease/finding) }
 
 // run works on one lane and releases it.
-func (d *Dispatcher) run(ctx context.Context, t *Tenure, f Func) {
+func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	defer poke(d.wake) // a mark may have come after the last look
 	defer func() {
 		d.mu.Lock()
@@ -186,7 +186,7 @@ func (d *Dispatcher) run(ctx context.Context, t *Tenure, f Func) {
 }
 
 // keep prolongs the lease every third of it, and ends the tenure when that is refused or fails for too long.
-func (d *Dispatcher) keep(ctx context.Context, t *Tenure, cancel context.CancelCauseFunc) {
+func (d *Dispatcher) keep(ctx context.Context, t *Ownership, cancel context.CancelCauseFunc) {
 	third := d.o.Lease / 3
 	ticker := time.NewTicker(third)
 	defer ticker.Stop()

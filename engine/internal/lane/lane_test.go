@@ -154,7 +154,7 @@ func TestTheDispatcherKeepsALeaseWhileItsLaneWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{}
 		d := dispatcher(l)
-		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (engine.Hold, time.Time) {
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
 			time.Sleep(65 * time.Second) // the bubble's clock
 			require.NoError(t, ctx.Err())
 			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
@@ -173,7 +173,7 @@ func TestALostLeaseCutsTheWorkOffAndReleasesNothing(t *testing.T) {
 		l := &leases{refuse: true}
 		d := dispatcher(l)
 		var cut atomic.Bool
-		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Tenure) (engine.Hold, time.Time) {
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
 			<-ctx.Done()
 			cut.Store(true)
 			return engine.Hold{}, time.Time{}
@@ -227,7 +227,7 @@ func loop(t *testing.T, w *work, g *lane.Gate) {
 	t.Helper()
 	d := dispatcher(&leases{})
 	ran := false
-	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Tenure) (engine.Hold, time.Time) {
+	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Ownership) (engine.Hold, time.Time) {
 		if !ran {
 			ran = true
 			require.NoError(t, lane.Loop(ctx, tenure, g, func() int { return 3 }, time.Now, w))

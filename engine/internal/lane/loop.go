@@ -32,13 +32,13 @@ const batch = 32
 
 // Loop works until nothing is due, the gate is closed, the tenure ends or is to be drained, on as many tasks at once as
 // concurrency says at the moment. It returns when no task is running any more.
-func Loop(ctx context.Context, t *Tenure, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
+func Loop(ctx context.Context, t *Ownership, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
 	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
 	return l.run(ctx)
 }
 
 type loop struct {
-	t           *Tenure
+	t           *Ownership
 	gate        *Gate
 	concurrency func() int
 	now         func() time.Time

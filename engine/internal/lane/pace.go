@@ -22,9 +22,9 @@ const (
 	calm = time.Second
 )
 
-// Pace spaces the requests of one lane: as fast as is allowed, and slower once the target has said that this is too fast. It
+// RateLimiter spaces the requests of one lane: as fast as is allowed, and slower once the target has said that this is too fast. It
 // may be used by several goroutines.
-type Pace struct {
+type RateLimiter struct {
 	now func() time.Time
 
 	mu      sync.Mutex
@@ -37,11 +37,11 @@ type Pace struct {
 	recent []time.Time // of the last requests, oldest first
 }
 
-// NewPace returns a pace without a limit.
-func NewPace(now func() time.Time) *Pace { return &Pace{now: now, changed: now()} }
+// NewRateLimiter returns a pace without a limit.
+func NewRateLimiter(now func() time.Time) *RateLimiter { return &RateLimiter{now: now, changed: now()} }
 
 // Resume sets what was found out before, 0 for nothing.
-func (p *Pace) Resume(found float64) {
+func (p *RateLimiter) Resume(found float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.found != found {
@@ -51,7 +51,7 @@ func (p *Pace) Resume(found float64) {
 }
 
 // Allow sets what is allowed: requests per second, 0 for any number, and how many may be sent at once after a rest.
-func (p *Pace) Allow(perSecond float64, burst int) {
+func (p *RateLimiter) Allow(perSecond float64, burst int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limit, p.burst = max(perSecond, 0), burst
@@ -59,7 +59,7 @@ func (p *Pace) Allow(perSecond float64, burst int) {
 }
 
 // apply hands the effective pace to the limiter.
-func (p *Pace) apply() {
+func (p *RateLimiter) apply() {
 	effective := p.limit
 	if p.found > 0 && (effective == 0 || p.found < effective) {
 		effective = p.found
@@ -81,7 +81,7 @@ func (p *Pace) apply() {
 }
 
 // Wait returns when the next request may be sent, or ctx ends.
-func (p *Pace) Wait(ctx context.Context) error {
+func (p *RateLimiter) Wait(ctx context.Context) error {
 	p.mu.Lock()
 	now := p.now()
 	var booked *rate.Reservation
@@ -110,7 +110,7 @@ func (p *Pace) Wait(ctx context.Context) error {
 }
 
 // pace is how many requests per second are sent; 0 when that cannot be told.
-func (p *Pace) pace(now time.Time) float64 {
+func (p *RateLimiter) pace(now time.Time) float64 {
 	if p.found > 0 {
 		return p.found
 	}
@@ -123,7 +123,7 @@ func (p *Pace) pace(now time.Time) float64 {
 
 // Report takes in what the target said, and returns what is found out by now and whether that is news. A refusal halves the
 // pace, time without one lets it grow again.
-func (p *Pace) Report(k SignalKind) (found float64, news bool) {
+func (p *RateLimiter) Report(k SignalKind) (found float64, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()

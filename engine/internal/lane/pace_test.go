@@ -12,7 +12,7 @@ import (
 )
 
 // send sends n requests and returns how long that took.
-func send(t *testing.T, p *lane.Pace, n int) time.Duration {
+func send(t *testing.T, p *lane.RateLimiter, n int) time.Duration {
 	t.Helper()
 	start := time.Now()
 	for range n {
@@ -23,7 +23,7 @@ func send(t *testing.T, p *lane.Pace, n int) time.Duration {
 
 func TestAPaceKeepsToWhatIsAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := lane.NewPace(time.Now)
+		p := lane.NewRateLimiter(time.Now)
 		require.Zero(t, send(t, p, 1000), "without a limit nothing waits")
 		p.Allow(10, 5)
 		time.Sleep(time.Minute)
@@ -38,7 +38,7 @@ func TestAPaceKeepsToWhatIsAllowed(t *testing.T) {
 
 func TestAPaceHalvesOnARefusalAndGrowsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := lane.NewPace(time.Now)
+		p := lane.NewRateLimiter(time.Now)
 		p.Allow(16, 1)
 		_, news := p.Report(lane.Throttled)
 		require.False(t, news, "nobody was in a hurry")
@@ -66,7 +66,7 @@ func TestAPaceHalvesOnARefusalAndGrowsBack(t *testing.T) {
 
 func TestAPaceRemembersAndHasBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := lane.NewPace(time.Now)
+		p := lane.NewRateLimiter(time.Now)
 		p.Resume(2)
 		p.Allow(0, 0)
 		send(t, p, 2)

@@ -19,9 +19,9 @@ func TestDifferencesAreWhatASequenceWouldWrite(t *testing.T) {
 		require.NoError(t, err)
 		return r
 	}
-	sent := func(value any) engine.Unkept {
+	sent := func(value any) engine.IgnoredAttribute {
 		sum := sha256.Sum256(scim.AppendValue(nil, value))
-		return engine.Unkept{Sent: hex.EncodeToString(sum[:8]), Rounds: plan.DefaultRounds, Ignored: true}
+		return engine.IgnoredAttribute{Sent: hex.EncodeToString(sum[:8]), Rounds: plan.DefaultRounds, Ignored: true}
 	}
 	const schemas = `"schemas":["` + scim.UserSchema + `"]`
 	have := parse(`{"id":"1",` + schemas + `,"userName":"ann","title":"Mr.","locale":"en"}`)
@@ -31,7 +31,7 @@ func TestDifferencesAreWhatASequenceWouldWrite(t *testing.T) {
 	require.Empty(t, cmp.Diff([]engine.Mismatch{{Path: "title", Have: "Mr.", Want: "Dr."}, {Path: "nickName", Want: "A"}}, differ))
 	require.Empty(t, ignored)
 
-	differ, ignored = plan.Differences(have, want, map[string]engine.Unkept{"title": sent("Dr."), "nickName": sent("B")})
+	differ, ignored = plan.Differences(have, want, map[string]engine.IgnoredAttribute{"title": sent("Dr."), "nickName": sent("B")})
 	require.Empty(t, cmp.Diff([]engine.Mismatch{{Path: "nickName", Want: "A"}}, differ), "another value gets rounds of its own")
 	require.Empty(t, cmp.Diff([]engine.Mismatch{{Path: "title", Have: "Mr.", Want: "Dr."}}, ignored))
 

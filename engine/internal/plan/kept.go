@@ -13,7 +13,7 @@ const DefaultRounds = 3
 
 // ledger is the unkept attributes of one account, by path.
 type ledger struct {
-	paths map[string]engine.Unkept
+	paths map[string]engine.IgnoredAttribute
 	limit int // rounds
 }
 
@@ -23,7 +23,7 @@ func (k ledger) vain(path, sent string) {
 	if before := k.paths[path]; before.Sent == sent {
 		n += before.Rounds
 	}
-	k.paths[path] = engine.Unkept{Sent: sent, Rounds: n, Ignored: n >= k.limit}
+	k.paths[path] = engine.IgnoredAttribute{Sent: sent, Rounds: n, Ignored: n >= k.limit}
 }
 
 // settle compares what was sent earlier with what the account was read to lack now, and returns what of that is worth sending.
@@ -77,7 +77,7 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 			before.Open = true
 			k.paths[path] = before
 		default:
-			k.paths[path] = engine.Unkept{Sent: sent, Open: true}
+			k.paths[path] = engine.IgnoredAttribute{Sent: sent, Open: true}
 		}
 	}
 }

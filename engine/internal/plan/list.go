@@ -22,7 +22,7 @@ const MaxListed = 10_000
 type Pages struct {
 	Endpoint string // /Users or /Groups
 	Listed   int    // how many were read
-	Total    int    // totalResults of the first page, UntoldTotal when it does not tell
+	Total    int    // totalResults of the first page, UnknownTotal when it does not tell
 	Max      int    // more are refused; 0 for no bound
 	// FullPages requires PageSize resources on every page but the last one, as a client does that adds PageSize to startIndex
 	// without looking at the page.
@@ -36,8 +36,8 @@ type Pages struct {
 	anchor string // the id of the last resource that was read
 }
 
-// UntoldTotal is the total of a list that does not tell it.
-const UntoldTotal = -1
+// UnknownTotal is the total of a list that does not tell it.
+const UnknownTotal = -1
 
 // UsersEndpoint and GroupsEndpoint are what Pages can read.
 const (
@@ -59,7 +59,7 @@ type ListError struct {
 func (e *ListError) Error() string { return e.Message }
 
 // NewPages begins at the first page.
-func NewPages(endpoint string) *Pages { return &Pages{Endpoint: endpoint, Total: UntoldTotal} }
+func NewPages(endpoint string) *Pages { return &Pages{Endpoint: endpoint, Total: UnknownTotal} }
 
 // Request is what to ask next.
 func (p *Pages) Request() Request {
@@ -116,7 +116,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 	case p.Listed == 0 && known:
 		p.Total = total
 	case p.Listed == 0:
-		p.Total = UntoldTotal
+		p.Total = UnknownTotal
 	case known && total > p.Total && p.Total >= 0 && p.Grows:
 		p.Total = total
 		if !p.grown {

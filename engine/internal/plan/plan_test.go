@@ -184,7 +184,7 @@ func TestUser(t *testing.T) {
 	dropped := func(rounds int) func(*plan.UserInput) {
 		return func(in *plan.UserInput) {
 			known(in)
-			in.Unkept = map[string]engine.Unkept{}
+			in.Unkept = map[string]engine.IgnoredAttribute{}
 			for range rounds { // what earlier sequences found out
 				s := plan.User(*in)
 				for s.Step().Request != nil {

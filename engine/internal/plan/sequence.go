@@ -68,7 +68,7 @@ type Outcome struct {
 	// Learned are the traits that the sequence found the target to have (true), or not to have any more (false).
 	Learned engine.Traits
 	// Unkept are the attributes of a user that were sent and not seen at the target, by path.
-	Unkept map[string]engine.Unkept
+	Unkept map[string]engine.IgnoredAttribute
 	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
 	PasswordVersion string
 

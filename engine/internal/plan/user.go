@@ -40,9 +40,9 @@ type UserInput struct {
 	LookupAttribute            string // Defaults to userName
 	OnMissing                  engine.Missing
 	OnExisting                 engine.Existing
-	Traits                     engine.Traits            // what is known about the target
-	Unkept                     map[string]engine.Unkept // what the target did not keep of earlier sequences, by path
-	Rounds                     int                      // how often a value is sent that the target does not keep. Defaults to DefaultRounds
+	Traits                     engine.Traits                      // what is known about the target
+	Unkept                     map[string]engine.IgnoredAttribute // what the target did not keep of earlier sequences, by path
+	Rounds                     int                                // how often a value is sent that the target does not keep. Defaults to DefaultRounds
 
 	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none: nothing is sent before that is
 	// seen. Expired says that its time is up.
@@ -97,7 +97,7 @@ func User(in UserInput) *Sequence {
 	}
 	u := &user{
 		in: in, out: Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
-		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.Unkept{}, in.Rounds},
+		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.IgnoredAttribute{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
 	if u.in.Owner == nil {

@@ -92,7 +92,7 @@ func (r *run) compare() findings {
 		for path, want := range p.attributes() {
 			got := attribute(u, path)
 			if same := got == want || path == "userName" && strings.EqualFold(got, want); !same {
-				_, unkept := states[p.id].Unkept[path]
+				_, unkept := states[p.id].IgnoredAttributes[path]
 				f.add(unkept || known(p.id), path, "wanted %q, is %q", want, got)
 			}
 		}

@@ -104,7 +104,7 @@ func (r *run) states(keep func(engine.State) []string) map[string]int {
 
 func (r *run) tellUnkept(b *strings.Builder) {
 	unkept := r.states(func(s engine.State) (out []string) {
-		for path, u := range s.Unkept {
+		for path, u := range s.IgnoredAttributes {
 			if u.Rounds > 0 {
 				out = append(out, path)
 			}

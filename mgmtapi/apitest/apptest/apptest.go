@@ -19,8 +19,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/desired"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
@@ -85,7 +85,7 @@ func On(t *testing.T, db *sqldb.DB) *World {
 	t.Helper()
 	w := &World{t: t, Tester: &Tester{}}
 	secrets := seal.Random()
-	w.env = apitest.New(t, db, func(o *mgmtapi.Options) { o.Secrets, o.Connections = secrets, w.Tester })
+	w.env = apitest.New(t, db, func(o *assembly.Options) { o.Secrets, o.Connections = secrets, w.Tester })
 	w.Store, w.Model = w.env.Store, w.env.Model
 	w.Desired = desired.New(w.Model, w.Store, secrets, w.env.Clock.Now)
 	w.Events() // those of the setup are of no interest

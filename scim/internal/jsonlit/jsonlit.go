@@ -14,8 +14,6 @@ type Error struct {
 	Msg string
 }
 
-func (e *Error) Error() string { return e.Msg }
-
 // String reads the string literal that starts with the quote at s[pos]. It returns the value and the offset after the
 // closing quote. The value shares memory with s when the literal has no escapes. s must be valid UTF-8.
 func String(s string, pos int) (value string, end int, err *Error) {

@@ -1,46 +1,15 @@
 package sandbox_test
 
 import (
-	"context"
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
-
-func TestWhatIsLeftToDoIsDoneAtOnceAndLookedForEverySecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		var finished atomic.Int32
-		queued, run := sandbox.Worker(func(context.Context) (bool, error) {
-			finished.Add(1)
-			return true, errors.New("a failure does not end it, and is not repeated at once")
-		}, slog.New(slog.DiscardHandler))
-		ended := make(chan struct{})
-		go func() { defer close(ended); run(ctx) }()
-		synctest.Wait()
-		require.EqualValues(t, 1, finished.Load(), "at the start")
-		queued()
-		queued()
-		synctest.Wait()
-		require.GreaterOrEqual(t, finished.Load(), int32(2), "when told so")
-		told := finished.Load()
-		time.Sleep(2500 * time.Millisecond) // of the bubble
-		synctest.Wait()
-		require.Equal(t, told+2, finished.Load(), "and from time to time")
-		stop()
-		<-ended
-	})
-}
 
 func TestADrainWaitsForWhatIsDoneLater(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package mgmtapi
+package assembly
 
 import (
 	"context"
@@ -43,7 +43,7 @@ import (
 
 // slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
 func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, caller *hooks.Caller, operations func() []rest.Info,
-	keepTokens func(ctx context.Context, tx *docstore.Tx, now time.Time) error) ([]rest.Slice, *imports.Service) {
+	keepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error) ([]rest.Slice, *imports.Service) {
 	var explained func() []rest.Info // with the rest of /sandbox/v1
 	if o.Work != nil {
 		explained = operations

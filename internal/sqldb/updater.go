@@ -1,0 +1,30 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+)
+
+// Updater runs writing transactions one at a time, for several that write to one SQLite database in a process. It runs fn in a
+// transaction and returns nil once the transaction is committed. An error of fn, or the end of ctx before fn returns, rolls everything back that fn wrote.
+type Updater func(ctx context.Context, fn func(tx Execer) error) error
+
+// updateElsewhere runs an update by the updater.
+func (db *DB) updateElsewhere(ctx context.Context, fn func(tx *Tx) error) error {
+	if db.closed.Load() {
+		return ErrClosed
+	}
+	var tx *Tx
+	err := db.updater(ctx, func(e Execer) error {
+		tx = &Tx{conn: e, texts: db.texts, detach: true}
+		return db.run(tx, fn)
+	})
+	if err != nil {
+		return err
+	}
+	if tx == nil {
+		return errors.New("sqldb: the updater has not run the update")
+	}
+	db.afterCommit(tx)
+	return nil
+}

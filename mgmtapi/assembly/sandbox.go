@@ -1,0 +1,38 @@
+package assembly
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/mgmtapi/imports"
+	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+)
+
+// Sandbox is what /sandbox/v1 shows and drives. Its types are not those of an embedder: internal/sandbox hands it to mgmtapi.Open with the
+// context, until /sandbox/v1 is a handler of its own behind mgmtapi.API.Authorize.
+type Sandbox struct {
+	Work      sandboxapi.Work
+	Engine    sandboxapi.Engine
+	Imports   sandboxapi.Imports
+	Providers sandboxapi.Providers
+	Clock     sandboxapi.Clock
+	Reset     func(ctx context.Context, seed bool) error
+}
+
+type sandboxKey struct{}
+
+// WithSandbox returns a context that hands s to mgmtapi.Open.
+func WithSandbox(ctx context.Context, s Sandbox) context.Context {
+	return context.WithValue(ctx, sandboxKey{}, s)
+}
+
+// Complete adds to the options what the context hands over, and whoever reads accounts, nil for nobody.
+func (o *Options) Complete(ctx context.Context, reads imports.Engine) {
+	s, _ := ctx.Value(sandboxKey{}).(Sandbox)
+	o.Work, o.Engine, o.Providers, o.Clock, o.Reset = s.Work, s.Engine, s.Providers, s.Clock, s.Reset
+	if reads != nil {
+		o.Imports = struct {
+			imports.Engine
+			sandboxapi.Imports
+		}{reads, s.Imports}
+	}
+}

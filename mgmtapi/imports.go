@@ -1,0 +1,143 @@
+package mgmtapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/imports"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Importer reads the accounts of targets, for imports. A [Rejection] is about the request; other errors are failures.
+type Importer interface {
+	// Import starts to read the users or the groups of the target of an application, and returns the id of the run.
+	Import(ctx context.Context, app string, r ImportRequest) (run string, err error)
+	// ImportState returns the progress of a run.
+	ImportState(ctx context.Context, app, run string) (ImportState, error)
+	// Accounts returns accounts that a run has found, by ascending id.
+	Accounts(ctx context.Context, app, run string, q AccountQuery) ([]FoundAccount, error)
+	// Link records whose accounts are, in the transaction of the API, all of them or none.
+	Link(ctx context.Context, tx Tx, app, run string, links []AccountLink) error
+}
+
+// ImportRequest is what an import reads, and how it finds the owners of accounts.
+type ImportRequest struct {
+	Kind Kind
+	// ByEmail compares email addresses of users, otherwise user names.
+	ByEmail bool
+	// Partial also finds users that have the same first and last name.
+	Partial bool
+}
+
+// ImportState is the progress of an import: running, or ended with or without an error.
+type ImportState struct {
+	Running bool
+	// Error is why nothing may be concluded from the run, for administrators. Empty for none.
+	Error string
+	// Failed reports whether the run failed or was stopped.
+	Failed bool
+}
+
+// AccountQuery selects accounts. Empty members do not restrict.
+type AccountQuery struct {
+	Verdict Verdict
+	Only    []string // ids
+	After   string   // id
+	Limit   int
+}
+
+// Verdict is the relation of an account to users.
+type Verdict string
+
+// The verdicts. Accounts with other verdicts are ignored.
+const (
+	VerdictLinked    Verdict = "linked"
+	VerdictMatched   Verdict = "matched"
+	VerdictPartial   Verdict = "partial"
+	VerdictAmbiguous Verdict = "ambiguous"
+	VerdictUnmatched Verdict = "unmatched"
+)
+
+// FoundAccount is an account that an import has found.
+type FoundAccount struct {
+	ID       string
+	UserName string
+	Active   bool
+	Verdict  Verdict
+	// User is the owner, for VerdictLinked and VerdictMatched. Otherwise Candidates are the possible owners.
+	User       string
+	Candidates []string
+	Resource   *scim.Resource
+}
+
+// AccountLink records that an account belongs to a user.
+type AccountLink struct{ User, Account, UserName string }
+
+// Rejection is an error that the caller of the API sees, as a validation error.
+type Rejection struct {
+	Summary string
+	Causes  []string
+	Err     error // not shown
+}
+
+func (r *Rejection) Error() string { return r.Summary }
+
+// Unwrap returns Err.
+func (r *Rejection) Unwrap() error { return r.Err }
+
+// rejected returns the error as package rest answers it.
+func rejected(err error) error {
+	if r, ok := errors.AsType[*Rejection](err); ok {
+		return &rest.Error{Code: rest.CodeValidation, Summary: r.Summary, Causes: r.Causes, Err: r.Err}
+	}
+	return err
+}
+
+// importer is an Importer as package imports needs it.
+type importer struct{ Importer }
+
+func (i importer) Import(ctx context.Context, app string, groups bool, s model.ImportSettings) (string, error) {
+	r := ImportRequest{Kind: User, ByEmail: s.Match == model.ImportMatchEmail, Partial: s.Partial}
+	if groups {
+		r = ImportRequest{Kind: Group}
+	}
+	run, err := i.Importer.Import(ctx, app, r)
+	return run, rejected(err)
+}
+
+func (i importer) State(ctx context.Context, app, run string) (imports.Run, error) {
+	s, err := i.ImportState(ctx, app, run)
+	switch {
+	case err != nil:
+		return imports.Run{}, rejected(err)
+	case s.Running:
+		return imports.Run{State: imports.Running}, nil
+	case s.Failed:
+		return imports.Run{State: imports.Failed, Error: s.Error}, nil
+	default:
+		return imports.Run{State: imports.Done}, nil
+	}
+}
+
+func (i importer) Accounts(ctx context.Context, app, run string, q imports.Query) ([]imports.Account, error) {
+	found, err := i.Importer.Accounts(ctx, app, run, AccountQuery{Verdict: Verdict(q.Verdict), Only: q.Only, After: q.After, Limit: q.Limit})
+	all := make([]imports.Account, 0, len(found))
+	for _, a := range found {
+		all = append(all, imports.Account{
+			ID: a.ID, Name: a.UserName, Active: a.Active, Verdict: imports.Verdict(a.Verdict), User: a.User, Candidates: a.Candidates,
+			Resource: a.Resource,
+		})
+	}
+	return all, rejected(err)
+}
+
+func (i importer) Link(ctx context.Context, tx *docstore.Tx, app, run string, links []imports.Link) error {
+	all := make([]AccountLink, 0, len(links))
+	for _, l := range links {
+		all = append(all, AccountLink{User: l.User, Account: l.Account, UserName: l.Name})
+	}
+	return rejected(i.Importer.Link(ctx, tx.SQL().Execer(), app, run, all))
+}

@@ -1,0 +1,96 @@
+package mgmtapi
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// workTick is the interval at which Run looks for work that was not announced, or that failed.
+	workTick = time.Second
+	// purgeInterval is the interval at which the system log loses the events that are past their retention.
+	purgeInterval = 24 * time.Hour
+)
+
+// Run does in the background what requests have left to do (asynchronous changes of users, updates of all users of an application, imports)
+// and removes old events of the system log, until ctx ends, and returns its cause. Each piece is a transaction of its own: a later Run
+// continues. It may run in several processes.
+func (a *API) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, run := range []func(context.Context){a.worker.run, a.importer.run, a.keepLog} {
+		all.Go(func() { run(ctx) })
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// Wake has Run look for work now, after Options.Now has jumped.
+func (a *API) Wake() {
+	a.worker.wakeUp()
+	a.importer.wakeUp()
+}
+
+// keepLog purges the system log now and then once a day.
+func (a *API) keepLog(ctx context.Context) { keepLog(ctx, a.inner.PurgeLog, a.logger) }
+
+func keepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
+	tick := time.NewTicker(purgeInterval)
+	defer tick.Stop()
+	for {
+		if n, err := purge(ctx); err != nil && ctx.Err() == nil {
+			log.ErrorContext(ctx, "purge the system log", "err", err)
+		} else if n > 0 {
+			log.InfoContext(ctx, "purged the system log", "events", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// worker does work piece by piece.
+type worker struct {
+	work func(context.Context) (more bool, err error)
+	log  *slog.Logger
+	wake chan struct{}
+}
+
+func newWorker(work func(context.Context) (bool, error), log *slog.Logger) *worker {
+	return &worker{work: work, log: log, wake: make(chan struct{}, 1)}
+}
+
+// wakeUp announces work.
+func (w *worker) wakeUp() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // it is announced already
+	}
+}
+
+// run works until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	tick := time.NewTicker(workTick)
+	defer tick.Stop()
+	for {
+		more, err := w.work(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.log.ErrorContext(ctx, "work of the management API", "err", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		case <-tick.C:
+		}
+	}
+}

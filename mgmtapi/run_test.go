@@ -1,0 +1,60 @@
+package mgmtapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatIsLeftToDoIsDoneAtOnceAndLookedForEverySecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var finished atomic.Int32
+		w := newWorker(func(context.Context) (bool, error) {
+			finished.Add(1)
+			return true, errors.New("a failure does not end it, and is not repeated at once")
+		}, slog.New(slog.DiscardHandler))
+		ended := make(chan struct{})
+		go func() { defer close(ended); w.run(ctx) }()
+		synctest.Wait()
+		require.EqualValues(t, 1, finished.Load(), "at the start")
+		w.wakeUp()
+		w.wakeUp()
+		synctest.Wait()
+		require.GreaterOrEqual(t, finished.Load(), int32(2), "when told so")
+		told := finished.Load()
+		time.Sleep(2500 * time.Millisecond) // of the bubble
+		synctest.Wait()
+		require.Equal(t, told+2, finished.Load(), "and from time to time")
+		stop()
+		<-ended
+	})
+}
+
+func TestOldLogEventsArePurgedEveryDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var purged atomic.Int32
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			keepLog(ctx, func(context.Context) (int, error) {
+				purged.Add(1)
+				return 1, errors.New("a failure does not end it")
+			}, slog.New(slog.DiscardHandler))
+		}()
+		synctest.Wait()
+		require.EqualValues(t, 1, purged.Load(), "at the start")
+		time.Sleep(49 * time.Hour) // of the bubble
+		synctest.Wait()
+		require.EqualValues(t, 3, purged.Load())
+		stop()
+		<-ended
+	})
+}

@@ -1,0 +1,336 @@
+package mgmtapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/desired"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// Wanted is the port of the API to a provisioning engine: it hands over what has changed, returns what is desired at the time of the call,
+// and stores the results. Reading changes nothing, and storing a result causes no change.
+type Wanted struct {
+	deps  model.Deps
+	state *desired.State
+}
+
+// Changes hands the oldest changes, up to most events, to fn in one transaction that also removes them, and returns the number of events.
+// If fn returns an error, the changes stay. What fn writes in tx therefore happens exactly once. fn may run again in another transaction.
+// One such transaction runs at a time on a database; others wait. fn gets no changes if none of the events concerns provisioning.
+func (w *Wanted) Changes(ctx context.Context, most int, fn func(ctx context.Context, tx Tx, changes []Change) error) (int, error) {
+	n, err := w.deps.Store.Relay(ctx, most, func(tx *docstore.Tx, events []docstore.Event) error {
+		changes, err := changesOf(events)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, tx.SQL().Execer(), changes)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("mgmtapi: changes: %w", err)
+	}
+	return n, nil
+}
+
+// changesOf returns the changes among the events that concern provisioning.
+func changesOf(events []docstore.Event) (all []Change, err error) {
+	for _, e := range events {
+		switch e.Topic {
+		case model.EventAppUserChanged:
+			var c model.AppUserChanged
+			err = decode(e, &c)
+			if c.Provision {
+				all = append(all, Change{Principal: Principal{App: c.App, Kind: User, ID: c.User}})
+			}
+		case model.EventPushMappingChanged:
+			var c model.PushMappingChanged
+			err = decode(e, &c)
+			all = append(all, Change{Principal: Principal{App: c.App, Kind: Group, ID: c.Group}, Members: c.Members, AllMembers: c.AllMembers})
+		case model.EventAppChanged:
+			var c model.AppChanged
+			err = decode(e, &c)
+			all = append(all, Change{Principal: Principal{App: c.App}, Ended: c.Ended, Deleted: c.Deleted})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func decode(e docstore.Event, into any) error {
+	if err := json.Unmarshal(e.Data, into); err != nil {
+		return fmt.Errorf("event %d %s: %w", e.Seq, e.Topic, err)
+	}
+	return nil
+}
+
+// Waiting returns the number of events that Changes has not removed yet.
+func (w *Wanted) Waiting(ctx context.Context) (int, error) { return w.deps.Store.Waiting(ctx) }
+
+// Notify calls fn after each commit of this API that may have changed something, in the goroutine of the commit. Changes of other
+// processes are not noticed: a caller of Changes also looks from time to time.
+func (w *Wanted) Notify(fn func()) { w.deps.Store.OnEmit(fn) }
+
+// Target returns the target of an application, or ErrNoTarget.
+func (w *Wanted) Target(ctx context.Context, app string) (Target, error) {
+	t, err := w.state.Target(ctx, app)
+	if errors.Is(err, desired.ErrUnknownApp) {
+		return Target{}, ErrNoTarget
+	}
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{
+		BaseURL: t.BaseURL, Credentials: credentials(t.Header, t.Token, t.OAuth), UserNameAttribute: t.UserNameAttribute,
+		Style: UpdateStyle(t.Style), Fallback: Fallback(t.Fallback), CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers,
+		DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups, SyncPasswords: t.SyncPasswords, Paused: t.Paused,
+	}, nil
+}
+
+// User returns the desired state of a user in the target of an application.
+func (w *Wanted) User(ctx context.Context, app, user string) (UserState, error) {
+	u, err := w.state.User(ctx, app, user)
+	return UserState{
+		Want: Want(u.Want), UserName: u.UserName, Resource: u.Resource, RemoteID: u.RemoteID, Activating: u.Anew,
+		Password: u.Password, PasswordVersion: u.PasswordVersion,
+	}, err
+}
+
+// Group returns the desired state of a group in the target of an application.
+func (w *Wanted) Group(ctx context.Context, app, group string) (GroupState, error) {
+	g, err := w.state.Group(ctx, app, group)
+	return GroupState{Want: Want(g.Want), DisplayName: g.DisplayName, RemoteID: g.RemoteID, DeleteRemote: g.DeleteRemote}, err
+}
+
+// Members returns the ids of up to limit members of a pushed group, ascending, after the given one. A short page is the last one. Members
+// are the users of the group that are, or are to be, in the target.
+func (w *Wanted) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
+	return w.state.Members(ctx, app, group, after, limit)
+}
+
+// IsMember reports which of the users are members of a pushed group.
+func (w *Wanted) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
+	return w.state.IsMember(ctx, app, group, users)
+}
+
+// Report stores the result of an attempt. A result about a principal that is no longer assigned or pushed is dropped.
+func (w *Wanted) Report(ctx context.Context, r Result) error {
+	report := w.state.ReportUser
+	if r.Kind == Group {
+		report = w.state.ReportGroup
+	}
+	steps := make([]desired.Step, len(r.Steps))
+	for i, s := range r.Steps {
+		steps[i] = desired.Step(s)
+	}
+	return report(ctx, r.App, r.ID, desired.Result{
+		Want: desired.Want(r.Want), Outcome: desired.Outcome(r.Outcome), RemoteID: r.RemoteID, More: r.More, Error: r.Error,
+		Operation: desired.Operation(r.Operation), Confirmed: desired.Operation(r.Confirmed), Lapsed: r.Lapsed, Steps: steps,
+		PasswordVersion: r.PasswordVersion,
+	})
+}
+
+// Accounts returns what the API shows of the accounts of principals. Principals that are not assigned or pushed are missing.
+func (w *Wanted) Accounts(ctx context.Context, principals []Principal) (map[Principal]Account, error) {
+	var users []string
+	var groups []any
+	for _, p := range principals {
+		if p.Kind == User {
+			users = append(users, model.AppUserID(p.App, p.ID))
+		} else {
+			groups = append(groups, docstore.JoinID(p.App, p.ID))
+		}
+	}
+	found := map[Principal]Account{}
+	assigned, err := w.deps.AppUsers.GetMany(ctx, w.deps.Store.Reader(), users)
+	if err != nil {
+		return nil, err
+	}
+	for i := range assigned {
+		a := accountOf(&assigned[i].Value)
+		found[a.Principal] = a
+	}
+	if len(groups) == 0 {
+		return found, nil
+	}
+	where := docstore.In(model.PushMappingByPair, groups...)
+	err = model.Each(ctx, w.deps.Store.Reader(), w.deps.PushMappings, where, func(d docstore.Doc[model.PushMapping]) error {
+		m := &d.Value
+		p := Principal{App: m.AppID, Kind: Group, ID: m.SourceGroupID}
+		found[p] = Account{Principal: p, RemoteID: m.RemoteID, Waiting: m.Deleted, Failed: m.ErrorSummary != ""}
+		return nil
+	})
+	return found, err
+}
+
+func accountOf(u *model.AppUser) Account {
+	return Account{
+		Principal: Principal{App: u.AppID, Kind: User, ID: u.UserID}, RemoteID: u.ExternalID,
+		Waiting: u.SyncState == model.SyncOutOfSync || u.SyncState == model.SyncSyncing, Failed: u.SyncState == model.SyncError,
+	}
+}
+
+// Principals returns the ids of up to limit users or groups that are, or were, assigned or pushed to an application, ascending, after the
+// given one. A short page is the last one.
+func (w *Wanted) Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error) {
+	if kind == Group {
+		return w.state.PushedGroups(ctx, app, after, limit)
+	}
+	return w.state.AssignedUsers(ctx, app, after, limit)
+}
+
+// Assigned reports whether a user is assigned to an application, or a group is pushed to it.
+func (w *Wanted) Assigned(ctx context.Context, p Principal) (bool, error) {
+	if p.Kind == Group {
+		return w.state.Pushed(ctx, p.App, p.ID)
+	}
+	return w.state.Assigned(ctx, p.App, p.ID)
+}
+
+// Explain returns why a principal is, or is not, in the target of an application, and where its attributes come from.
+func (w *Wanted) Explain(ctx context.Context, p Principal) (Explanation, error) {
+	explain := w.state.ExplainUser
+	if p.Kind == Group {
+		explain = w.state.ExplainGroup
+	}
+	reasons, values, err := explain(ctx, p.App, p.ID)
+	x := Explanation{Reasons: reasons}
+	for _, v := range values {
+		x.Values = append(x.Values, Value(v))
+	}
+	return x, err
+}
+
+// UserOwners returns for each account of the target of an application the users that it may belong to, assigned or not.
+func (w *Wanted) UserOwners(ctx context.Context, app string, accounts []*scim.Resource) ([][]Owner, error) {
+	found, err := w.state.UserOwners(ctx, app, accounts)
+	all := make([][]Owner, len(found))
+	for i := range found {
+		all[i] = owners(found[i])
+	}
+	return all, err
+}
+
+// GroupOwners returns the groups that are pushed to an application.
+func (w *Wanted) GroupOwners(ctx context.Context, app string) ([]Owner, error) {
+	found, err := w.state.GroupOwners(ctx, app)
+	return owners(found), err
+}
+
+func owners(found []desired.Owner) []Owner {
+	all := make([]Owner, len(found))
+	for i, o := range found {
+		all[i] = Owner(o)
+	}
+	return all
+}
+
+// Unprovisioned returns the numbers of assigned users that get no account, the most frequent reason first. It does not count users that
+// are pending, retried or failed.
+func (w *Wanted) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned, error) {
+	found, err := w.state.Unprovisioned(ctx, app)
+	var all []Unprovisioned
+	for _, u := range found {
+		all = append(all, Unprovisioned(u))
+	}
+	return all, err
+}
+
+// Apps calls fn with each application, in the order of creation.
+func (w *Wanted) Apps(ctx context.Context, fn func(App) error) error {
+	return model.Each(ctx, w.deps.Store.Reader(), w.deps.Apps, nil, func(doc docstore.Doc[model.App]) error {
+		app, err := w.app(ctx, doc)
+		if err != nil {
+			return err
+		}
+		return fn(app)
+	})
+}
+
+// App returns an application, or ErrNotFound.
+func (w *Wanted) App(ctx context.Context, id string) (App, error) {
+	doc, err := w.deps.Apps.Get(ctx, w.deps.Store.Reader(), id)
+	if errors.Is(err, docstore.ErrNotFound) {
+		return App{}, ErrNotFound
+	}
+	if err != nil {
+		return App{}, err
+	}
+	return w.app(ctx, doc)
+}
+
+func (w *Wanted) app(ctx context.Context, doc docstore.Doc[model.App]) (App, error) {
+	a := &doc.Value
+	c, err := model.Optional(ctx, w.deps.Store.Reader(), w.deps.Connections, doc.ID)
+	if err != nil {
+		return App{}, err
+	}
+	connection := &model.Connection{}
+	if c != nil {
+		connection = &c.Value
+	}
+	return App{
+		ID: doc.ID, Label: a.Label, Name: a.Name, Status: AppStatus(a.Status), Connected: connection.Enabled, BaseURL: connection.BaseURL,
+		Style: UpdateStyle(connection.Style(a)), Fallback: Fallback(connection.FallsBack()),
+	}, nil
+}
+
+// Names returns the logins of users, or the names of groups, that exist.
+func (w *Wanted) Names(ctx context.Context, kind Kind, ids []string) (map[string]string, error) {
+	names := map[string]string{}
+	if kind == Group {
+		groups, err := w.deps.Groups.GetMany(ctx, w.deps.Store.Reader(), ids)
+		for i := range groups {
+			names[groups[i].ID] = groups[i].Value.Name()
+		}
+		return names, err
+	}
+	users, err := w.deps.Users.GetMany(ctx, w.deps.Store.Reader(), ids)
+	for i := range users {
+		names[users[i].ID] = users[i].Value.Login()
+	}
+	return names, err
+}
+
+// Count returns the number of users or groups.
+func (w *Wanted) Count(ctx context.Context, kind Kind) (int, error) {
+	if kind == Group {
+		return w.deps.Groups.Count(ctx, w.deps.Store.Reader(), nil)
+	}
+	return w.deps.Users.Count(ctx, w.deps.Store.Reader(), nil)
+}
+
+// Unfinished counts what is to be done before a provisioning engine has it.
+func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
+	q := w.deps.Store.Reader()
+	org, err := w.deps.Org(ctx, q)
+	if err != nil {
+		return u, err
+	}
+	u.Held = org.HoldWork
+	// In the order in which one becomes the other, so that nothing is missed.
+	transitions, err := w.deps.Transitions.Count(ctx, q, nil)
+	if err != nil {
+		return u, err
+	}
+	followings, err := w.deps.Followings.Count(ctx, q, nil)
+	if err != nil {
+		return u, err
+	}
+	running, err := w.deps.ImportJobs.Count(ctx, q, docstore.NotNull(model.ImportJobByOpen))
+	if err != nil {
+		return u, err
+	}
+	scheduled, err := w.deps.DueImports.Count(ctx, q, docstore.Le(model.DueImportByDue, w.deps.Now()))
+	if err != nil {
+		return u, err
+	}
+	u.Requests, u.Imports = transitions+followings, running+scheduled
+	u.Events, err = w.Waiting(ctx)
+	return u, err
+}

@@ -1,0 +1,254 @@
+package mgmtapi
+
+import (
+	"errors"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// ErrNotFound is the error of an application that does not exist.
+var ErrNotFound = errors.New("mgmtapi: not found")
+
+// ErrNoTarget is the error of Wanted.Target for an application that does not exist or never had a provisioning connection.
+var ErrNoTarget = errors.New("mgmtapi: the application has no provisioning target")
+
+// Kind is the kind of a principal.
+type Kind string
+
+// The kinds of principals.
+const (
+	User  Kind = "user"
+	Group Kind = "group"
+)
+
+// Principal is a user that is assigned to an application, or a group that is pushed to it.
+type Principal struct {
+	App  string
+	Kind Kind
+	ID   string
+}
+
+// Change is a change that concerns whoever provisions an application: of a principal, or (empty Kind) of the application.
+type Change struct {
+	Principal
+	// Members are the users whose membership of the group changed. AllMembers: any may have changed.
+	Members    []string
+	AllMembers bool
+	// Ended: the provisioning connection was deactivated. Deleted: the application was deleted. Otherwise a change of the application
+	// may have ended what kept its principals from being provisioned.
+	Ended, Deleted bool
+}
+
+// App is an application.
+type App struct {
+	ID, Label, Name string
+	Status          AppStatus
+	// Connected reports whether the provisioning connection is active. BaseURL is empty without a connection.
+	Connected bool
+	BaseURL   string
+	Style     UpdateStyle
+	Fallback  Fallback
+}
+
+// AppStatus is the status of an application.
+type AppStatus string
+
+// The statuses of applications.
+const (
+	AppActive   AppStatus = "ACTIVE"
+	AppInactive AppStatus = "INACTIVE"
+)
+
+// UpdateStyle is the choice of SCIM requests that update users and groups.
+type UpdateStyle string
+
+// The update styles.
+const (
+	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and membership, PUT for other updates
+	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all
+	StyleAuto    UpdateStyle = "AUTO"    // according to the ServiceProviderConfig of the target
+)
+
+// Fallback is the permission to send another form of a request than the update style requires.
+type Fallback string
+
+// The fallbacks.
+const (
+	FallbackLearn Fallback = "LEARN" // after a rejection, or a success without effect
+	FallbackNone  Fallback = "NONE"  // never
+)
+
+// Target is the SCIM service provider of an application.
+type Target struct {
+	BaseURL string
+	Credentials
+	// UserNameAttribute is the attribute by which users are searched for.
+	UserNameAttribute string
+	Style             UpdateStyle
+	Fallback          Fallback
+
+	CreateUsers, UpdateUsers, DeactivateUsers, PushGroups bool
+	// SyncPasswords: existing accounts receive UserState.Password, too.
+	SyncPasswords bool
+	// Paused: the application or its connection is not active. Nothing may be sent; what is pending stays so.
+	Paused bool
+}
+
+// String returns a text without the secret.
+func (t Target) String() string { return t.BaseURL }
+
+// GoString is String, for %#v.
+func (t Target) GoString() string { return t.BaseURL }
+
+// Want is the desired state of a principal in a target.
+type Want string
+
+// The desired states.
+const (
+	Active   Want = "active"
+	Inactive Want = "inactive"
+	// Absent: the API does not know the principal.
+	Absent Want = "absent"
+	// Keep: the target is not to be changed. A Change follows when that ends.
+	Keep Want = "keep"
+)
+
+// UserState is the desired state of a user in a target.
+type UserState struct {
+	Want     Want
+	UserName string
+	// Resource holds the mapped attributes and externalId, without id, meta, active, groups and password. It is nil for Absent and Keep.
+	Resource *scim.Resource
+	// RemoteID is the id in the target, if known.
+	RemoteID string
+	// Activating: the account is that of an earlier assignment, and may belong to another user now.
+	Activating bool
+	// Password is to be sent to the account, in plaintext. PasswordVersion names it, and is empty if only a new account gets it.
+	Password, PasswordVersion string
+}
+
+// String returns a text without the password.
+func (u UserState) String() string { return string(u.Want) + " " + u.UserName }
+
+// GoString is String, for %#v.
+func (u UserState) GoString() string { return u.String() }
+
+// GroupState is the desired state of a pushed group in a target. Inactive means that pushes are paused.
+type GroupState struct {
+	Want        Want
+	DisplayName string
+	// RemoteID is the id in the target, if known.
+	RemoteID string
+	// DeleteRemote: with Absent, the group in the target is to be deleted, too.
+	DeleteRemote bool
+}
+
+// Result is the result of an attempt to reach the desired state of a principal.
+type Result struct {
+	Principal
+	// Want is the desired state that was attempted.
+	Want    Want
+	Outcome Outcome
+	// RemoteID is the id in the target, empty if unknown.
+	RemoteID string
+	// More: the desired state has changed since the attempt started, so that another attempt follows.
+	More bool
+	// Error is for administrators. Empty for none.
+	Error string
+	// Operation is the operation of the attempt. Empty for one that is not logged.
+	Operation Operation
+	// Confirmed is a change that the target accepted in an earlier attempt and has carried out now. Empty for none.
+	Confirmed Operation
+	// Lapsed: the target has not carried out in time what it accepted in an earlier attempt.
+	Lapsed bool
+	// Steps are the requests of the attempt, in order.
+	Steps []Step
+	// PasswordVersion is the version of the password that the account has, empty if unknown.
+	PasswordVersion string
+}
+
+// Outcome is the outcome of an attempt.
+type Outcome string
+
+// The outcomes.
+const (
+	Started Outcome = "started" // the attempt is running, or the target carries out later what it has accepted
+	Done    Outcome = "done"    // the target has the desired state
+	Skipped Outcome = "skipped" // the options of the application exclude the request
+	Failed  Outcome = "failed"
+)
+
+// Operation is the effect of an attempt.
+type Operation string
+
+// The operations that are logged.
+const (
+	Created     Operation = "create"
+	Linked      Operation = "link" // an account that was found is used
+	Updated     Operation = "update"
+	Reactivated Operation = "reactivate"
+	Deactivated Operation = "deactivate"
+	Removed     Operation = "delete" // of a group
+)
+
+// Step is a request that was sent to a target.
+type Step struct {
+	Method string
+	Path   string // relative to the base URL, with the query
+	Status int    // 0 without a response
+	// Message is the reason for a failure, in the words of the target if it gave any. Empty for a success.
+	Message string
+	// Alternative names the form of the request and the reason for it, if it is not that of the update style.
+	Alternative string
+}
+
+// Account is what the API shows of the account of a principal in a target.
+type Account struct {
+	Principal
+	RemoteID string // empty if unknown
+	// Waiting: a result is expected.
+	Waiting bool
+	// Failed: the last result was an error.
+	Failed bool
+}
+
+// Explanation is why a principal is, or is not, in a target, and where its attributes come from.
+type Explanation struct {
+	Reasons []string // from the cause to the effect
+	Values  []Value
+}
+
+// Value is the origin of the value of an attribute.
+type Value struct {
+	Path   string // in the target, as in RFC 7644 section 3.10
+	Source string
+	Rule   string
+	Value  any
+}
+
+// Owner is a user or group that an account may belong to.
+type Owner struct {
+	ID          string
+	Name        string // userName of a user, displayName of a group
+	ExternalID  string
+	Emails      []string
+	DisplayName string
+}
+
+// Unprovisioned is the number of users that are assigned to an application, have no account in its target and get none, by the reason.
+type Unprovisioned struct {
+	Reason string
+	Users  int
+}
+
+// Unfinished counts what is to be done before a provisioning engine has it.
+type Unfinished struct {
+	Requests int // users and applications with work that requests have left to Run
+	Imports  int // imports that are running or due
+	Events   int // events that Wanted.Changes has not removed
+	// Held reports whether Run leaves the work of requests undone.
+	Held bool
+}
+
+// Total returns the sum.
+func (u Unfinished) Total() int { return u.Requests + u.Imports + u.Events }
