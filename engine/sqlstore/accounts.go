@@ -156,7 +156,8 @@ func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, no
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND principal_id = ? AND want = 0 AND pushed = 0 AND asked = 0`, app, m.user)
+		_, err = tx.Exec(ctx, `DELETE FROM {member_state}
+			WHERE app_id = ? AND principal_id = ? AND want = 0 AND pushed = 0 AND asked = 0`, app, m.user)
 		if err != nil {
 			return err
 		}

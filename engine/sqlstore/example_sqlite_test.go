@@ -26,8 +26,8 @@ const shopTables = `
 CREATE TABLE IF NOT EXISTS plan (id TEXT PRIMARY KEY, price INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS subscription (person TEXT PRIMARY KEY, plan TEXT NOT NULL)`
 
-// openShop opens the database and the engine in it. The parameters are those of mattn/go-sqlite3: readers do not wait for the writer, a writer waits
-// for another one, and a transaction takes the lock of the writer when it starts.
+// openShop opens the database and the engine in it. The parameters are those of mattn/go-sqlite3: readers do not wait for the writer, a
+// writer waits for another one, and a transaction takes the lock of the writer when it starts.
 func openShop(ctx context.Context, path string, directory engine.Directory) (*shop, error) {
 	db, err := sql.Open("sqlite3", "file:"+path+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	if err != nil {

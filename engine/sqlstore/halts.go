@@ -32,7 +32,8 @@ func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, re
 
 // Halts implements engine.HaltStore.
 func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
-	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM {halt} WHERE ? = '' OR app_id = '' OR app_id = ? ORDER BY app_id, op`, app, app)
+	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM {halt}
+		WHERE ? = '' OR app_id = '' OR app_id = ? ORDER BY app_id, op`, app, app)
 	halts, err := collect(rows, err, func(r *sql.Rows, h *engine.Halt) error {
 		var since int64
 		err := r.Scan(&h.App, &h.Operation, &h.Reason, &since)

@@ -21,7 +21,8 @@ func (s *Store) ImportLeases() engine.Leases { return importLeases{s} }
 // Reset implements engine.Leases.
 func (i importLeases) Reset(ctx context.Context, owner string) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE state = 'running' AND owner = ?`, owner)
+		_, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0
+			WHERE state = 'running' AND owner = ?`, owner)
 		return err
 	})
 	if err != nil {

@@ -202,7 +202,8 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 			bit(o.Active), o.Hash, run, string(o.Verdict), string(o.Rule), o.Principal, candidates, text(o.Note), resource)
 	}
 	var repeated string
-	err := tx.QueryRow(ctx, `SELECT remote_id FROM {remote_object} WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
+	err := tx.QueryRow(ctx, `SELECT remote_id FROM {remote_object}
+		WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
 		` LIMIT 1`, known...).Scan(&repeated)
 	if err == nil {
 		return fmt.Errorf("%s: %w", repeated, engine.ErrDuplicateObject)
@@ -223,7 +224,8 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 // DelayImport implements engine.ImportStore.
 func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error {
 	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
-		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ? WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
+		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ?
+			WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
 		return err
 	})
 }
@@ -298,7 +300,8 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 			args  []any
 		}{
 			{&known, `SELECT known FROM {import_run} WHERE id = ?`, []any{run}},
-			{&gone, `SELECT COUNT(*) FROM {remote_object} WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
+			{&gone, `SELECT COUNT(*) FROM {remote_object}
+				WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
 			{&links, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
 			// An account that was made or found since the run began may have come too late for its page.
 			{&lost, `SELECT COUNT(*) FROM {sync_state} AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?

@@ -17,9 +17,10 @@ import (
 // holds what is asked for, and not by one that holds all principals of the app.
 func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
 	base := sqldbtest.SQLite(t)
-	store, err := Open(t.Context(), base.Readers(), Options{Dialect: SQLite, Updater: func(ctx context.Context, fn func(engine.Execer) error) error {
+	update := func(ctx context.Context, fn func(engine.Execer) error) error {
 		return base.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
-	}})
+	}
+	store, err := Open(t.Context(), base.Readers(), Options{Dialect: SQLite, Updater: update})
 	require.NoError(t, err)
 	db := store.db
 	const key = "sqlite_autoindex_scimwright_sync_state_1 (app_id=? AND kind=? AND principal_id=?)"

@@ -184,7 +184,8 @@ func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.L
 	err = s.under(ctx, l, "learn about the target", func(tx *sqldb.Tx) error {
 		// The lane row is locked from here on, so that nobody unlearns in between.
 		var before string
-		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
+		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch
+			WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
 		if errors.Is(err, sql.ErrNoRows) {
 			return engine.ErrLeaseLost
 		}

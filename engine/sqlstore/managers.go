@@ -19,14 +19,16 @@ const lockChunk = 500
 // lockReports returns whoever has the user, or another user with the account that it is about to get, as manager. On PostgreSQL all of
 // them are locked in the order in which rows are written.
 func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) ([]reporter, error) {
-	rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,
+	rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state}
+		WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,
 		app, text(f.RemoteID))
 	ids, err := collect(rows, err, func(r *sql.Rows, id *string) error { return r.Scan(id) })
 	if err != nil {
 		return nil, err
 	}
 	ids = append(ids, f.ID)
-	rows, err = tx.Query(ctx, `SELECT principal_id, manager_id FROM {sync_state} WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active'
+	rows, err = tx.Query(ctx, `SELECT principal_id, manager_id FROM {sync_state}
+		WHERE app_id = ? AND manager_id <> '' AND kind = 'user' AND want = 'active'
 		AND manager_id IN `+list(len(ids))+` ORDER BY principal_id`, arguments(app, ids)...)
 	reports, err := collect(rows, err, func(r *sql.Rows, rep *reporter) error { return r.Scan(&rep.user, &rep.manager) })
 	if err != nil || len(reports) == 0 || tx.Dialect() != sqldb.Postgres {

@@ -17,8 +17,8 @@ const stepsOf = "engine"
 // legacySteps are noted in a table of this name, under the name stepsOf.
 const legacyStepsTable = "sqldb_steps"
 
-// takenOver is the number of a step that no version has. It is noted among the legacy steps after the tables were renamed, so that an earlier version
-// refuses to start ("it was migrated by a newer one") instead of creating its tables again.
+// takenOver is the number of a step that no version has. It is noted among the legacy steps after the tables were renamed, so that an
+// earlier version refuses to start ("it was migrated by a newer one") instead of creating its tables again.
 const takenOver = 1_000_000
 
 var stepColumns = []string{"name", "step", "hash"}
@@ -108,7 +108,8 @@ func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, e
 
 // foreign is the error about a table that has the name of one of the engine's.
 func foreign(names sqldb.Names, table string) error {
-	return fmt.Errorf("the table %s exists and was not created by the engine: choose another Options.Prefix or Options.Schema", names.Plain(table))
+	return fmt.Errorf("the table %s exists and was not created by the engine: choose another Options.Prefix or Options.Schema",
+		names.Plain(table))
 }
 
 // legacy returns the steps of an earlier version in a schema, and nil if there is none. Another program may have a table of the same name.

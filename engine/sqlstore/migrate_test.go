@@ -60,13 +60,15 @@ func fresh(t *testing.T, d sqldb.Dialect, o sqlstore.Options) []string {
 	return sqldbtest.Described(t, db, d, n.Schema, n.Prefix)
 }
 
-// TestOpen_OldDatabases opens databases of earlier versions: their tables are those of a new database then, with all rows, and the engine continues.
+// TestOpen_OldDatabases opens databases of earlier versions: their tables are those of a new database then, with all rows, and the engine
+// continues.
 func TestOpen_OldDatabases(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		variants := map[string]sqlstore.Options{"default": options(first), "prefix": {Dialect: options(first).Dialect, Prefix: "idp2_"}}
 		if first.Dialect == sqldb.Postgres {
 			variants["schema"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: `own "engine" of ` + sqldbtest.CurrentSchema(t, first.Open(t))}
-			variants["schema and prefix"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: `own of ` + sqldbtest.CurrentSchema(t, first.Open(t)), Prefix: "p_"}
+			own := `own of ` + sqldbtest.CurrentSchema(t, first.Open(t))
+			variants["schema and prefix"] = sqlstore.Options{Dialect: sqlstore.Postgres, Schema: own, Prefix: "p_"}
 		}
 		for name, o := range variants {
 			want := fresh(t, first.Dialect, o)
@@ -141,7 +143,8 @@ func continues(t *testing.T, store *sqlstore.Store, db *sql.DB, step int) {
 	found, err := store.States(ctx, engine.StateQuery{App: "crm", ID: "ann"})
 	require.NoError(t, err)
 	require.Equal(t, "r-ann", found[0].RemoteID)
-	status, err := store.Finish(ctx, lease, engine.Finish{Kind: engine.User, ID: "ann", Gen: found[0].Desired, Status: engine.StatusClean, RemoteID: "r-ann", At: now,
+	status, err := store.Finish(ctx, lease, engine.Finish{Kind: engine.User, ID: "ann", Gen: found[0].Desired, Status: engine.StatusClean,
+		RemoteID: "r-ann", At: now,
 		Exchanges: []engine.Attempt{{Run: "2", At: now, Method: "PUT"}}})
 	require.NoError(t, err)
 	require.Equal(t, engine.StatusClean, status)
@@ -172,8 +175,8 @@ func continues(t *testing.T, store *sqlstore.Store, db *sql.DB, step int) {
 	require.Equal(t, append(slices.Clip(wantEvents), int64(len(wantEvents)+1)), numbers, "the numbers of events continue")
 }
 
-// stride is the number of statements between two cuts. PostgreSQL takes most of a minute for all of them, so that only a run of all costly tests
-// cuts at each.
+// stride is the number of statements between two cuts. PostgreSQL takes most of a minute for all of them, so that only a run of all
+// costly tests cuts at each.
 func stride(d sqldb.Dialect) int64 {
 	if d == sqldb.SQLite || alltest.All() {
 		return 1

@@ -67,7 +67,8 @@ func marked(t *testing.T, store *sqlstore.Store) (ids []string) {
 	return ids
 }
 
-// TestOpen_ForeignTables gives a database tables whose names are those that the engine's tables once had, and one that looks like the table of steps.
+// TestOpen_ForeignTables gives a database tables whose names are those that the engine's tables once had, and one that looks like the
+// table of steps.
 func TestOpen_ForeignTables(t *testing.T) {
 	var tables []string
 	for _, name := range append([]string{"events", "steps", "scimwright", "users"}, oldTables...) {
@@ -168,12 +169,15 @@ func TestOpen_Errors(t *testing.T) {
 			options func(o *sqlstore.Options)
 			want    string
 		}{
-			"wrong dialect":   {options: func(o *sqlstore.Options) { o.Dialect = other }, want: "the database is " + own + ", the options say " + theirs},
+			"wrong dialect": {options: func(o *sqlstore.Options) { o.Dialect = other },
+				want: "the database is " + own + ", the options say " + theirs},
 			"no dialect":      {options: func(o *sqlstore.Options) { o.Dialect = "" }, want: `unknown dialect "": use SQLite or Postgres`},
 			"unknown dialect": {options: func(o *sqlstore.Options) { o.Dialect = "mysql" }, want: `unknown dialect "mysql"`},
 			"prefix":          {options: func(o *sqlstore.Options) { o.Prefix = "My-" }, want: `prefix "My-" is not allowed`},
-			"table taken":     {prepare: `CREATE TABLE scimwright_halt (own TEXT)`, want: "the table scimwright_halt exists and was not created by the engine"},
-			"steps taken":     {prepare: `CREATE TABLE scimwright_steps (own TEXT)`, want: "the table scimwright_steps exists and was not created by the engine"},
+			"table taken": {prepare: `CREATE TABLE scimwright_halt (own TEXT)`,
+				want: "the table scimwright_halt exists and was not created by the engine"},
+			"steps taken": {prepare: `CREATE TABLE scimwright_steps (own TEXT)`,
+				want: "the table scimwright_steps exists and was not created by the engine"},
 			"newer": {open: true, prepare: `INSERT INTO scimwright_steps VALUES ('engine', 2, 'x')`,
 				want: "the database has step 2 and this program knows 1: it was migrated by a newer version"},
 			"changed": {open: true, prepare: `UPDATE scimwright_steps SET hash = 'x'`, want: "step 1 was changed"},

@@ -32,7 +32,8 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			old := ms(p.CreatedAt.Add(-engine.PlansKept))
-			_, err := tx.Exec(ctx, `DELETE FROM {plan_item} WHERE plan_id IN (SELECT id FROM {plan} WHERE app_id = ? AND expires_at < ?)`, p.App, old)
+			_, err := tx.Exec(ctx, `DELETE FROM {plan_item} WHERE plan_id IN (SELECT id FROM {plan}
+				WHERE app_id = ? AND expires_at < ?)`, p.App, old)
 			if err != nil {
 				return err
 			}
@@ -93,7 +94,8 @@ func scanPlan(rows interface{ Scan(...any) error }, p *engine.Plan) error {
 // Plans implements engine.PlanStore.
 func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, error) {
 	where, args := conditions(map[string]string{"id": q.ID, "app_id": q.App, "status": string(q.Status)})
-	rows, err := s.db.Reader().Query(ctx, `SELECT `+planColumns+` FROM {plan} WHERE `+where+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limitOr(q.Limit))...)
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+planColumns+` FROM {plan}
+		WHERE `+where+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, p *engine.Plan) error { return scanPlan(r, p) })
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: plans: %w", err)
@@ -104,7 +106,8 @@ func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, e
 // PlanItems implements engine.PlanStore.
 func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
 	where, args := conditions(map[string]string{"operation": string(q.Operation), "outcome": string(q.Outcome)})
-	rows, err := s.db.Reader().Query(ctx, `SELECT plan_id, marked, doc FROM {plan_item} WHERE plan_id = ? AND seq > ? AND `+where+` ORDER BY seq LIMIT ?`,
+	rows, err := s.db.Reader().Query(ctx, `SELECT plan_id, marked, doc FROM {plan_item}
+		WHERE plan_id = ? AND seq > ? AND `+where+` ORDER BY seq LIMIT ?`,
 		append(append([]any{q.Plan, q.After}, args...), limitOr(q.Limit))...)
 	out, err := collect(rows, err, func(r *sql.Rows, i *engine.PlanItem) error {
 		var id, doc string
@@ -179,7 +182,8 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 	})
 	for _, i := range items {
 		var desired int64
-		err := tx.ExecReturning(ctx, []any{&desired}, raise+` RETURNING desired_gen`, raising(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
+		err := tx.ExecReturning(ctx, []any{&desired}, raise+` RETURNING desired_gen`,
+			raising(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
 		if err != nil {
 			return err
 		}

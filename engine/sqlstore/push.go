@@ -40,7 +40,8 @@ func (s *Store) Progress(ctx context.Context, l engine.Lease, p engine.Progress)
 // pushed stores what is in the target's group by now.
 func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool, added, removed []engine.RemoteMember) error {
 	if replaced {
-		_, err := tx.Exec(ctx, `UPDATE {member_state} SET pushed = 0, pushed_id = '' WHERE app_id = ? AND group_id = ? AND pushed <> 0`, app, group)
+		_, err := tx.Exec(ctx, `UPDATE {member_state} SET pushed = 0, pushed_id = ''
+			WHERE app_id = ? AND group_id = ? AND pushed <> 0`, app, group)
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,8 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 		}
 	}
 	// Not when the user got another id meanwhile: what was pushed is then not its account any more.
-	const same = ` AND EXISTS (SELECT 1 FROM {sync_state} u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
+	const same = ` AND EXISTS (SELECT 1 FROM {sync_state} u
+		WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
 	if err := eachMember(ctx, tx, `pushed = 1, pushed_id = v.id`, same, app, group, added); err != nil {
 		return err
 	}

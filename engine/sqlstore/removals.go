@@ -29,14 +29,16 @@ func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id
 			return err
 		}
 		var known int64
-		err := tx.QueryRow(ctx, `SELECT 1 FROM {removal} WHERE app_id = ? AND kind = ? AND principal_id = ?`, l.App, string(kind), id).Scan(&known)
+		err := tx.QueryRow(ctx, `SELECT 1 FROM {removal}
+			WHERE app_id = ? AND kind = ? AND principal_id = ?`, l.App, string(kind), id).Scan(&known)
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if many, err = leave(ctx, tx, l.App, now, g, 0); err != nil || many > 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 0)`, l.App, string(kind), id, ms(now))
+		_, err = tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 0)`, l.App, string(kind), id,
+			ms(now))
 		return err
 	})
 	return many, err
@@ -45,7 +47,8 @@ func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id
 // leave returns 0 when so many more removals are allowed, and otherwise how many there would be.
 func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
 	var gone, coming, accounts int
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal} WHERE app_id = ? AND approved = 0 AND at > ?`, app, ms(now.Add(-g.Window))).Scan(&gone)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal}
+		WHERE app_id = ? AND approved = 0 AND at > ?`, app, ms(now.Add(-g.Window))).Scan(&gone)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +87,8 @@ func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind,
 // Approve implements engine.Store.
 func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected int) (n int, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM {sync_state} WHERE app_id = ? AND status = 'held' AND last_op IN (?, ?) AND halted = 0
+		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM {sync_state}
+			WHERE app_id = ? AND status = 'held' AND last_op IN (?, ?) AND halted = 0
 			ORDER BY kind DESC, principal_id`, app, string(engine.RemoveUser), string(engine.RemoveGroup))
 		held, err := collect(rows, err, func(r *sql.Rows, p *principal) error { return r.Scan(&p.kind, &p.id) })
 		if err != nil {
@@ -94,7 +98,8 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 			return fmt.Errorf("%w: %d are held back, not %d", engine.ErrStale, n, expected)
 		}
 		for _, p := range held {
-			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, attempts = 0, status = 'dirty' WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, attempts = 0, status = 'dirty'
+				WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 				ms(now), app, string(p.kind), p.id)
 			if err != nil {
 				return err

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// steps are the steps of the schema; steps are only ever appended. KEY and SERIAL are replaced by types of the dialect, names in braces by the
-// tables' names. The first step is what legacySteps add up to, with the columns in the order in which these have added them.
+// steps are the steps of the schema; steps are only ever appended. KEY and SERIAL are replaced by types of the dialect, names in braces
+// by the tables' names. The first step is what legacySteps add up to, with the columns in the order in which these have added them.
 var steps = []string{`
 CREATE TABLE {app_lane} (
 	app_id      KEY PRIMARY KEY,

@@ -15,7 +15,8 @@ import (
 
 // oldTables are the tables of versions without a prefix.
 var oldTables = []string{
-	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "halt", "import_run", "remote_object", "plan", "plan_item", "lifecycle_event",
+	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "halt",
+	"import_run", "remote_object", "plan", "plan_item", "lifecycle_event",
 }
 
 // load fills a new database with a dump of an earlier version.

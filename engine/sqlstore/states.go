@@ -48,7 +48,8 @@ var dueSets = []string{
 const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
 
 func dueQuery(set string) string {
-	return `SELECT ` + stateColumns + ` FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
+	return `SELECT ` + stateColumns + ` FROM {sync_state}
+		WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
 }
 
 // Due implements engine.Store.
@@ -207,9 +208,12 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 	over := bit(slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
 	u.set(`synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END`, synced, f.Gen)
-	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.Unsure), bit(f.Whole), f.Gen)
-	u.set(`status = CASE WHEN ? = 1 AND status = 'dismissed' THEN 'dismissed' WHEN ? = 1 AND desired_gen > ? THEN 'dirty' ELSE ? END`, over, parked, f.Gen, string(f.Status))
-	u.set(`next_at = CASE WHEN ? = 1 AND status = 'dismissed' THEN NULL WHEN ? = 1 AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END`, over, parked, f.Gen, ms(f.At), due(f.NextAt))
+	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1
+		AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.Unsure), bit(f.Whole), f.Gen)
+	u.set(`status = CASE WHEN ? = 1 AND status = 'dismissed' THEN 'dismissed' WHEN ? = 1
+		AND desired_gen > ? THEN 'dirty' ELSE ? END`, over, parked, f.Gen, string(f.Status))
+	u.set(`next_at = CASE WHEN ? = 1 AND status = 'dismissed' THEN NULL WHEN ? = 1
+		AND desired_gen > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END`, over, parked, f.Gen, ms(f.At), due(f.NextAt))
 	u.set(`attempts = CASE WHEN ? = 1 AND desired_gen > ? THEN 0 ELSE CAST(? AS BIGINT) END`, parked, f.Gen, f.Attempts)
 	u.set(`tried = CASE WHEN ? = 'clean' AND want <> 'active' OR ? = 1 THEN 0 ELSE tried END`, string(f.Status), bit(f.Untried))
 	u.set(`anew = CASE WHEN ? IN ('clean', 'waiting') THEN 0 ELSE anew END`, string(f.Status))
@@ -242,11 +246,13 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.PreviousID,
 	})
 	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
-		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
+		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
+			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)
 	}
 	if q.PreviousID != "" && q.App != "" && q.Kind != "" {
-		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = ? AND former_id <> '' AND former_id = ?)`
+		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
+			WHERE app_id = ? AND kind = ? AND former_id <> '' AND former_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.PreviousID)
 	}
 	if q.After != nil {
@@ -267,7 +273,8 @@ func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	for _, set := range dueSets {
 		var some int
-		err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state} WHERE next_at IS NOT NULL AND `+set+` AND `+where, args...).Scan(&some)
+		err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state}
+			WHERE next_at IS NOT NULL AND `+set+` AND `+where, args...).Scan(&some)
 		if err != nil {
 			return 0, fmt.Errorf("sqlstore: pending: %w", err)
 		}

@@ -24,7 +24,8 @@ const (
 type Options struct {
 	// Dialect is the database that Open is given.
 	Dialect Dialect
-	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the connection.
+	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the
+	// connection.
 	Schema string
 	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
 	// "scimwright_", and no prefix if there is a Schema.
@@ -33,11 +34,11 @@ type Options struct {
 	Updater Updater
 }
 
-// Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that error,
-// or one that wraps it. It may run fn again in another transaction, as after a serialization failure of PostgreSQL.
+// Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
+// error, or one that wraps it. It may run fn again in another transaction, as after a serialization failure of PostgreSQL.
 //
-// An embedder that serializes the writes of its SQLite database, or commits several together, passes its own. The transaction must begin with the lock
-// of the writer (BEGIN IMMEDIATE).
+// An embedder that serializes the writes of its SQLite database, or commits several together, passes its own. The transaction must begin
+// with the lock of the writer (BEGIN IMMEDIATE).
 type Updater func(ctx context.Context, fn func(tx engine.Execer) error) error
 
 // Store implements engine.Store. It may be used by several goroutines.
@@ -48,9 +49,9 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// Open returns a store in the embedder's database. It creates the tables, adds what an earlier version of this package lacks, and takes over tables of
-// versions that had no prefix, all in one transaction: after an error or a crash the database is as it was. Processes that open at the same time
-// wait for each other. Tables of other programs stay as they are, whatever their names.
+// Open returns a store in the embedder's database. It creates the tables, adds what an earlier version of this package lacks, and takes
+// over tables of versions that had no prefix, all in one transaction: after an error or a crash the database is as it was. Processes that
+// open at the same time wait for each other. Tables of other programs stay as they are, whatever their names.
 //
 // The database stays the embedder's to close. With an Updater it may be one that can only read.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {

@@ -76,7 +76,8 @@ func (s *Store) onHold(ctx context.Context, app string, now time.Time) (held boo
 // known returns ErrNotFound for a principal that was never marked.
 func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
 	var one int64
-	err := tx.QueryRow(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id = ?`, p.app, string(p.kind), p.id).Scan(&one)
+	err := tx.QueryRow(ctx, `SELECT 1 FROM {sync_state}
+		WHERE app_id = ? AND kind = ? AND principal_id = ?`, p.app, string(p.kind), p.id).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return engine.ErrNotFound
 	}

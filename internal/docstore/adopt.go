@@ -16,8 +16,8 @@ var (
 	documentColumns = []string{"seq", "id", "rev", "created", "updated", "doc"}
 )
 
-// checkOwn returns an error if a table at the place of one of docstore's is another program's: it begins with other columns. It is none if there is no
-// table.
+// checkOwn returns an error if a table at the place of one of docstore's is another program's: it begins with other columns. It is none
+// if there is no table.
 func checkOwn(ctx context.Context, tx *sqldb.Tx, name string, begins []string) error {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -27,10 +27,14 @@ func checkOwn(ctx context.Context, tx *sqldb.Tx, name string, begins []string) e
 	if err != nil || len(columns) == 0 {
 		return err
 	}
-	if len(columns) < len(begins) || !slices.Equal(columns[:len(begins)], begins) {
+	if !beginWith(columns, begins) {
 		return fmt.Errorf("the table %s exists and belongs to another program: choose another prefix or schema", tx.Names().Plain(name))
 	}
 	return nil
+}
+
+func beginWith(columns, begins []string) bool {
+	return len(columns) >= len(begins) && slices.Equal(columns[:len(begins)], begins)
 }
 
 // checkOwnTables is checkOwn of the tables that docstore has for itself.
@@ -69,7 +73,9 @@ func adopt(ctx context.Context, tx *sqldb.Tx, own func(collection string) bool, 
 }
 
 // adoptable returns the tables of a store in a schema, and none if it has collections that are not own.
-func adoptable(ctx context.Context, tx *sqldb.Tx, schema string, own func(collection string) bool, collections []Table) (tables []string, err error) {
+func adoptable(
+	ctx context.Context, tx *sqldb.Tx, schema string, own func(collection string) bool, collections []Table,
+) (tables []string, err error) {
 	columns, err := tx.Columns(ctx, schema, ownTables[0])
 	if err != nil || !slices.Equal(columns, catalogColumns) {
 		return nil, err // there is no store, or the table is another program's
@@ -103,7 +109,7 @@ func adoptable(ctx context.Context, tx *sqldb.Tx, schema string, own func(collec
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(tables, c.Name()) && len(columns) >= len(documentColumns) && slices.Equal(columns[:len(documentColumns)], documentColumns) {
+		if !slices.Contains(tables, c.Name()) && beginWith(columns, documentColumns) {
 			tables = append(tables, c.Name())
 		}
 	}

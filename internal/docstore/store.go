@@ -42,17 +42,20 @@ type Store struct {
 // schemaLock makes stores that open the same database wait for each other.
 const schemaLock = "docstore.schema"
 
-// Open creates the tables of the collections, and fills indexes that were not declared before, all in one transaction: after an error the database is as
-// it was. An index that is declared otherwise than when it was filled, or in another Version, is filled again. The logger of the
-// database is told of that, when there are documents. Indexes that are declared no more are removed, tables of other collections stay. now is the clock of Created and
-// Updated; nil stands for time.Now. The store does not close db, whose names say where the tables are: their schema is created.
+// Open creates the tables of the collections, and fills indexes that were not declared before, all in one transaction: after an error the
+// database is as it was. An index that is declared otherwise than when it was filled, or in another Version, is filled again. The logger
+// of the database is told of that, when there are documents. Indexes that are declared no more are removed, tables of other collections
+// stay. now is the clock of Created and Updated; nil stands for time.Now. The store does not close db, whose names say where the tables
+// are: their schema is created.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections ...Table) (*Store, error) {
 	return OpenAdopting(ctx, db, now, nil, collections...)
 }
 
-// OpenAdopting is Open that first takes over, in the same transaction, the tables of a store whose names had no prefix, if there are none at their place
-// yet. It does so only if own reports true for all collections of that store. Nil: for none.
-func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own func(collection string) bool, collections ...Table) (*Store, error) {
+// OpenAdopting is Open that first takes over, in the same transaction, the tables of a store whose names had no prefix, if there are none
+// at their place yet. It does so only if own reports true for all collections of that store. Nil: for none.
+func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own func(collection string) bool, collections ...Table) (
+	*Store, error,
+) {
 	if now == nil {
 		now = time.Now
 	}
@@ -63,7 +66,8 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own f
 			return nil, fmt.Errorf("docstore: %w", err)
 		}
 		if !enforced {
-			return nil, errors.New("docstore: the SQLite connections do not enforce foreign keys: add _foreign_keys=on to the parameters of mattn/go-sqlite3")
+			return nil, errors.New("docstore: the SQLite connections do not enforce foreign keys: " +
+				"add _foreign_keys=on to the parameters of mattn/go-sqlite3")
 		}
 	}
 	seen := map[string]bool{}
@@ -73,8 +77,8 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own f
 		}
 		seen[c.Name()] = true
 	}
-	open := []func(context.Context, *sqldb.Tx) error{lockSchema, func(ctx context.Context, tx *sqldb.Tx) error { return adopt(ctx, tx, own, collections) },
-		checkOwnTables, openOutbox}
+	adopting := func(ctx context.Context, tx *sqldb.Tx) error { return adopt(ctx, tx, own, collections) }
+	open := []func(context.Context, *sqldb.Tx) error{lockSchema, adopting, checkOwnTables, openOutbox}
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}

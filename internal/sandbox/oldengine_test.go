@@ -26,7 +26,8 @@ func TestStart_OldEngineTables(t *testing.T) {
 			databaseURL := database(t)
 			dump, err := os.ReadFile("../../engine/sqlstore/testdata/old/" + name + "-step15.sql")
 			require.NoError(t, err)
-			statements := strings.NewReplacer("old.", "", "BEGIN TRANSACTION;", "", "COMMIT;", "", "PRAGMA foreign_keys=OFF;", "").Replace(string(dump))
+			statements := strings.NewReplacer("old.", "", "BEGIN TRANSACTION;", "", "COMMIT;", "", "PRAGMA foreign_keys=OFF;", "").
+				Replace(string(dump))
 			change := func(fn func(tx *sqldb.Tx) error) {
 				t.Helper()
 				db, err := sqlopen.Open(t.Context(), databaseURL, sqlopen.Options{})
@@ -36,7 +37,8 @@ func TestStart_OldEngineTables(t *testing.T) {
 			}
 			change(func(tx *sqldb.Tx) error { return tx.Apply(t.Context(), statements) })
 			for range 2 {
-				s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", DB: databaseURL, Empty: true, SecretKey: strings.Repeat("MDEy", 10) + "MDE="})
+				key := strings.Repeat("MDEy", 10) + "MDE="
+				s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", DB: databaseURL, Empty: true, SecretKey: key})
 				require.NoError(t, err)
 				require.NoError(t, s.Close(context.WithoutCancel(t.Context())))
 			}

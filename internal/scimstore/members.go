@@ -308,7 +308,8 @@ func hold(ctx context.Context, tx *docstore.Tx, k *kind, lock string, ids []stri
 	for chunk := range slices.Chunk(ids, chunkSize) {
 		err := func() error {
 			list := strings.TrimSuffix(strings.Repeat("?, ", len(chunk)), ", ")
-			rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT id, rev FROM {%s} WHERE id IN (%s) ORDER BY id%s`, k.docs.Name(), list, lock), anys(chunk)...)
+			rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT id, rev FROM {%s}
+				WHERE id IN (%s) ORDER BY id%s`, k.docs.Name(), list, lock), anys(chunk)...)
 			if err != nil {
 				return err
 			}

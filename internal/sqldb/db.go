@@ -259,8 +259,8 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 	return nil
 }
 
-// updateImmediate runs an update on SQLite without group commit. It takes the lock of the writer before it reads, whatever the settings of the
-// connections are: a transaction that takes it later fails if another one has written in between.
+// updateImmediate runs an update on SQLite without group commit. It takes the lock of the writer before it reads, whatever the settings
+// of the connections are: a transaction that takes it later fails if another one has written in between.
 func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
 	if db.closed.Load() {
 		return ErrClosed

@@ -56,7 +56,8 @@ func TestSplitStatements(t *testing.T) {
 
 func TestSegmentsLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sql := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"?", "'", `"`, "$", "$$", "$a$", "--", "\n", "/*", "*/", ";", "a", "1", "é"})).
+		sql := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"?", "'",
+			`"`, "$", "$$", "$a$", "--", "\n", "/*", "*/", ";", "a", "1", "é"})).
 			Draw(t, "sql"), "")
 		var b strings.Builder
 		for part := range segments(sql) {

@@ -52,8 +52,8 @@ func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	return []string{own, current.String}, nil
 }
 
-// Lock waits until no other transaction holds the lock called name, and holds it until this one ends. Locks belong to the schema and the prefix
-// of the names. SQLite runs one update at a time anyway.
+// Lock waits until no other transaction holds the lock called name, and holds it until this one ends. Locks belong to the schema and the
+// prefix of the names. SQLite runs one update at a time anyway.
 func (tx *Tx) Lock(ctx context.Context, name string) error {
 	if tx.Dialect() != Postgres {
 		return nil
@@ -101,8 +101,8 @@ func (tx *Tx) CreateSchema(ctx context.Context) error {
 	return err
 }
 
-// Columns returns the names of the columns of a table or view, in their order, and none if it does not exist. The name is the plain one; the
-// schema is one of Schemas.
+// Columns returns the names of the columns of a table or view, in their order, and none if it does not exist. The name is the plain one;
+// the schema is one of Schemas.
 func (tx *Tx) Columns(ctx context.Context, schema, table string) ([]string, error) {
 	if tx.Dialect() == Postgres {
 		return tx.strings(ctx, `SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
@@ -117,7 +117,8 @@ func (tx *Tx) HasTable(ctx context.Context, name string) (bool, error) {
 	names := tx.texts.names
 	query, args := `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, []any{names.Plain(name)}
 	if tx.Dialect() == Postgres {
-		query = `SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE tablename = ? AND schemaname = COALESCE(NULLIF(CAST(? AS TEXT), ''), current_schema())`
+		query = `SELECT COUNT(*) FROM pg_catalog.pg_tables
+			WHERE tablename = ? AND schemaname = COALESCE(NULLIF(CAST(? AS TEXT), ''), current_schema())`
 		args = append(args, names.Schema)
 	}
 	var n int

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Names places the tables of a DB. A statement writes the name of a table, index or sequence in braces: {plan} is the qualified and quoted
-// name, {.plan} the name without the schema, as CREATE INDEX and RENAME TO expect it. Braces in literals, quoted identifiers and comments stay.
+// Names places the tables of a DB. A statement writes the name of a table, index or sequence in braces: {plan} is the qualified and
+// quoted name, {.plan} the name without the schema, as CREATE INDEX and RENAME TO expect it. Braces in literals, quoted identifiers and
+// comments stay.
 type Names struct {
 	// Schema is a schema of PostgreSQL. Empty: the search path of the connection decides.
 	Schema string
@@ -152,8 +153,8 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	return fmt.Errorf("the database does not respond as %s: %w", d.Title(), err)
 }
 
-// Embed returns a DB on an embedder's connections, whose tables are where schema and prefix say. The dialect is a Dialect's String. The connections stay
-// the embedder's to close.
+// Embed returns a DB on an embedder's connections, whose tables are where schema and prefix say. The dialect is a Dialect's String. The
+// connections stay the embedder's to close.
 func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB, error) {
 	if db == nil {
 		return nil, errors.New("a database is required")
@@ -175,8 +176,8 @@ func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB
 	return New(Options{Dialect: d, Writer: db, Names: names})
 }
 
-// Located returns the names with the schema in which an unqualified CREATE TABLE creates a table now. The statements of an embedder's transaction
-// then find the tables whatever its search path is.
+// Located returns the names with the schema in which an unqualified CREATE TABLE creates a table now. The statements of an embedder's
+// transaction then find the tables whatever its search path is.
 func (n Names) Located(ctx context.Context, db *sql.DB, d Dialect) (Names, error) {
 	if d != Postgres || n.Schema != "" {
 		return n, nil

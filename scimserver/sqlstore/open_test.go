@@ -62,7 +62,9 @@ func complete(t *testing.T, s *sqlstore.Store) {
 	require.Equal(t, []any{"hash", "Ann", int64(1)}, []any{ann.PasswordHash, ann.Resource.Text("userName"), ann.Order})
 	require.Len(t, ann.Groups, 1)
 	require.Equal(t, "Tea", ann.Groups[0].Display)
-	for text, want := range map[string]int{`emails.value eq "ANN@example.com"`: 1, `userName eq "ann"`: 1, `externalId eq "E-1"`: 1, `userName eq "bob"`: 0} {
+	for text, want := range map[string]int{
+		`emails.value eq "ANN@example.com"`: 1, `userName eq "ann"`: 1, `externalId eq "E-1"`: 1, `userName eq "bob"`: 0,
+	} {
 		f, err := filter.Parse(text)
 		require.NoError(t, err)
 		found, exact, err := s.Select(t.Context(), scimserver.Query{Type: "User", Filter: f, Limit: 10})
@@ -145,7 +147,8 @@ func TestOpen_CutAnywhere(t *testing.T) {
 	})
 }
 
-// TestOpen_ForeignTables opens databases with tables of other programs, among them a management API with resources of its own: they stay as they are.
+// TestOpen_ForeignTables opens databases with tables of other programs, among them a management API with resources of its own: they stay
+// as they are.
 func TestOpen_ForeignTables(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, p sqldbtest.Place){
 		"names": func(t *testing.T, p sqldbtest.Place) {

@@ -30,7 +30,8 @@ type Options struct {
 	Dialect Dialect
 	// Types are the resource types; the server has the same. Default: schema.UserType and schema.GroupType.
 	Types []*schema.ResourceType
-	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the connection.
+	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the
+	// connection.
 	Schema string
 	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
 	// "scimwright_", and no prefix if there is a Schema.
@@ -49,9 +50,9 @@ var (
 // layoutName begins the names of the tables, behind the prefix.
 const layoutName = "scim"
 
-// Open returns a store in the embedder's database. It creates the tables, fills the indexes of attributes that the types did not have before, and takes over
-// the tables of versions that had no prefix, all in one transaction: after an error or a crash the database is as it was. Tables of other
-// programs stay as they are. The database stays the embedder's to close.
+// Open returns a store in the embedder's database. It creates the tables, fills the indexes of attributes that the types did not have
+// before, and takes over the tables of versions that had no prefix, all in one transaction: after an error or a crash the database is as
+// it was. Tables of other programs stay as they are. The database stays the embedder's to close.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	wrapped, err := sqldb.Embed(ctx, db, string(o.Dialect), o.Schema, o.Prefix)
 	if err != nil {

@@ -139,7 +139,9 @@ func TestIndexesFollowASchemaThatChanges(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		db := p.Open(t)
 		reopen := func(exact bool) (*sqlstore.Store, error) {
-			return sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.Dialect(p.Dialect.String()), Types: []*schema.ResourceType{device(exact)}})
+			o := options(p)
+			o.Types = []*schema.ResourceType{device(exact)}
+			return sqlstore.Open(t.Context(), db, o)
 		}
 		create := func(s *sqlstore.Store, serial string) error {
 			r := &scim.Resource{}

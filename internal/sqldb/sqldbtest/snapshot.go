@@ -82,7 +82,8 @@ func Described(t testing.TB, db *sql.DB, d sqldb.Dialect, in, prefix string) (ou
 			`SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename LIKE $2 ORDER BY 1, 2`,
 			`SELECT conrelid::regclass::text, conname, contype, pg_get_constraintdef(oid) FROM pg_constraint
 				WHERE connamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND conname LIKE $2 ORDER BY 1, 2`,
-			`SELECT sequencename, data_type, start_value, increment_by, cycle FROM pg_sequences WHERE schemaname = $1 AND sequencename LIKE $2 ORDER BY 1`,
+			`SELECT sequencename, data_type, start_value, increment_by, cycle FROM pg_sequences
+				WHERE schemaname = $1 AND sequencename LIKE $2 ORDER BY 1`,
 		} {
 			out = append(out, Read(t, db, query, in, like)...)
 		}
@@ -91,7 +92,8 @@ func Described(t testing.TB, db *sql.DB, d sqldb.Dialect, in, prefix string) (ou
 		}
 		return out
 	}
-	for _, table := range Column(t, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name`, len(prefix), prefix) {
+	for _, table := range Column(t, db, `SELECT name FROM sqlite_master
+		WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name`, len(prefix), prefix) {
 		out = append(out, table)
 		out = append(out, Read(t, db, `SELECT * FROM pragma_table_xinfo(?)`, table)...)
 		for _, index := range Column(t, db, `SELECT name FROM pragma_index_list(?) ORDER BY name`, table) {

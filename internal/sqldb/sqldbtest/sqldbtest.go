@@ -1,9 +1,9 @@
 // Package sqldbtest gives tests throw-away databases, real ones: an SQLite file in the test's temporary directory, and a
 // schema of its own on a PostgreSQL server.
 //
-// Tests run on PostgreSQL where SCIMWRIGHT_TEST_POSTGRES names a server (a URL), SCIMWRIGHT_REQUIRE_POSTGRES is 1, or all tests are asked for
-// (package alltest); any other run skips them, and takes half of the time. Without a URL the server is a private cluster, which is made from
-// the machine's own binaries on first use, is shared by the tests of one binary, and dies with it.
+// Tests run on PostgreSQL where SCIMWRIGHT_TEST_POSTGRES names a server (a URL), SCIMWRIGHT_REQUIRE_POSTGRES is 1, or all tests are asked
+// for (package alltest); any other run skips them, and takes half of the time. Without a URL the server is a private cluster, which is
+// made from the machine's own binaries on first use, is shared by the tests of one binary, and dies with it.
 //
 // Nothing here is fit for data that anybody wants to keep.
 package sqldbtest
@@ -72,7 +72,8 @@ func EachPlace(t *testing.T, fn func(t *testing.T, p Place)) {
 // SQLitePlace returns a new database, which is removed at the end of the test.
 func SQLitePlace(t testing.TB) Place {
 	return Place{Dialect: sqldb.SQLite, Driver: "sqlite3",
-		DSN: "file:" + filepath.Join(t.TempDir(), "test.db") + "?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate&_foreign_keys=on&_synchronous=OFF"}
+		DSN: "file:" + filepath.Join(t.TempDir(), "test.db") +
+			"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate&_foreign_keys=on&_synchronous=OFF"}
 }
 
 // PostgresPlace returns a new schema, which is dropped at the end of the test.
