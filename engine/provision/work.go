@@ -182,15 +182,19 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	if err := w.noteHold(ctx); err != nil {
 		return nil, err
 	}
+	// The rows before the target: a change that was marked together with a change of the target is never sent with the previous one.
+	rows, err := w.e.o.Store.Due(ctx, w.app(), w.e.o.Now(), limit)
+	if err != nil {
+		return nil, err
+	}
 	idle, err := w.refresh(ctx)
 	if err != nil || idle {
 		w.idle = idle
 		return nil, err
 	}
 	w.overfull(false)
-	rows, err := w.e.o.Store.Due(ctx, w.app(), w.e.o.Now(), limit)
-	if err != nil || len(rows) == 0 {
-		return nil, err
+	if len(rows) == 0 {
+		return nil, nil
 	}
 	wants := map[lane.Task]engine.Want{}
 	var tasks []lane.Task
