@@ -26,26 +26,6 @@ type Rule struct {
 	CreateOnly bool `json:"createOnly,omitempty"`
 }
 
-// Names are what expressions may refer to: objects with their attributes and types.
-type Names = expression.Names
-
-// Values are the attributes of one user, by object, and the groups of that user.
-type Values = expression.Values
-
-// Group is a group of a user.
-type Group = expression.Group
-
-// The kinds of attributes.
-const (
-	Any     = expression.Any
-	String  = expression.String
-	Integer = expression.Integer
-	Number  = expression.Number
-	Boolean = expression.Boolean
-	Array   = expression.Array
-	Object  = expression.Object
-)
-
 // Options of Compile.
 type Options struct {
 	Names Names
@@ -99,8 +79,9 @@ func Compile(rules []Rule, o Options) (*Mapping, error) {
 	if len(rules) > MaxRules {
 		return nil, Errors{{Index: MaxRules, Rule: rules[MaxRules], Problem: fmt.Sprintf("more than %d rules", MaxRules)}}
 	}
+	names := o.Names.expression()
 	for i, r := range rules {
-		compiled, err := compile(r, o)
+		compiled, err := compile(r, names, o.Type)
 		if err == nil {
 			err = m.clash(compiled)
 		}
@@ -116,10 +97,10 @@ func Compile(rules []Rule, o Options) (*Mapping, error) {
 	return m, nil
 }
 
-func compile(r Rule, o Options) (rule, error) {
+func compile(r Rule, names expression.Names, target *schema.ResourceType) (rule, error) {
 	out := rule{Rule: r}
 	var err error
-	if out.place, err = placeOf(r.Target, o.Type); err != nil {
+	if out.place, err = placeOf(r.Target, target); err != nil {
 		return out, err
 	}
 	switch {
@@ -137,7 +118,7 @@ func compile(r Rule, o Options) (rule, error) {
 		}
 		return out, nil
 	}
-	if out.program, err = expression.Compile(r.Expression, o.Names); err != nil {
+	if out.program, err = expression.Compile(r.Expression, names); err != nil {
 		return out, fmt.Errorf("the expression: %w", err)
 	}
 	return out, out.place.accepts(out.program.Kind())
@@ -168,9 +149,9 @@ type Result struct {
 // Apply evaluates the rules for one user. The error names the first rule that could not be evaluated, or whose value the
 // target's schema does not allow; nothing must be sent then, or the account would lose what the rule stands for.
 func (m *Mapping) Apply(v Values) (Result, error) {
-	out := Result{Resource: m.resource(), OnCreate: m.resource()}
+	out, values := Result{Resource: m.resource(), OnCreate: m.resource()}, v.expression()
 	for i, r := range m.rules {
-		value, err := r.value(v)
+		value, err := r.value(values)
 		if err != nil {
 			return Result{}, &RuleError{Index: i, Rule: r.Rule, Problem: err.Error()}
 		}
@@ -191,7 +172,7 @@ func (m *Mapping) resource() *scim.Resource {
 	return r
 }
 
-func (r rule) value(v Values) (any, error) {
+func (r rule) value(v expression.Values) (any, error) {
 	if r.program == nil {
 		return scim.CloneValue(r.constant), nil
 	}
@@ -218,10 +199,10 @@ type Row struct {
 
 // Preview evaluates every rule for one user, also after one that fails.
 func (m *Mapping) Preview(v Values) []Row {
-	rows := make([]Row, len(m.rules))
+	rows, values := make([]Row, len(m.rules)), v.expression()
 	for i, r := range m.rules {
 		rows[i].Rule = r.Rule
-		value, err := r.value(v)
+		value, err := r.value(values)
 		if err != nil {
 			rows[i].Error = err.Error()
 			continue

@@ -1,0 +1,53 @@
+package mapping
+
+import "github.com/scimwright/scimwright/internal/expression"
+
+// Kind is the type of an attribute's value.
+type Kind string
+
+// The kinds of attributes. The type of Any is known only when an expression is evaluated.
+const (
+	Any     Kind = "any"
+	String  Kind = "string"
+	Integer Kind = "integer"
+	Number  Kind = "number"
+	Boolean Kind = "boolean"
+	Array   Kind = "array"
+	Object  Kind = "object"
+)
+
+// Names lists what expressions may refer to: the kind of each attribute, by object and attribute. An attribute that is not listed is an
+// error of [Compile].
+type Names map[string]map[string]Kind
+
+// Values has the attributes of one user, by object and attribute, and the groups of that user.
+type Values struct {
+	Objects map[string]map[string]any
+	// Groups of the user, for isMemberOf... and Groups.*.
+	Groups []Group
+}
+
+// Group is a group of a user.
+type Group struct {
+	ID, Name string
+	App      string // the first argument of Groups.*: where the group comes from
+}
+
+func (n Names) expression() expression.Names {
+	all := make(expression.Names, len(n))
+	for object, attributes := range n {
+		all[object] = make(map[string]expression.Kind, len(attributes))
+		for name, kind := range attributes {
+			all[object][name] = expression.Kind(kind)
+		}
+	}
+	return all
+}
+
+func (v Values) expression() expression.Values {
+	all := expression.Values{Objects: v.Objects}
+	for _, g := range v.Groups {
+		all.Groups = append(all.Groups, expression.Group(g))
+	}
+	return all
+}
