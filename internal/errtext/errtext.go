@@ -9,7 +9,7 @@ import (
 // packages are the packages that put their names in front of their errors, for those who embed them and for the log of the program.
 var packages = []string{
 	"apps", "connect", "console", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi", "otp", "outbox", "plan", "probe", "rest",
-	"sandboxapi", "scimserver", "seal", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
+	"sandboxapi", "scimserver", "scimstore", "seal", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
 }
 
 var prefix = regexp.MustCompile(`(^|: |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)
