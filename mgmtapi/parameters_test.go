@@ -76,7 +76,7 @@ type operationSource struct {
 	starts  []ast.Node // where the operation begins
 }
 
-const mgmt = "github.com/scimwright/scimwright/mgmtapi/assembly"
+const mgmt = "github.com/scimwright/scimwright/mgmtapi"
 
 // loadSource checks the packages of the management API from source, and takes the others as they were compiled.
 func loadSource(t *testing.T) *source {
