@@ -28,9 +28,6 @@ const frozenLease = 5 * time.Second
 // One of two engines on a PostgreSQL database is frozen in the middle of a sequence, and woken when the other has taken its lane
 // over and finished.
 func TestAnEngineThatIsFrozenPastItsLeaseDoesNoHarm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a lease of five seconds has to end")
-	}
 	var all []*freeze
 	reassigned := func(k *desk) { k.user("u-1", "anna", "chair") }
 	for _, c := range []struct {

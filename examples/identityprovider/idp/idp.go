@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -110,14 +111,8 @@ func (p *Provider) IsMember(ctx context.Context, app, team string, users []strin
 	return in, nil
 }
 
-// Marker is what the provider needs of the engine when it changes something.
-type Marker interface {
-	Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error
-	Wake(apps ...string)
-}
-
 // Change runs a statement and, in the same transaction, marks the user and the team that it concerns. Either both are stored or neither.
-func (p *Provider) Change(ctx context.Context, e Marker, user, team, statement string, args ...any) error {
+func (p *Provider) Change(ctx context.Context, e *provision.Engine, user, team, statement string, args ...any) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
