@@ -205,9 +205,10 @@ func (r *run) rehearse(ctx context.Context, s *plan.Sequence, secrets ...string)
 			step = s.Stop(*why)
 			continue
 		}
+		r.noteAlternative(*step.Request)
 		step = s.Feed(c.Do(ctx, *step.Request))
 	}
-	r.outcome = *step.Outcome
+	r.outcome = r.withAlternatives(*step.Outcome)
 	r.outcome.Message = r.client.Redact(r.outcome.Message)
 }
 

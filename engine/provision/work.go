@@ -475,20 +475,30 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		}
 		step = s.Feed(answer)
 	}
-	r.outcome = *step.Outcome
-	r.nameAlternatives(ctx, client)
+	for _, a := range r.alternatives {
+		r.w.e.o.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", client.Redact(a))
+	}
+	r.outcome = r.withAlternatives(*step.Outcome)
 	r.outcome.Message = client.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
 	return r.noteEnds()
 }
 
-// nameAlternatives names the requests in other forms in the log, and in the message of a sequence that failed.
-func (r *run) nameAlternatives(ctx context.Context, client *connect.Client) {
-	for _, a := range r.alternatives {
-		r.w.e.o.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", client.Redact(a))
+// noteAlternative keeps the form of a request that is sent instead of the one of the style.
+func (r *run) noteAlternative(q plan.Request) {
+	if q.Alternative == nil {
+		return
 	}
-	if len(r.alternatives) > 0 && r.outcome.Message != "" && r.outcome.Class != engine.Done && !r.outcome.Halted {
-		r.outcome.Message += "; other forms were tried: " + strings.Join(r.alternatives, ", ")
+	if form := q.Alternative.String(); !slices.Contains(r.alternatives, form) {
+		r.alternatives = append(r.alternatives, form)
 	}
+}
+
+// withAlternatives names the requests in other forms in the message of a sequence that failed.
+func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
+	if len(r.alternatives) > 0 && o.Message != "" && o.Class != engine.Done && !o.Halted {
+		o.Message += "; other forms were tried: " + strings.Join(r.alternatives, ", ")
+	}
+	return o
 }
 
 // announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that
@@ -531,10 +541,7 @@ func (r *run) send(ctx context.Context, client *connect.Client, q plan.Request) 
 		return failed(engine.ErrLeaseLost)
 	}
 	step := engine.Step{Method: q.Method, Path: q.Path}
-	if q.Alternative != nil {
-		if form := q.Alternative.String(); !slices.Contains(r.alternatives, form) {
-			r.alternatives = append(r.alternatives, form)
-		}
+	if r.noteAlternative(q); q.Alternative != nil {
 		step.Alternative = client.Redact(q.Alternative.String())
 	}
 	for range resetTries {
