@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 // accept fills in what is not known to a sequence of a change that was accepted just now.
@@ -35,16 +36,11 @@ func (r *run) await(f *engine.Finish, p *engine.Pending, interrupted bool) {
 	if f.At.Before(p.Deadline) && f.NextAt.After(p.Deadline) {
 		f.NextAt = p.Deadline
 	}
-	text := fmt.Sprintf("%s; waits until %s", outstanding(p), p.Deadline.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("%s; waits until %s", principal.Outstanding(p), p.Deadline.UTC().Format(time.RFC3339))
 	if f.Error != "" {
 		text += "; " + f.Error // why the last read has not told
 	}
 	f.Error = text
-}
-
-// outstanding says what has not arrived.
-func outstanding(p *engine.Pending) string {
-	return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p)
 }
 
 // expired reports whether the time is up within which the target may carry out what it has accepted.

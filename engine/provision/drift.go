@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/drift"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -153,7 +155,7 @@ func (d *comparison) compare(ctx context.Context, s engine.State, have *scim.Res
 func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
 	want, err := d.e.o.Directory.User(ctx, d.app, s.ID)
 	if err != nil {
-		return nil, undecided(s, err)
+		return nil, directory.Undecided(principal.Of(s), err)
 	}
 	t := d.reader.target
 	return drift.User(drift.UserWant{
@@ -161,16 +163,11 @@ func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resour
 	}, have), nil
 }
 
-// undecided says that the directory cannot tell what a principal should be.
-func undecided(s engine.State, err error) error {
-	return fmt.Errorf("the directory cannot tell the desired state of the %s %s: %w", s.Kind, s.ID, err)
-}
-
 func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resource) (found []engine.Finding, err error) {
 	want, err := d.e.o.Directory.Group(ctx, d.app, s.ID)
 	switch {
 	case err != nil:
-		return nil, undecided(s, err)
+		return nil, directory.Undecided(principal.Of(s), err)
 	case want.Want == engine.Absent && want.DeleteRemote:
 		return []engine.Finding{{What: engine.DriftActivity, Note: "the group is to be deleted"}}, nil
 	case want.Want != engine.Active:
@@ -218,9 +215,9 @@ func (d *comparison) said(r plan.Response) string {
 
 // members are the accounts of those who belong to a group.
 func (d *comparison) members(ctx context.Context, s engine.State) (accounts []string, err error) {
-	for page, err := range membersOf(ctx, d.e.o.Directory, d.app, s.ID) {
+	for page, err := range directory.Members(ctx, d.e.o.Directory, d.app, s.ID) {
 		if err != nil {
-			return nil, undecided(s, err)
+			return nil, directory.Undecided(principal.Of(s), err)
 		}
 		states, err := d.e.o.Store.StatesByID(ctx, d.app, engine.User, page)
 		if err != nil {
@@ -237,7 +234,7 @@ func (d *comparison) members(ctx context.Context, s engine.State) (accounts []st
 
 // unlisted looks for principals that should have an account and have none.
 func (d *comparison) unlisted(ctx context.Context) error {
-	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: memberPage}
+	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: directory.Page}
 	for {
 		states, err := d.e.o.Store.States(ctx, q)
 		if err != nil {
@@ -277,7 +274,7 @@ func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Find
 	}
 	switch t := d.reader.target; {
 	case err != nil:
-		return nil, undecided(s, err)
+		return nil, directory.Undecided(principal.Of(s), err)
 	case want != engine.Active, s.Kind == engine.User && !t.CreateUsers:
 		return nil, nil
 	default:
@@ -290,7 +287,7 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 	if len(found) == 0 {
 		return nil
 	}
-	now, err := d.e.state(ctx, d.app, s.Kind, s.ID)
+	now, err := principal.State(ctx, d.e.o.Store, d.app, s.Kind, s.ID)
 	if err != nil {
 		return err
 	}

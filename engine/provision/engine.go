@@ -18,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/connect"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/probe"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -228,21 +229,7 @@ func (e *Engine) Kick(ctx context.Context, apps ...string) error {
 
 // State returns what is known about one principal, or ErrNotFound.
 func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
-	return e.state(ctx, app, kind, id)
-}
-
-func (e *Engine) state(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
-	if app == "" || kind == "" || id == "" {
-		return engine.State{}, engine.ErrNotFound // an empty field would not restrict the query
-	}
-	found, err := e.o.Store.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: id, Limit: 1})
-	if err != nil {
-		return engine.State{}, err
-	}
-	if len(found) == 0 {
-		return engine.State{}, fmt.Errorf("%s %s of %s: %w", kind, id, app, engine.ErrNotFound)
-	}
-	return found[0], nil
+	return principal.State(ctx, e.o.Store, app, kind, id)
 }
 
 // States lists what is known about principals, by app, kind and id.
@@ -295,7 +282,7 @@ func (e *Engine) TestApp(ctx context.Context, app string, t engine.Target) error
 	var sent []engine.Attempt
 	run := rand.Text()
 	failure := c.client.Record(func(x wirelog.Exchange) {
-		a := attemptOf(run, x)
+		a := connect.AttemptOf(run, x)
 		if !strings.Contains(a.ResponseBody, messageURN) {
 			withhold(&a)
 		}
@@ -320,13 +307,6 @@ func withhold(a *engine.Attempt) {
 	mediaType := a.ResponseHeader.Values("Content-Type")
 	if a.ResponseHeader = (http.Header{}); len(mediaType) > 0 {
 		a.ResponseHeader["Content-Type"] = mediaType
-	}
-}
-
-func attemptOf(run string, x wirelog.Exchange) engine.Attempt {
-	return engine.Attempt{
-		Run: run, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
-		Status: x.Status, ResponseHeader: x.ResponseHeader, ResponseBody: x.ResponseBody, Duration: x.Duration, Error: x.Err,
 	}
 }
 

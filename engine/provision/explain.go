@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 // explainedExchanges is how many exchanges come with an explanation.
@@ -13,7 +14,7 @@ const explainedExchanges = 20
 
 // Explain joins what the directory says about a principal with what the engine knows. The target is not asked.
 func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
-	if err := named(app, kind, id); err != nil {
+	if err := principal.Check(app, kind, id); err != nil {
 		return engine.PrincipalExplanation{}, err
 	}
 	x := engine.PrincipalExplanation{App: app, Kind: kind, ID: id, Exchanges: []engine.Sent{}}
@@ -26,14 +27,14 @@ func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id s
 			return x, fmt.Errorf("engine: explain %s %s of %s: %w", kind, id, app, err)
 		}
 	}
-	s, err := e.state(ctx, app, kind, id)
+	s, err := principal.State(ctx, e.o.Store, app, kind, id)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return x, nil
 	case err != nil:
 		return x, err
 	}
-	x.State = known(s)
+	x.State = principal.Shown(s)
 	if kind == engine.Group {
 		if x.Waiting, err = e.waitsOn(ctx, s); err != nil {
 			return x, err

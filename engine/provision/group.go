@@ -4,11 +4,9 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 )
-
-// memberPage is how many members are read at a time, from the directory and from the store.
-const memberPage = 1000
 
 func (r *run) group(ctx context.Context) error {
 	want, err := r.w.e.o.Directory.Group(ctx, r.row.App, r.row.ID)
@@ -17,7 +15,7 @@ func (r *run) group(ctx context.Context) error {
 		return nil
 	}
 	r.desired = want
-	if err := r.begin(ctx, groupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, directory.GroupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if !r.target.PushGroups {
@@ -120,14 +118,14 @@ func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err erro
 func (r *run) each(ctx context.Context, which engine.MemberSet, fn func([]engine.Member) error) error {
 	after := ""
 	for {
-		page, err := r.w.e.o.Store.Members(ctx, r.row.App, engine.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: memberPage})
+		page, err := r.w.e.o.Store.Members(ctx, r.row.App, engine.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: directory.Page})
 		if err != nil {
 			return err
 		}
 		if err := fn(page); err != nil {
 			return err
 		}
-		if len(page) < memberPage {
+		if len(page) < directory.Page {
 			return nil
 		}
 		after = page[len(page)-1].User
@@ -137,7 +135,7 @@ func (r *run) each(ctx context.Context, which engine.MemberSet, fn func([]engine
 // walk reads the whole membership from the directory.
 func (r *run) walk(ctx context.Context) error {
 	store, lease := r.w.e.o.Store, r.w.tenure.Lease
-	for page, err := range membersOf(ctx, r.w.e.o.Directory, r.row.App, r.row.ID) {
+	for page, err := range directory.Members(ctx, r.w.e.o.Directory, r.row.App, r.row.ID) {
 		if err != nil {
 			r.directoryFailed(err)
 			return nil
@@ -146,7 +144,7 @@ func (r *run) walk(ctx context.Context) error {
 		for i, user := range page {
 			answers[i] = engine.MemberAnswer{User: user, Want: true}
 		}
-		if len(page) < memberPage {
+		if len(page) < directory.Page {
 			return store.EndWalk(ctx, lease, r.row.ID, r.row.Desired, answers)
 		}
 		if err := store.SaveMembers(ctx, lease, r.row.ID, r.row.Desired, answers); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -49,7 +50,7 @@ func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserSta
 	}
 	remote := ""
 	if want.Manager != "" {
-		known, err := r.w.e.state(ctx, r.row.App, engine.User, want.Manager)
+		known, err := principal.State(ctx, r.w.e.o.Store, r.row.App, engine.User, want.Manager)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return want, err
 		}

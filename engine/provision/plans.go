@@ -3,12 +3,8 @@ package provision
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"time"
@@ -17,7 +13,9 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 const (
@@ -133,7 +131,7 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 				return true
 			}
 			seen[p] = true
-			return yield(p, named(req.App, p.Kind, p.ID))
+			return yield(p, principal.Check(req.App, p.Kind, p.ID))
 		}
 		for _, p := range req.Principals {
 			if !each(p) {
@@ -144,7 +142,7 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 			return
 		}
 		for _, kind := range []engine.Kind{engine.User, engine.Group} {
-			q := engine.StateQuery{App: req.App, Kind: kind, Limit: memberPage}
+			q := engine.StateQuery{App: req.App, Kind: kind, Limit: directory.Page}
 			for {
 				page, err := e.o.Store.States(ctx, q)
 				if err != nil {
@@ -156,7 +154,7 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 						return
 					}
 				}
-				if len(page) < memberPage {
+				if len(page) < directory.Page {
 					break
 				}
 				q.After = &page[len(page)-1]
@@ -181,7 +179,7 @@ func (x *rehearsal) items(ctx context.Context, all []engine.Principal) ([]engine
 
 func (x *rehearsal) item(ctx context.Context, p engine.Principal) (engine.PlanItem, error) {
 	// First of all: when the desired state changes after this, it is not what was planned.
-	digest, err := digestOf(ctx, x.w.e.o.Directory, x.app, p)
+	digest, err := directory.Digest(ctx, x.w.e.o.Directory, x.app, p)
 	if err != nil {
 		return engine.PlanItem{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
 	}
@@ -226,39 +224,6 @@ func (x *rehearsal) patiently(ctx context.Context, p engine.Principal) (*run, er
 		}
 		pause.Stop()
 	}
-}
-
-// digestOf identifies what a directory says about a principal without telling it. A password is not part of it.
-func digestOf(ctx context.Context, d engine.Directory, app string, p engine.Principal) (string, error) {
-	sum := sha256.New()
-	if p.Kind == engine.User {
-		u, err := d.User(ctx, app, p.ID)
-		if err != nil {
-			return "", err
-		}
-		u.Password = ""
-		if err := json.NewEncoder(sum).Encode(u); err != nil {
-			return "", err
-		}
-		return hex.EncodeToString(sum.Sum(nil)), nil
-	}
-	g, err := d.Group(ctx, app, p.ID)
-	if err != nil {
-		return "", err
-	}
-	if err := json.NewEncoder(sum).Encode(g); err != nil {
-		return "", err
-	}
-	if g.Want == engine.Active {
-		members, err := allMembers(ctx, d, app, p.ID)
-		if err != nil {
-			return "", err
-		}
-		for _, m := range members {
-			_, _ = io.WriteString(sum, m+"\x00") // a hash does not fail
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Plans lists plans, newest first.

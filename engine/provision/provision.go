@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/rehearse"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -17,7 +19,7 @@ import (
 // a back-off of the principal and a hold of its lane. When ctx ends first, e.g. because the target fails or the app is paused, its
 // error comes with what was done so far.
 func (e *Engine) Provision(ctx context.Context, app string, kind engine.Kind, id string, o engine.ProvisionOptions) (engine.Trace, error) {
-	if err := named(app, kind, id); err != nil {
+	if err := principal.Check(app, kind, id); err != nil {
 		return engine.Trace{}, err
 	}
 	mark := engine.Mark{App: app, Kind: kind, ID: id, Retry: true, AllMembers: o.AllMembers && kind == engine.Group}
@@ -33,7 +35,7 @@ func (e *Engine) Provision(ctx context.Context, app string, kind engine.Kind, id
 	report, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if waited != nil {
-		if s, err = e.state(report, app, kind, id); err != nil {
+		if s, err = principal.State(report, e.o.Store, app, kind, id); err != nil {
 			return engine.Trace{}, errors.Join(waited, err)
 		}
 	}
@@ -44,7 +46,7 @@ func (e *Engine) Provision(ctx context.Context, app string, kind engine.Kind, id
 // trace tells the last run of a principal that began at or beyond a generation.
 func (e *Engine) trace(ctx context.Context, s engine.State, generation int64) (engine.Trace, error) {
 	t := engine.Trace{
-		App: s.App, Kind: s.Kind, ID: s.ID, At: s.UpdatedAt, Want: s.Want, State: known(s), Requests: []engine.Sent{},
+		App: s.App, Kind: s.Kind, ID: s.ID, At: s.UpdatedAt, Want: s.Want, State: principal.Shown(s), Requests: []engine.Sent{},
 		Operation: s.LastOperation, Outcome: s.Status.Outcome(), HTTP: s.LastStatus, Message: s.LastError,
 	}
 	target, err := e.o.Directory.Target(ctx, s.App)
@@ -155,7 +157,7 @@ func unread(path string) plan.Response {
 func (e *Engine) waitsOn(ctx context.Context, s engine.State) (users []string, err error) {
 	after := ""
 	for {
-		page, err := e.o.Store.Members(ctx, s.App, engine.MemberQuery{Group: s.ID, Which: engine.MembersPending, After: after, Limit: memberPage})
+		page, err := e.o.Store.Members(ctx, s.App, engine.MemberQuery{Group: s.ID, Which: engine.MembersPending, After: after, Limit: directory.Page})
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +166,7 @@ func (e *Engine) waitsOn(ctx context.Context, s engine.State) (users []string, e
 				users = append(users, m.User)
 			}
 		}
-		if len(page) < memberPage || len(users) == engine.MaxNamed {
+		if len(page) < directory.Page || len(users) == engine.MaxNamed {
 			return users, nil
 		}
 		after = page[len(page)-1].User

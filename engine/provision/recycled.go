@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -32,7 +33,7 @@ func (c *connection) holdsName(name string) bool { return c.names != nil && c.na
 // former returns another user of the app who has or had an account, or whose identifier it carries, "" for nobody.
 func (r *run) former(ctx context.Context, account *scim.Resource) (string, error) {
 	if id := account.ExternalID(); id != "" && id != r.row.ID {
-		switch _, err := r.w.e.state(ctx, r.row.App, engine.User, id); {
+		switch _, err := principal.State(ctx, r.w.e.o.Store, r.row.App, engine.User, id); {
 		case err == nil:
 			return id, nil
 		case !errors.Is(err, engine.ErrNotFound):

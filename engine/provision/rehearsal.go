@@ -12,8 +12,10 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/rehearse"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -109,10 +111,10 @@ type rehearsalOptions struct {
 
 // one rehearses a principal.
 func (x *rehearsal) one(ctx context.Context, kind engine.Kind, id string, o rehearsalOptions) (*run, error) {
-	if err := named(x.app, kind, id); err != nil {
+	if err := principal.Check(x.app, kind, id); err != nil {
 		return nil, err
 	}
-	row, err := x.w.e.state(ctx, x.app, kind, id)
+	row, err := principal.State(ctx, x.w.e.o.Store, x.app, kind, id)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		row = engine.State{App: x.app, Kind: kind, ID: id}
@@ -143,14 +145,6 @@ func (x *rehearsal) one(ctx context.Context, kind engine.Kind, id string, o rehe
 		err = r.group(ctx)
 	}
 	return r, err
-}
-
-// named says what is wrong with what is to be the name of a principal.
-func named(app string, kind engine.Kind, id string) error {
-	if app == "" || id == "" || kind != engine.User && kind != engine.Group {
-		return fmt.Errorf("engine: app %q, kind %q, id %q do not name a principal", app, kind, id)
-	}
-	return nil
 }
 
 // dry is what a run that stores and sends nothing keeps instead.
@@ -261,7 +255,7 @@ func (r *run) rehearseWalk(ctx context.Context, rows map[string]engine.Member) e
 			strangers = append(strangers, user)
 		}
 	}
-	for page := range slices.Chunk(strangers, memberPage) {
+	for page := range slices.Chunk(strangers, directory.Page) {
 		states, err := r.w.e.o.Store.StatesByID(ctx, r.row.App, engine.User, page)
 		if err != nil {
 			return err
@@ -288,7 +282,7 @@ func (r *run) rehearseAnswer(ctx context.Context, rows map[string]engine.Member)
 			asked = append(asked, user)
 		}
 	}
-	for page := range slices.Chunk(asked, memberPage) {
+	for page := range slices.Chunk(asked, directory.Page) {
 		in, err := r.w.e.o.Directory.IsMember(ctx, r.row.App, r.row.ID, page)
 		if err != nil {
 			r.directoryFailed(err)
@@ -317,7 +311,7 @@ func (d *dry) accounts() (all []engine.RemoteMember) {
 func (r *run) trace() engine.Trace {
 	d, o := r.dry, r.outcome
 	t := engine.Trace{
-		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Rehearsed: true, At: d.at, State: known(d.before), Requests: []engine.Sent{},
+		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Rehearsed: true, At: d.at, State: principal.Shown(d.before), Requests: []engine.Sent{},
 		Operation: o.Operation, Outcome: o.Class, HTTP: o.Status, Message: cmp.Or(o.Message, r.waiting.String()),
 	}
 	t.Want, t.Desired = wanted(r.desired)
@@ -379,4 +373,15 @@ func wanted(desired any) (engine.Want, *scim.Resource) {
 		return d.Want, r
 	}
 	return "", nil
+}
+
+// allMembers is directory.Members at once.
+func allMembers(ctx context.Context, d engine.Directory, app, group string) (all []string, err error) {
+	for page, err := range directory.Members(ctx, d, app, group) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+	}
+	return all, nil
 }

@@ -9,25 +9,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func pendingChange(p *engine.Pending) *engine.PendingChange {
-	if p == nil {
-		return nil
-	}
-	return &engine.PendingChange{
-		Operation: p.Operation, Method: p.Method, Path: p.Path, Transaction: p.Txn, Location: p.Location, Generation: p.Gen,
-		At: p.At, Deadline: p.Deadline, Reads: p.Reads,
-	}
-}
-
-func known(s engine.State) engine.PrincipalState {
-	return engine.PrincipalState{
-		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts,
-		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: s.Origin, IgnoredAttributes: unkept(s.IgnoredAttributes),
-		Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError, UpdatedAt: s.UpdatedAt,
-		Pending: pendingChange(s.Pending),
-	}
-}
-
 // differences compares two versions of a resource, of which either may be missing. What belongs to the target, and the members
 // of a group, are left out.
 func differences(before, after *scim.Resource) []engine.Difference {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -18,7 +19,7 @@ func (r *run) user(ctx context.Context) error {
 		return nil
 	}
 	r.desired = want
-	if err := r.begin(ctx, userIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, directory.UserIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if r.target.DeactivateUsers && (want.Want == engine.Inactive || want.Want == engine.Absent) {

@@ -20,8 +20,10 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -212,7 +214,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if running[t] {
 			return // its sequence has said itself what it works towards, maybe after the row was read
 		}
-		intent, err := w.intent(ctx, r)
+		intent, err := directory.Intent(ctx, w.e.o.Directory, w.app(), principal.Of(r))
 		want := intent.Want
 		t.Urgent = err == nil && leaves(intent)
 		leaving = leaving || t.Urgent
@@ -230,7 +232,7 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		if want == engine.Active && !r.MayExist {
 			w.first.Store(t, true)
 		}
-		if news(r, intent) {
+		if directory.News(r, intent) {
 			intents = append(intents, intent)
 		}
 	}
@@ -257,25 +259,11 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	return tasks, nil
 }
 
-// news says whether Begin has anything to store.
-func news(r engine.State, i engine.Intent) bool {
-	return r.Want != i.Want || i.Want == engine.Active && !r.MayExist || i.Manager != "" && i.Manager != r.Manager
-}
-
 func urgency(w engine.Want) int {
 	if w == engine.Inactive || w == engine.Absent {
 		return 0
 	}
 	return 1
-}
-
-func (w *work) intent(ctx context.Context, r engine.State) (engine.Intent, error) {
-	if r.Kind == engine.User {
-		u, err := w.e.o.Directory.User(ctx, w.app(), r.ID)
-		return userIntent(r.ID, u), err
-	}
-	g, err := w.e.o.Directory.Group(ctx, w.app(), r.ID)
-	return groupIntent(r.ID, g), err
 }
 
 // leaves reports whether a user is not to have an account.
@@ -287,25 +275,13 @@ func taskOf(r engine.State) lane.Task {
 	return lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
 }
 
-func userIntent(id string, u engine.UserState) engine.Intent {
-	i := engine.Intent{Kind: engine.User, ID: id, Want: u.Want, Name: u.UserName}
-	if u.Want == engine.Active {
-		i.Manager = u.Manager
-	}
-	return i
-}
-
-func groupIntent(id string, g engine.GroupState) engine.Intent {
-	return engine.Intent{Kind: engine.Group, ID: id, Want: g.Want, Name: g.DisplayName}
-}
-
 // Do implements lane.Work.
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.e.busy.begin(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 	if w.connection.Load().rest(w.e.o.Now()).Reason != "" {
 		return lane.Signal{}, errResting // a window has begun since the task was queued
 	}
-	row, err := w.e.state(ctx, w.app(), engine.Kind(t.Kind), t.ID)
+	row, err := principal.State(ctx, w.e.o.Store, w.app(), engine.Kind(t.Kind), t.ID)
 	if err != nil {
 		return lane.Signal{}, err
 	}
@@ -425,7 +401,7 @@ func (r *run) begin(ctx context.Context, intent engine.Intent) error {
 		return nil
 	}
 	r.name = intent.Name
-	if !news(r.row, intent) {
+	if !directory.News(r.row, intent) {
 		return nil
 	}
 	r.first = r.first || intent.Want == engine.Active && !r.row.MayExist
@@ -436,7 +412,7 @@ func (r *run) begin(ctx context.Context, intent engine.Intent) error {
 	if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []engine.Intent{intent}); err != nil {
 		return err
 	}
-	fresh, err := r.w.e.state(ctx, r.row.App, r.row.Kind, r.row.ID)
+	fresh, err := principal.State(ctx, r.w.e.o.Store, r.row.App, r.row.Kind, r.row.ID)
 	if err != nil {
 		return err
 	}
@@ -457,7 +433,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		return nil
 	}
 	client := r.client.Record(func(x wirelog.Exchange) {
-		r.finish.Exchanges = append(r.finish.Exchanges, attemptOf(r.id, x))
+		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
 	}, secrets...)
 	step := s.Step()
 	for {
@@ -665,22 +641,7 @@ func (r *run) result() engine.Result {
 	return engine.Result{
 		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
 		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
-		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, IgnoredAttributes: unkept(r.finish.IgnoredAttributes),
+		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed, IgnoredAttributes: principal.Ignored(r.finish.IgnoredAttributes),
 		Duration: r.w.e.o.Now().Sub(r.begun),
 	}
-}
-
-// unkept leaves out what was only sent and not looked at since.
-func unkept(all map[string]engine.IgnoredAttribute) map[string]engine.IgnoredAttribute {
-	var out map[string]engine.IgnoredAttribute
-	for path, u := range all {
-		if u.Rounds == 0 {
-			continue
-		}
-		if out == nil {
-			out = map[string]engine.IgnoredAttribute{}
-		}
-		out[path] = u
-	}
-	return out
 }
