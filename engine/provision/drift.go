@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/drift"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/trace"
 	"github.com/scimwright/scimwright/scim"
-	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // repairBatch is how many principals are marked in one transaction.
@@ -58,7 +58,7 @@ func (d *comparison) run(ctx context.Context) (err error) {
 	if d.reader, err = d.e.reader(ctx, d.app); err != nil {
 		return err
 	}
-	if d.request.Kind == engine.Group && !d.reader.target.PushGroups {
+	if d.request.Kind == engine.Group && !d.reader.Target.PushGroups {
 		return fmt.Errorf("group push is switched off for this target")
 	}
 	learned, err := d.reader.recall(ctx, d.app)
@@ -157,7 +157,7 @@ func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resour
 	if err != nil {
 		return nil, directory.Undecided(principal.Of(s), err)
 	}
-	t := d.reader.target
+	t := d.reader.Target
 	return drift.User(drift.UserWant{
 		Want: want.Want, Resource: want.Resource, Unkept: s.IgnoredAttributes, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 	}, have), nil
@@ -205,11 +205,11 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 func (d *comparison) said(r plan.Response) string {
 	switch {
 	case r.Err != nil:
-		return d.reader.client.Redact(r.Err.Error())
+		return d.reader.Client.Redact(r.Err.Error())
 	case r.Body == nil:
 		return "no body"
 	default:
-		return d.reader.client.Redact(r.Body.Text("detail"))
+		return d.reader.Client.Redact(r.Body.Text("detail"))
 	}
 }
 
@@ -272,7 +272,7 @@ func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Find
 		g, err = d.e.o.Directory.Group(ctx, d.app, s.ID)
 		want = g.Want
 	}
-	switch t := d.reader.target; {
+	switch t := d.reader.Target; {
 	case err != nil:
 		return nil, directory.Undecided(principal.Of(s), err)
 	case want != engine.Active, s.Kind == engine.User && !t.CreateUsers:
@@ -321,31 +321,7 @@ func (d *comparison) found(f engine.Finding) error {
 	}
 	for i := range f.Values {
 		v := &f.Values[i]
-		v.Have, v.Want = unveiled(v.Path, v.Have), unveiled(v.Path, v.Want)
+		v.Have, v.Want = trace.WithoutSecrets(v.Path, v.Have), trace.WithoutSecrets(v.Path, v.Want)
 	}
 	return d.request.Each(f)
-}
-
-// unveiled replaces secrets in a value.
-func unveiled(name string, value any) any {
-	switch v := value.(type) {
-	case nil:
-		return nil
-	case *scim.Object:
-		out := scim.NewObject()
-		for sub, inner := range v.All() {
-			out.Set(sub, unveiled(sub, inner))
-		}
-		value = out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = unveiled("", inner)
-		}
-		value = out
-	}
-	if wirelog.Secret(name) {
-		return wirelog.Redacted
-	}
-	return value
 }

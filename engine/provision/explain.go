@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/trace"
 )
 
 // explainedExchanges is how many exchanges come with an explanation.
@@ -42,7 +43,7 @@ func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id s
 	}
 	all, err := e.o.Store.Attempts(ctx, engine.AttemptQuery{App: app, Kind: kind, Principal: id, Limit: explainedExchanges})
 	for _, a := range all {
-		x.Exchanges = append(x.Exchanges, sent(a, target.BaseURL))
+		x.Exchanges = append(x.Exchanges, trace.Sent(a, target.BaseURL))
 	}
 	return x, err
 }
