@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/internal/dryrun"
 )
 
 // DryRun tells what the engine would do now about one principal, with the exact requests, without doing it: reads go to the
@@ -15,14 +14,9 @@ import (
 // The target may answer otherwise than is pretended: it may refuse, alter what it is sent, or answer without the resource, which
 // is then read back.
 func (e *Engine) DryRun(ctx context.Context, app string, kind engine.Kind, id string) (engine.Trace, error) {
-	x, err := e.dryRuns().Open(ctx, app, nil)
+	x, err := e.dryRuns.Open(ctx, app, nil)
 	if err != nil {
 		return engine.Trace{}, err
 	}
 	return x.Trace(ctx, kind, id)
-}
-
-// dryRuns are under the engine's directory.
-func (e *Engine) dryRuns() dryrun.Deps {
-	return dryrun.Deps{Settings: e.sequences, Store: e.o.Store, Directory: e.o.Directory, Targets: e.targets}
 }

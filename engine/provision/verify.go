@@ -11,7 +11,7 @@ import (
 // be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app
 // (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Verification.Message.
 func (e *Engine) Verify(ctx context.Context, app string, kind engine.Kind, id string) (engine.Verification, error) {
-	x, err := e.dryRuns().Open(ctx, app, nil)
+	x, err := e.dryRuns.Open(ctx, app, nil)
 	if err != nil {
 		return engine.Verification{}, err
 	}

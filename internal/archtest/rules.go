@@ -68,6 +68,24 @@ var Rules = []Rule{
 		"engine/internal/rehearse", "engine/internal/sequence", "engine/internal/target", "engine/internal/trace", "scim/wirelog",
 	}, Tests: append([]string{"engine/..."}, testDatabases...),
 		Why: "a dry run is a sequence with another ledger and another line"},
+	{Package: "engine/internal/listing", May: []string{"engine", "engine/internal/connect", "engine/internal/lane", "engine/internal/plan", "engine/internal/target", "scim"},
+		Why: "a list is read without knowing what it is read for"},
+	{Package: "engine/internal/imports", May: []string{
+		"engine", "engine/internal/drift", "engine/internal/lane", "engine/internal/listing", "engine/internal/plan", "internal/errtext", "scim",
+	}, Why: "an import reads a target and never works on a principal"},
+	{Package: "engine/internal/reconcile", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/drift", "engine/internal/listing", "engine/internal/plan", "engine/internal/principal",
+		"engine/internal/trace", "scim",
+	}, Why: "a comparison marks principals, and leaves their sequences to the lane"},
+	{Package: "engine/internal/plans", May: []string{
+		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/dryrun", "engine/internal/lane", "engine/internal/principal",
+		"engine/internal/sequence",
+	}, Why: "a plan is made of dry runs, and applied by marks"},
+	{Package: "engine/internal/watch", May: []string{"engine", "engine/internal/principal"}, StdlibOnly: true,
+		Why: "what is not done is told without a target"},
+	{Package: "engine/internal/explain", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/principal", "engine/internal/target", "engine/internal/trace",
+	}, Why: "an explanation reads the store and the directory only"},
 	{Package: "engine/metrics", May: []string{"engine"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/expression", "internal/egress", "internal/errtext"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),

@@ -1,4 +1,4 @@
-package provision
+package listing
 
 import (
 	"context"
@@ -22,35 +22,54 @@ const (
 	maxReadPause = 30 * time.Second
 )
 
-// reader reads from the target of an app, outside of its lane but at its pace. It sends nothing but GET.
-type reader struct {
-	e *Engine
-	*target.Connection
-	pace *lane.RateLimiter
+// Store has the methods of engine.Store that a Reader uses.
+type Store interface {
+	Lane(ctx context.Context, app string) (engine.Lane, error)
 }
 
-func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
-	t, err := e.o.Directory.Target(ctx, app)
+// Deps are what readers of an engine use; all fields are required.
+type Deps struct {
+	Store     Store
+	Directory engine.Directory
+	Targets   *target.Connector
+	Backoff   lane.Backoff
+	Now       func() time.Time
+}
+
+// Reader reads from the target of an app.
+type Reader struct {
+	Target engine.Target
+	d      Deps
+	app    string
+	client *connect.Client
+	pace   *lane.RateLimiter
+}
+
+// Open returns a reader of the target that the directory names now. The error is ErrPaused while the app is paused or in a maintenance
+// window.
+func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
+	t, err := d.Directory.Target(ctx, app)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
 	case t.Paused:
 		return nil, engine.ErrPaused
 	}
-	r := &reader{e: e, Connection: e.targets.Connect(t), pace: e.targets.Pace(app)}
-	if r.Broken != nil {
-		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, r.Broken)
+	c := d.Targets.Connect(t)
+	if c.Broken != nil {
+		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, c.Broken)
 	}
-	if rest := r.Rest(e.o.Now()); rest.Reason != "" {
+	if rest := c.Rest(d.Now()); rest.Reason != "" {
 		return nil, fmt.Errorf("%w: %s until %s", engine.ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
 	}
+	r := &Reader{Target: t, d: d, app: app, client: c.Client, pace: d.Targets.Pace(app)}
 	r.pace.Allow(t.Rate, t.Burst)
 	return r, nil
 }
 
-// recall reads what is known about the target, and goes on at the pace that it has taught. It is called once, before many reads.
-func (r *reader) recall(ctx context.Context, app string) (engine.Learned, error) {
-	row, err := r.e.o.Store.Lane(ctx, app)
+// Recall reads what is known about the target, and goes on at the pace that it has taught. It is called once, before many reads.
+func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
+	row, err := r.d.Store.Lane(ctx, r.app)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
 		return engine.Learned{}, nil
 	}
@@ -60,8 +79,8 @@ func (r *reader) recall(ctx context.Context, app string) (engine.Learned, error)
 	return row.Learned, err
 }
 
-// get sends a request, again after a pause that the target asks for and after a broken connection.
-func (r *reader) get(ctx context.Context, req plan.Request) plan.Response {
+// Get sends a request, again after a pause that the target asks for and after a broken connection.
+func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	if req.Method != http.MethodGet {
 		return plan.Response{Err: fmt.Errorf("engine: a list is not read by %s", req.Method)}
 	}
@@ -69,7 +88,7 @@ func (r *reader) get(ctx context.Context, req plan.Request) plan.Response {
 		if err := r.pace.Wait(ctx); err != nil {
 			return plan.Response{Err: err}
 		}
-		answer := r.Client.Do(ctx, req)
+		answer := r.client.Do(ctx, req)
 		wait, again := r.pause(answer, repeats)
 		if !again || repeats == readRepeats || ctx.Err() != nil {
 			return answer
@@ -85,7 +104,7 @@ func (r *reader) get(ctx context.Context, req plan.Request) plan.Response {
 }
 
 // pause says whether a request may be sent again, and after how long.
-func (r *reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
+func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 	switch {
 	case a.Status == http.StatusTooManyRequests:
@@ -95,14 +114,14 @@ func (r *reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	}
 	switch {
 	case throttled && a.RetryAfter != "":
-		now := r.e.o.Now()
+		now := r.d.Now()
 		until := connect.RetryAfter(a.RetryAfter, now)
 		if until.IsZero() {
-			until = now.Add(r.e.sequences.Backoff.Delay(repeats + 1))
+			until = now.Add(r.d.Backoff.Delay(repeats + 1))
 		}
 		return min(max(until.Sub(now), 0), maxReadPause), true
 	case a.Err != nil && a.Status == 0 && !final(a.Err):
-		return min(r.e.sequences.Backoff.Delay(repeats+1), maxReadPause), true
+		return min(r.d.Backoff.Delay(repeats+1), maxReadPause), true
 	default:
 		return 0, false
 	}
@@ -114,15 +133,18 @@ func final(err error) bool {
 	return forbidden || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// page reads the next page of a list. What an error quotes of the target has no secrets.
-func (r *reader) page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
-	page, last, failed := p.Read(r.get(ctx, p.Request()))
+// Page reads the next page of a list. What an error quotes of the target has no secrets.
+func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
+	page, last, failed := p.Read(r.Get(ctx, p.Request()))
 	if failed != nil {
-		failed.Message = r.Client.Redact(failed.Message)
+		failed.Message = r.client.Redact(failed.Message)
 		return nil, false, failed
 	}
 	return page, last, nil
 }
 
-// endpoints of the kinds.
-var endpoints = map[engine.Kind]string{engine.User: plan.UsersEndpoint, engine.Group: plan.GroupsEndpoint}
+// Redact replaces secrets in a text that quotes the target.
+func (r *Reader) Redact(text string) string { return r.client.Redact(text) }
+
+// Endpoints are the endpoints of the kinds.
+var Endpoints = map[engine.Kind]string{engine.User: plan.UsersEndpoint, engine.Group: plan.GroupsEndpoint}
