@@ -182,7 +182,8 @@ func (e *Engine) assemble() {
 		Store: o.Store, Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
 	}
 	e.importLeases = lane.NewDispatcher(lane.Options{
-		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes, Now: o.Now, Logger: o.Logger,
+		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
+		Now: o.Now, Logger: o.Logger,
 	})
 	e.overdue = watch.NewOverdue(watch.OverdueOptions{
 		Store: o.Store, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,

@@ -76,7 +76,7 @@ func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind == engine.HoldNone && w.isFull() {
+	if h := gate.Hold(); h.Kind == engine.HoldNone && w.accepted.isFull() {
 		return h, x.Now().Add(acceptedRest)
 	} else if h.Kind != engine.HoldNone {
 		x.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
@@ -101,7 +101,7 @@ type work struct {
 	noted engine.HoldKind    // as stored
 
 	accepted acceptedChanges
-	leavers  leavers // of this tenure
+	leavers  leavers // of this lease
 }
 
 // concurrency is how many principals are worked on at once. It follows the target while the lane runs. Twice as many as there
@@ -116,3 +116,6 @@ func (w *work) concurrency() int {
 }
 
 func (w *work) app() string { return w.ownership.Lease.App }
+
+// target returns the configuration that is followed now.
+func (w *work) target() engine.Target { return w.connection.Load().Target }

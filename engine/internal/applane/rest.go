@@ -39,6 +39,7 @@ func (w *work) noteRest(ctx context.Context, r engine.Suspension) error {
 	return nil
 }
 
+// rest returns when a lane is due again that has stopped early.
 func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):

@@ -53,7 +53,8 @@ func (d Deps) LastRun(ctx context.Context, s engine.State, generation int64) (en
 func (d Deps) waitsOn(ctx context.Context, s engine.State) (users []string, err error) {
 	after := ""
 	for {
-		page, err := d.Store.Members(ctx, s.App, engine.MemberQuery{Group: s.ID, Which: engine.MembersPending, After: after, Limit: directory.Page})
+		q := engine.MemberQuery{Group: s.ID, Which: engine.MembersPending, After: after, Limit: directory.Page}
+		page, err := d.Store.Members(ctx, s.App, q)
 		if err != nil {
 			return nil, err
 		}

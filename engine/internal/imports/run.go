@@ -86,7 +86,8 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 		}
 		err = store.SaveImportPage(ctx, t.Lease, page)
 		if errors.Is(err, engine.ErrDuplicateObject) {
-			err = &plan.ListError{Broken: true, Message: fmt.Sprintf("the list %s cannot be read at startIndex %d: an object was listed before, so startIndex has no effect",
+			err = &plan.ListError{Broken: true, Message: fmt.Sprintf(
+				"the list %s cannot be read at startIndex %d: an object was listed before, so startIndex has no effect",
 				listing.Endpoints[run.Request.Kind], run.Seen+1)}
 			return w.failed(ctx, t, run, err)
 		}

@@ -52,7 +52,9 @@ func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.A
 }
 
 // applicable chooses the items that are to be applied, and the status that the plan has then.
-func (d Deps) applicable(p engine.Plan, items []engine.Planned, o engine.ApplyOptions) (part []engine.Planned, to engine.PlanStatus, err error) {
+func (d Deps) applicable(
+	p engine.Plan, items []engine.Planned, o engine.ApplyOptions,
+) (part []engine.Planned, to engine.PlanStatus, err error) {
 	switch {
 	case p.Status == engine.PlanApplied:
 		return nil, "", engine.ErrApplied

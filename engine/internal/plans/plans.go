@@ -108,7 +108,8 @@ func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p
 			return err
 		}
 		items = slices.DeleteFunc(items, func(i engine.PlanItem) bool {
-			return i.Operation == engine.OpNone && i.Outcome == engine.Done && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID})
+			named := slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID})
+			return i.Operation == engine.OpNone && i.Outcome == engine.Done && !named
 		})
 		for i := range items {
 			p.Items++

@@ -43,7 +43,8 @@ func (d Deps) Drift(ctx context.Context, app string, r engine.DriftRequest) (eng
 	if listing.Endpoints[r.Kind] == "" {
 		return engine.DriftReport{}, fmt.Errorf("engine: compare %s: there is no kind %q", app, r.Kind)
 	}
-	c := &comparison{Deps: d, app: app, request: r, report: engine.DriftReport{App: app, Kind: r.Kind, Found: map[engine.DriftKind]int{}}, external: map[string]string{}}
+	c := &comparison{Deps: d, app: app, request: r, external: map[string]string{}}
+	c.report = engine.DriftReport{App: app, Kind: r.Kind, Found: map[engine.DriftKind]int{}}
 	if err := c.run(ctx); err != nil {
 		return c.report, fmt.Errorf("engine: compare %s: %w", app, err)
 	}
@@ -121,7 +122,9 @@ func (d *comparison) listed(ctx context.Context) error {
 				return err
 			}
 			if !owned {
-				err = d.found(engine.Finding{What: engine.DriftUnmanaged, RemoteID: r.ID(), RemoteName: drift.ObjectOf(r).UserName, ExternalID: r.ExternalID()})
+				err = d.found(engine.Finding{
+					What: engine.DriftUnmanaged, RemoteID: r.ID(), RemoteName: drift.ObjectOf(r).UserName, ExternalID: r.ExternalID(),
+				})
 			} else {
 				d.report.Compared++
 				err = d.compare(ctx, owner, r, asked)
@@ -145,7 +148,10 @@ func (d *comparison) shared(r *scim.Resource, owner string) error {
 		d.external[strings.Clone(external)] = strings.Clone(r.ID()) // not to keep the page
 		return nil
 	}
-	return d.found(engine.Finding{What: engine.DriftDuplicate, Principal: owner, RemoteID: r.ID(), RemoteName: drift.ObjectOf(r).UserName, ExternalID: external, Other: first})
+	return d.found(engine.Finding{
+		What: engine.DriftDuplicate, Principal: owner, RemoteID: r.ID(), RemoteName: drift.ObjectOf(r).UserName, ExternalID: external,
+		Other: first,
+	})
 }
 
 // compare compares an account, or group, with what its principal should have.
@@ -185,7 +191,8 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 		return nil, nil
 	}
 	if name := have.Text("displayName"); name != want.DisplayName {
-		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: []engine.Mismatch{{Path: "displayName", Have: name, Want: want.DisplayName}}})
+		values := []engine.Mismatch{{Path: "displayName", Have: name, Want: want.DisplayName}}
+		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: values})
 	}
 	members, told := drift.MemberIDs(have)
 	switch {

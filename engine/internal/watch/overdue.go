@@ -124,7 +124,9 @@ func (w *Overdue) app(ctx context.Context, app string, before time.Time, late []
 }
 
 func (w *Overdue) tell(ctx context.Context, row engine.State, want engine.Want) {
-	o := engine.Overdue{App: row.App, ID: row.ID, RemoteID: row.RemoteID, Since: row.DirtySince, Want: want, Status: row.Status, Error: row.LastError}
+	o := engine.Overdue{
+		App: row.App, ID: row.ID, RemoteID: row.RemoteID, Since: row.DirtySince, Want: want, Status: row.Status, Error: row.LastError,
+	}
 	if l, err := w.o.Store.Lane(ctx, row.App); err == nil {
 		o.Hold = l.Hold
 	}

@@ -21,7 +21,8 @@ func (d Deps) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.Task, err
 		return nil, err
 	}
 	for i, s := range states {
-		if h := lanes[s.App].Hold; h.Kind != engine.HoldNone && h.Until.After(q.Now) && (s.Status == engine.StatusDirty || s.Status == engine.StatusRetrying) {
+		queued := s.Status == engine.StatusDirty || s.Status == engine.StatusRetrying
+		if h := lanes[s.App].Hold; queued && h.Kind != engine.HoldNone && h.Until.After(q.Now) {
 			s.LastError, s.NextAt = onHold(s, h)
 		}
 		out[i] = engine.Task{

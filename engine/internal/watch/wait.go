@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// Store has the methods of engind.Store that tell what is not done. All of them read.
+// Store has the methods of engine.Store that tell what is not done. All of them read.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
