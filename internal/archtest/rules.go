@@ -104,5 +104,7 @@ var Confined = []struct {
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
 	{"internal/sqldb/sqlopen", []string{"internal/sandbox/...", "internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"}, "only mains, the composition root and test helpers open databases"},
 	{"mgmtapi/assembly", []string{"mgmtapi", "mgmtapi/apitest/...", "internal/sandbox"}, "the management API is opened by mgmtapi.Open"},
+	{"go.yaml.in/yaml/v3", nil, "YAML is read by github.com/goccy/go-yaml everywhere, so that files are read alike"},
+	{"gopkg.in/yaml.v3", nil, "YAML is read by github.com/goccy/go-yaml everywhere, so that files are read alike"},
 	{"testing", []string{"*test"}, "test support lives in packages whose names end in test"},
 }
