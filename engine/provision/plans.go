@@ -17,7 +17,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
-	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
 const (
@@ -217,7 +216,7 @@ func (x *rehearsal) patiently(ctx context.Context, p engine.Principal) (*run, er
 		case r.outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
-		x.w.pace.Report(lane.Throttled)
+		x.w.pace.Report(engine.SignalThrottled)
 		now := x.w.e.o.Now()
 		pause := time.NewTimer(max(connect.RetryAfter(r.outcome.RetryAfter, now).Sub(now), x.w.e.backoff.Delay(attempt)))
 		select {
