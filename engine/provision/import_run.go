@@ -99,7 +99,7 @@ func (e *Engine) importFailed(ctx context.Context, t *lane.Ownership, run engine
 	run.Attempts++
 	again, message := true, errtext.Plain(failure)
 	if f, ok := errors.AsType[*plan.ListError](failure); ok {
-		again = !f.Broken && (f.Class == engine.Transient || f.Class == engine.Throttled)
+		again = !f.Broken && f.Class.Info().Temporary
 	}
 	if !again || errors.Is(failure, engine.ErrUnknownApp) || errors.Is(failure, engine.ErrNoMatcher) || run.Attempts >= importAttempts {
 		return e.o.Store.EndImport(ctx, t.Lease, engine.ImportFailed, message, e.o.Now())

@@ -15,7 +15,6 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/connect"
 	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/dryrun"
-	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
@@ -217,7 +216,7 @@ func (e *Engine) patiently(ctx context.Context, x *dryrun.App, p engine.Principa
 		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
-		x.Pace.Report(lane.Throttled)
+		x.Pace.Report(engine.SignalThrottled)
 		now := e.o.Now()
 		pause := time.NewTimer(max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), e.sequences.Backoff.Delay(attempt)))
 		select {
