@@ -22,6 +22,9 @@ const (
 	importSweeps   = 5  // of Options.Sweep between two looks for runs that others left behind
 	importAttempts = 10 // to read a page
 	confirmBatch   = 200
+
+	pausedRest = 10 * time.Minute // of an import whose app is paused
+	errorRest  = time.Second      // of an import after the store failed
 )
 
 // importing works on one run for the time of a tenure. It is the lane.Func of imports, whose leases name runs.
@@ -57,7 +60,7 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Ownership, run engine.Im
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, engine.ErrPaused):
-			return &delayed{idleRest}
+			return &delayed{pausedRest}
 		case err != nil:
 			return e.importFailed(ctx, t, run, err)
 		}
@@ -104,7 +107,7 @@ func (e *Engine) importFailed(ctx context.Context, t *lane.Ownership, run engine
 	if err := e.o.Store.DelayImport(ctx, t.Lease, run.Attempts, message); err != nil {
 		return err
 	}
-	return &delayed{e.backoff.Delay(run.Attempts)}
+	return &delayed{e.sequences.Backoff.Delay(run.Attempts)}
 }
 
 // importPage reads the next page of a run and says whose the objects are. The target is asked for each time, so that new credentials
@@ -118,7 +121,7 @@ func (e *Engine) importPage(ctx context.Context, run engine.ImportRun, first boo
 		return engine.ImportPage{}, err
 	}
 	p := &plan.Pages{Endpoint: endpoints[run.Request.Kind], Listed: run.Seen, Total: run.Total, Max: engine.MaxListed}
-	p.FullPages = r.target.Fallback == engine.FallbackNone
+	p.FullPages = r.Target.Fallback == engine.FallbackNone
 	page, last, err := r.page(ctx, p)
 	if err != nil {
 		return engine.ImportPage{}, err

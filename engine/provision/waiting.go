@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 // forever is later than anything is due.
@@ -20,7 +21,7 @@ func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]engine.W
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	l, err := e.lanes(ctx, rows)
+	l, err := e.lanesOf(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -33,22 +34,22 @@ func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]engine.W
 
 // WaitingFor is Waiting for one principal: it has one element, or none when that principal is settled or was never marked.
 func (e *Engine) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
-	s, err := e.state(ctx, app, kind, id)
+	s, err := principal.State(ctx, e.o.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := e.lanes(ctx, []engine.State{s})
+	l, err := e.lanesOf(ctx, []engine.State{s})
 	if err != nil {
 		return nil, err
 	}
 	return []engine.Waiting{e.waiting(s, l[app])}, nil
 }
 
-// lanes reads the lanes of principals, by app.
-func (e *Engine) lanes(ctx context.Context, rows []engine.State) (map[string]engine.Lane, error) {
+// lanesOf reads the lanes of principals, by app.
+func (e *Engine) lanesOf(ctx context.Context, rows []engine.State) (map[string]engine.Lane, error) {
 	all := map[string]engine.Lane{}
 	for _, s := range rows {
 		if _, known := all[s.App]; known {
@@ -70,7 +71,7 @@ func (e *Engine) waiting(s engine.State, l engine.Lane) engine.Waiting {
 	case e.Running(s.App, s.Kind, s.ID):
 		w.Reason = "is being provisioned"
 	case s.Status == engine.StatusPending && s.Pending != nil:
-		w.Reason, w.Until = outstanding(s.Pending), s.Pending.Deadline
+		w.Reason, w.Until = principal.Outstanding(s.Pending), s.Pending.Deadline
 	case l.Suspension.Reason == engine.SuspensionPaused:
 		w.Reason = "the app is paused"
 	case l.Suspension.Reason != "":
