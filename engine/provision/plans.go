@@ -9,9 +9,9 @@ import (
 // Plan rehearses principals, as DryRun does but as if they were marked and the deletion guard were asked already, and stores
 // what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are
 // rehearsed with all their members, and each principal for itself: what another one of the plan would bring about, such as an account
-// that a group waits for, is not foreseen. The target is read as fast as the app allows, with as many principals at once; when it asks for a pause, the plan waits. The end of ctx ends the making of the
-// plan, of which nothing is then kept. A target that refuses the credentials, and a directory that cannot tell what is desired,
-// are errors.
+// that a group waits for, is not foreseen. The target is read as fast as the app allows, with as many principals at once; when it asks
+// for a pause, the plan waits. The end of ctx ends the making of the plan, of which nothing is then kept. A target that refuses the
+// credentials, and a directory that cannot tell what is desired, are errors.
 func (e *Engine) Plan(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
 	return e.plans.Make(ctx, req)
 }

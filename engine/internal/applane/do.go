@@ -23,10 +23,10 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	}
 	_, first := w.first.LoadAndDelete(t)
 	if row.NextAt.IsZero() {
-		return lane.Signal{Kind: lane.Neutral}, nil // dismissed or dropped since the task was queued
+		return lane.Signal{Kind: engine.SignalNone}, nil // dismissed or dropped since the task was queued
 	}
 	if !w.accepted.admit(w.target(), t.Urgent || row.Pending != nil) {
-		return lane.Signal{Kind: lane.Neutral}, nil // it stays due
+		return lane.Signal{Kind: engine.SignalNone}, nil // it stays due
 	}
 	connection := w.connection.Load()
 	end, err := sequence.Deps{

@@ -120,7 +120,7 @@ func (w *Worker) failed(ctx context.Context, t *lane.Ownership, run engine.Impor
 	run.Attempts++
 	again, message := true, errtext.Plain(failure)
 	if f, ok := errors.AsType[*plan.ListError](failure); ok {
-		again = !f.Broken && (f.Class == engine.Transient || f.Class == engine.Throttled)
+		again = !f.Broken && f.Class.Info().Temporary
 	}
 	if !again || errors.Is(failure, engine.ErrUnknownApp) || errors.Is(failure, engine.ErrNoMatcher) || run.Attempts >= importAttempts {
 		return w.Store.EndImport(ctx, t.Lease, engine.ImportFailed, message, w.Now())

@@ -108,9 +108,9 @@ func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 	switch {
 	case a.Status == http.StatusTooManyRequests:
-		r.pace.Report(lane.Throttled)
+		r.pace.Report(engine.SignalThrottled)
 	case a.Err == nil && a.Status < http.StatusInternalServerError:
-		r.pace.Report(lane.OK)
+		r.pace.Report(engine.SignalOK)
 	}
 	switch {
 	case throttled && a.RetryAfter != "":

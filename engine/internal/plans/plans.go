@@ -233,7 +233,7 @@ func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) 
 		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
-		x.Pace.Report(lane.Throttled)
+		x.Pace.Report(engine.SignalThrottled)
 		now := d.Now()
 		pause := time.NewTimer(max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), d.Backoff.Delay(attempt)))
 		select {

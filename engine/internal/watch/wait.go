@@ -84,6 +84,7 @@ func settled(s engine.State, generation int64) bool {
 	switch s.Status {
 	case engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting, engine.StatusFailed, engine.StatusHeld, engine.StatusDismissed:
 		return s.Desired >= generation
+	case engine.StatusDirty, engine.StatusRetrying, engine.StatusPending:
 	}
 	return s.Synced >= generation
 }
