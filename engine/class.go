@@ -51,7 +51,7 @@ var classes = []ClassInfo{
 	{Skipped, StatusSkipped, SignalOK, false, true, "The options of the target exclude what is necessary. The engine changes nothing."},
 	{Held, StatusHeld, SignalOK, false, true, "An operator has to decide, e.g. because several accounts match."},
 	{Rejected, StatusFailed, SignalOK, false, false, "The target rejects this principal. The same request would be rejected again."},
-	{Transient, StatusRetrying, SignalFailing, true, false, 
+	{Transient, StatusRetrying, SignalFailing, true, false,
 		"Network error, timeout, 5xx or unreadable response. The request may succeed later."},
 	{Throttled, StatusDirty, SignalThrottled, true, false, "429, or 503 with Retry-After. The target requests a pause for all principals."},
 	{Denied, StatusRetrying, SignalDenied, false, false, "401 or 403. The target does not accept the credentials."},

@@ -3,54 +3,12 @@ package provision
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 )
-
-// accept fills in what is not known to a sequence of a change that was accepted just now.
-func (r *run) accept(p *engine.Pending, now time.Time) {
-	if !p.At.IsZero() {
-		return
-	}
-	p.Gen, p.At = r.row.Desired, now
-	p.Deadline = now.Add(cmp.Or(r.target.AsyncTimeout, engine.DefaultAsyncTimeout))
-}
-
-// await has a principal read again whose change was accepted: 2, 4, 8 ... 60 seconds after the last time, and when the time is up.
-func (r *run) await(f *engine.Finish, p *engine.Pending, interrupted bool) {
-	f.Status, f.Attempts = engine.StatusPending, r.row.Attempts
-	if interrupted {
-		f.NextAt, f.Error, f.Pending = f.At, r.row.LastError, r.row.Pending
-		return
-	}
-	delay := r.w.e.o.CheckMax
-	if p.Reads < 16 {
-		delay = min(r.w.e.o.CheckInitial<<p.Reads, delay)
-	}
-	f.NextAt = f.At.Add(delay)
-	if f.At.Before(p.Deadline) && f.NextAt.After(p.Deadline) {
-		f.NextAt = p.Deadline
-	}
-	text := fmt.Sprintf("%s; waits until %s", outstanding(p), p.Deadline.UTC().Format(time.RFC3339))
-	if f.Error != "" {
-		text += "; " + f.Error // why the last read has not told
-	}
-	f.Error = text
-}
-
-// outstanding says what has not arrived.
-func outstanding(p *engine.Pending) string {
-	return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p)
-}
-
-// expired reports whether the time is up within which the target may carry out what it has accepted.
-func (r *run) expired() bool {
-	return r.row.Pending != nil && !r.w.e.o.Now().Before(r.row.Pending.Deadline)
-}
 
 // acceptedRest is when a lane looks again that sends nothing because its target has accepted enough. A mark wakes it earlier.
 const acceptedRest = time.Second
@@ -67,7 +25,7 @@ type acceptedChanges struct {
 func (w *work) room() (n int, bounded bool) {
 	w.accepted.mu.Lock()
 	defer w.accepted.mu.Unlock()
-	return w.accepted.room(w.connection.Load().target)
+	return w.accepted.room(w.connection.Load().Target)
 }
 
 func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
@@ -79,7 +37,7 @@ func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
 func (w *work) admit(t lane.Task, row engine.State) bool {
 	w.accepted.mu.Lock()
 	defer w.accepted.mu.Unlock()
-	n, bounded := w.accepted.room(w.connection.Load().target)
+	n, bounded := w.accepted.room(w.connection.Load().Target)
 	if bounded && n == 0 && !t.Urgent && row.Pending == nil {
 		w.accepted.full = true
 		return false

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 )
 
 // Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
@@ -41,7 +42,7 @@ func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engin
 			moved = append(moved, item)
 			continue
 		}
-		digest, err := digestOf(ctx, o.Directory, p.App, engine.Principal{Kind: item.Kind, ID: item.ID})
+		digest, err := directory.Digest(ctx, o.Directory, p.App, engine.Principal{Kind: item.Kind, ID: item.ID})
 		if err != nil {
 			return fmt.Errorf("engine: the directory cannot tell the desired state of %s %s: %w", item.Kind, item.ID, err)
 		}

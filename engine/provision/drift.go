@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/drift"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/trace"
 	"github.com/scimwright/scimwright/scim"
-	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
 // repairBatch is how many principals are marked in one transaction.
@@ -56,7 +58,7 @@ func (d *comparison) run(ctx context.Context) (err error) {
 	if d.reader, err = d.e.reader(ctx, d.app); err != nil {
 		return err
 	}
-	if d.request.Kind == engine.Group && !d.reader.target.PushGroups {
+	if d.request.Kind == engine.Group && !d.reader.Target.PushGroups {
 		return fmt.Errorf("group push is switched off for this target")
 	}
 	learned, err := d.reader.recall(ctx, d.app)
@@ -153,24 +155,19 @@ func (d *comparison) compare(ctx context.Context, s engine.State, have *scim.Res
 func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
 	want, err := d.e.o.Directory.User(ctx, d.app, s.ID)
 	if err != nil {
-		return nil, undecided(s, err)
+		return nil, directory.Undecided(principal.Of(s), err)
 	}
-	t := d.reader.target
+	t := d.reader.Target
 	return drift.User(drift.UserWant{
 		Want: want.Want, Resource: want.Resource, Unkept: s.IgnoredAttributes, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 	}, have), nil
-}
-
-// undecided says that the directory cannot tell what a principal should be.
-func undecided(s engine.State, err error) error {
-	return fmt.Errorf("the directory cannot tell the desired state of the %s %s: %w", s.Kind, s.ID, err)
 }
 
 func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resource) (found []engine.Finding, err error) {
 	want, err := d.e.o.Directory.Group(ctx, d.app, s.ID)
 	switch {
 	case err != nil:
-		return nil, undecided(s, err)
+		return nil, directory.Undecided(principal.Of(s), err)
 	case want.Want == engine.Absent && want.DeleteRemote:
 		return []engine.Finding{{What: engine.DriftActivity, Note: "the group is to be deleted"}}, nil
 	case want.Want != engine.Active:
@@ -208,19 +205,19 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 func (d *comparison) said(r plan.Response) string {
 	switch {
 	case r.Err != nil:
-		return d.reader.client.Redact(r.Err.Error())
+		return d.reader.Client.Redact(r.Err.Error())
 	case r.Body == nil:
 		return "no body"
 	default:
-		return d.reader.client.Redact(r.Body.Text("detail"))
+		return d.reader.Client.Redact(r.Body.Text("detail"))
 	}
 }
 
 // members are the accounts of those who belong to a group.
 func (d *comparison) members(ctx context.Context, s engine.State) (accounts []string, err error) {
-	for page, err := range membersOf(ctx, d.e.o.Directory, d.app, s.ID) {
+	for page, err := range directory.Members(ctx, d.e.o.Directory, d.app, s.ID) {
 		if err != nil {
-			return nil, undecided(s, err)
+			return nil, directory.Undecided(principal.Of(s), err)
 		}
 		states, err := d.e.o.Store.StatesByID(ctx, d.app, engine.User, page)
 		if err != nil {
@@ -237,7 +234,7 @@ func (d *comparison) members(ctx context.Context, s engine.State) (accounts []st
 
 // unlisted looks for principals that should have an account and have none.
 func (d *comparison) unlisted(ctx context.Context) error {
-	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: memberPage}
+	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: directory.Page}
 	for {
 		states, err := d.e.o.Store.States(ctx, q)
 		if err != nil {
@@ -275,9 +272,9 @@ func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Find
 		g, err = d.e.o.Directory.Group(ctx, d.app, s.ID)
 		want = g.Want
 	}
-	switch t := d.reader.target; {
+	switch t := d.reader.Target; {
 	case err != nil:
-		return nil, undecided(s, err)
+		return nil, directory.Undecided(principal.Of(s), err)
 	case want != engine.Active, s.Kind == engine.User && !t.CreateUsers:
 		return nil, nil
 	default:
@@ -290,7 +287,7 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 	if len(found) == 0 {
 		return nil
 	}
-	now, err := d.e.state(ctx, d.app, s.Kind, s.ID)
+	now, err := principal.State(ctx, d.e.o.Store, d.app, s.Kind, s.ID)
 	if err != nil {
 		return err
 	}
@@ -324,31 +321,7 @@ func (d *comparison) found(f engine.Finding) error {
 	}
 	for i := range f.Values {
 		v := &f.Values[i]
-		v.Have, v.Want = unveiled(v.Path, v.Have), unveiled(v.Path, v.Want)
+		v.Have, v.Want = trace.WithoutSecrets(v.Path, v.Have), trace.WithoutSecrets(v.Path, v.Want)
 	}
 	return d.request.Each(f)
-}
-
-// unveiled replaces secrets in a value.
-func unveiled(name string, value any) any {
-	switch v := value.(type) {
-	case nil:
-		return nil
-	case *scim.Object:
-		out := scim.NewObject()
-		for sub, inner := range v.All() {
-			out.Set(sub, unveiled(sub, inner))
-		}
-		value = out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = unveiled("", inner)
-		}
-		value = out
-	}
-	if wirelog.Secret(name) {
-		return wirelog.Redacted
-	}
-	return value
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/trace"
 )
 
 // explainedExchanges is how many exchanges come with an explanation.
@@ -13,7 +15,7 @@ const explainedExchanges = 20
 
 // Explain joins what the directory says about a principal with what the engine knows. The target is not asked.
 func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
-	if err := named(app, kind, id); err != nil {
+	if err := principal.Check(app, kind, id); err != nil {
 		return engine.PrincipalExplanation{}, err
 	}
 	x := engine.PrincipalExplanation{App: app, Kind: kind, ID: id, Exchanges: []engine.Sent{}}
@@ -26,14 +28,14 @@ func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id s
 			return x, fmt.Errorf("engine: explain %s %s of %s: %w", kind, id, app, err)
 		}
 	}
-	s, err := e.state(ctx, app, kind, id)
+	s, err := principal.State(ctx, e.o.Store, app, kind, id)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return x, nil
 	case err != nil:
 		return x, err
 	}
-	x.State = known(s)
+	x.State = principal.Shown(s)
 	if kind == engine.Group {
 		if x.Waiting, err = e.waitsOn(ctx, s); err != nil {
 			return x, err
@@ -41,7 +43,7 @@ func (e *Engine) Explain(ctx context.Context, app string, kind engine.Kind, id s
 	}
 	all, err := e.o.Store.Attempts(ctx, engine.AttemptQuery{App: app, Kind: kind, Principal: id, Limit: explainedExchanges})
 	for _, a := range all {
-		x.Exchanges = append(x.Exchanges, sent(a, target.BaseURL))
+		x.Exchanges = append(x.Exchanges, trace.Sent(a, target.BaseURL))
 	}
 	return x, err
 }

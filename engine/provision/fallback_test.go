@@ -409,3 +409,66 @@ func TestFallbackNone_LargeGroup(t *testing.T) {
 		})
 	}
 }
+
+// With FallbackNone the members of a group are replaced by one request, as the target of a service gets it: one that rejects so many
+// members rejects them here, too.
+func TestFallbackNone_MembersReplacedInOneRequest(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Catalog, engine.FallbackNone })
+	const members = 230
+	var marks []engine.Mark
+	for i := range members {
+		id := fmt.Sprintf("u-%03d", i)
+		w.dir.SetUser(app, id, user(id, "name-"+id))
+		w.dir.SetMember(app, "g", id, true)
+		marks = append(marks, userMark(id))
+	}
+	w.mark(marks...)
+	w.wait()
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(groupMark("g"))
+	w.wait()
+	w.fake.Requests()
+
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
+	w.wait()
+	require.Equal(t, []string{"PATCH"}, w.sent())
+	require.Len(t, w.members(), members)
+
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 413, Times: -1})
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
+	w.wait()
+	require.Equal(t, engine.StatusFailed, w.state(engine.Group, "g").Status)
+	require.Len(t, w.members(), members, "no request has replaced them by some of them")
+}
+
+// What a target was learned to take counts for requests for groups no more than for others.
+func TestFallbackNone_IgnoresLearnedMemberBatch(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	var joining []string
+	for i := range 8 {
+		id := fmt.Sprintf("u-%d", i)
+		w.dir.SetUser(app, id, user(id, "name-"+id))
+		w.mark(userMark(id))
+		joining = append(joining, id)
+	}
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(groupMark("g"))
+	w.wait()
+	join := func(in bool) {
+		for _, id := range joining {
+			w.dir.SetMember(app, "g", id, in)
+		}
+		w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: joining})
+		w.wait()
+	}
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 413, Times: 2})
+	join(true)
+	require.Equal(t, 2, w.learned().MemberBatch)
+
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+	w.fake.Requests()
+	join(false)
+	require.Equal(t, []string{"PATCH"}, w.sent())
+	require.Empty(t, w.members())
+}

@@ -104,7 +104,7 @@ func (e *Engine) importFailed(ctx context.Context, t *lane.Ownership, run engine
 	if err := e.o.Store.DelayImport(ctx, t.Lease, run.Attempts, message); err != nil {
 		return err
 	}
-	return &delayed{e.backoff.Delay(run.Attempts)}
+	return &delayed{e.sequences.Backoff.Delay(run.Attempts)}
 }
 
 // importPage reads the next page of a run and says whose the objects are. The target is asked for each time, so that new credentials
@@ -118,7 +118,7 @@ func (e *Engine) importPage(ctx context.Context, run engine.ImportRun, first boo
 		return engine.ImportPage{}, err
 	}
 	p := &plan.Pages{Endpoint: endpoints[run.Request.Kind], Listed: run.Seen, Total: run.Total, Max: engine.MaxListed}
-	p.FullPages = r.target.Fallback == engine.FallbackNone
+	p.FullPages = r.Target.Fallback == engine.FallbackNone
 	page, last, err := r.page(ctx, p)
 	if err != nil {
 		return engine.ImportPage{}, err

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 // leavers is a search of an app for users to be deactivated, while only deactivations may be sent. Only the directory can tell which of
@@ -54,7 +56,7 @@ func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task
 			if running[taskOf(r)] {
 				continue
 			}
-			if intent, err := w.intent(ctx, r); err == nil && leaves(intent) {
+			if intent, err := directory.Intent(ctx, w.e.o.Directory, w.app(), principal.Of(r)); err == nil && leaves(intent) {
 				found = append(found, r)
 			}
 		}

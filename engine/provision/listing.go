@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/connect"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -24,7 +25,7 @@ const (
 // reader reads from the target of an app, outside of its lane but at its pace. It sends nothing but GET.
 type reader struct {
 	e *Engine
-	*connection
+	*target.Connection
 	pace *lane.RateLimiter
 }
 
@@ -36,11 +37,11 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 	case t.Paused:
 		return nil, engine.ErrPaused
 	}
-	r := &reader{e: e, connection: e.connection(t), pace: e.pace(app)}
-	if r.broken != nil {
-		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, r.broken)
+	r := &reader{e: e, Connection: e.targets.Connect(t), pace: e.targets.Pace(app)}
+	if r.Broken != nil {
+		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, r.Broken)
 	}
-	if rest := r.rest(e.o.Now()); rest.Reason != "" {
+	if rest := r.Rest(e.o.Now()); rest.Reason != "" {
 		return nil, fmt.Errorf("%w: %s until %s", engine.ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
 	}
 	r.pace.Allow(t.Rate, t.Burst)
@@ -50,7 +51,7 @@ func (e *Engine) reader(ctx context.Context, app string) (*reader, error) {
 // recall reads what is known about the target, and goes on at the pace that it has taught. It is called once, before many reads.
 func (r *reader) recall(ctx context.Context, app string) (engine.Learned, error) {
 	row, err := r.e.o.Store.Lane(ctx, app)
-	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.target.BaseURL {
+	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
 		return engine.Learned{}, nil
 	}
 	if err == nil {
@@ -68,7 +69,7 @@ func (r *reader) get(ctx context.Context, req plan.Request) plan.Response {
 		if err := r.pace.Wait(ctx); err != nil {
 			return plan.Response{Err: err}
 		}
-		answer := r.client.Do(ctx, req)
+		answer := r.Client.Do(ctx, req)
 		wait, again := r.pause(answer, repeats)
 		if !again || repeats == readRepeats || ctx.Err() != nil {
 			return answer
@@ -97,11 +98,11 @@ func (r *reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 		now := r.e.o.Now()
 		until := connect.RetryAfter(a.RetryAfter, now)
 		if until.IsZero() {
-			until = now.Add(r.e.backoff.Delay(repeats + 1))
+			until = now.Add(r.e.sequences.Backoff.Delay(repeats + 1))
 		}
 		return min(max(until.Sub(now), 0), maxReadPause), true
 	case a.Err != nil && a.Status == 0 && !final(a.Err):
-		return min(r.e.backoff.Delay(repeats+1), maxReadPause), true
+		return min(r.e.sequences.Backoff.Delay(repeats+1), maxReadPause), true
 	default:
 		return 0, false
 	}
@@ -117,7 +118,7 @@ func final(err error) bool {
 func (r *reader) page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
 	page, last, failed := p.Read(r.get(ctx, p.Request()))
 	if failed != nil {
-		failed.Message = r.client.Redact(failed.Message)
+		failed.Message = r.Client.Redact(failed.Message)
 		return nil, false, failed
 	}
 	return page, last, nil

@@ -3,12 +3,8 @@ package provision
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"time"
@@ -17,6 +13,10 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/internal/dryrun"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
 const (
@@ -44,20 +44,20 @@ func (e *Engine) Plan(ctx context.Context, req engine.PlanRequest) (engine.Plan,
 	if err := e.bounded(ctx, req); err != nil {
 		return engine.Plan{}, err
 	}
-	x, err := e.rehearsal(ctx, req.App, req.Directory)
+	x, err := e.dryRuns().Open(ctx, req.App, req.Directory)
 	if err != nil {
 		return engine.Plan{}, err
 	}
 	now := e.o.Now()
 	p := engine.Plan{
-		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.connection.target.BaseURL, Status: engine.PlanMaking,
+		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.Connection.Target.BaseURL, Status: engine.PlanMaking,
 		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
 	if err := e.o.Store.SavePlan(ctx, p); err != nil {
 		return engine.Plan{}, err
 	}
 	if err := e.plan(ctx, x, req, &p); err != nil {
-		discard, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		discard, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
 		defer cancel()
 		return engine.Plan{}, fmt.Errorf("engine: plan for %s: %w", req.App, errors.Join(err, e.o.Store.DiscardPlan(discard, p.ID)))
 	}
@@ -84,10 +84,10 @@ func (e *Engine) bounded(ctx context.Context, req engine.PlanRequest) error {
 }
 
 // plan rehearses and stores the items.
-func (e *Engine) plan(ctx context.Context, x *rehearsal, req engine.PlanRequest, p *engine.Plan) error {
+func (e *Engine) plan(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p *engine.Plan) error {
 	var chunk []engine.Principal
 	flush := func() error {
-		items, err := x.items(ctx, chunk)
+		items, err := e.planItems(ctx, x, req.App, chunk)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 				return true
 			}
 			seen[p] = true
-			return yield(p, named(req.App, p.Kind, p.ID))
+			return yield(p, principal.Check(req.App, p.Kind, p.ID))
 		}
 		for _, p := range req.Principals {
 			if !each(p) {
@@ -143,7 +143,7 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 			return
 		}
 		for _, kind := range []engine.Kind{engine.User, engine.Group} {
-			q := engine.StateQuery{App: req.App, Kind: kind, Limit: memberPage}
+			q := engine.StateQuery{App: req.App, Kind: kind, Limit: directory.Page}
 			for {
 				page, err := e.o.Store.States(ctx, q)
 				if err != nil {
@@ -155,7 +155,7 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 						return
 					}
 				}
-				if len(page) < memberPage {
+				if len(page) < directory.Page {
 					break
 				}
 				q.After = &page[len(page)-1]
@@ -165,34 +165,34 @@ func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Se
 }
 
 // items rehearses principals, several at once.
-func (x *rehearsal) items(ctx context.Context, all []engine.Principal) ([]engine.PlanItem, error) {
+func (e *Engine) planItems(ctx context.Context, x *dryrun.App, app string, all []engine.Principal) ([]engine.PlanItem, error) {
 	items := make([]engine.PlanItem, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(x.w.e.requests(x.connection.target))
+	group.SetLimit(x.Connection.Requests)
 	for i, p := range all {
 		group.Go(func() (err error) {
-			items[i], err = x.item(ctx, p)
+			items[i], err = e.planItem(ctx, x, app, p)
 			return err
 		})
 	}
 	return items, group.Wait()
 }
 
-func (x *rehearsal) item(ctx context.Context, p engine.Principal) (engine.PlanItem, error) {
+func (e *Engine) planItem(ctx context.Context, x *dryrun.App, app string, p engine.Principal) (engine.PlanItem, error) {
 	// First of all: when the desired state changes after this, it is not what was planned.
-	digest, err := digestOf(ctx, x.w.e.o.Directory, x.app, p)
+	digest, err := directory.Digest(ctx, x.Directory(), app, p)
 	if err != nil {
 		return engine.PlanItem{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
 	}
-	r, err := x.patiently(ctx, p)
+	r, err := e.patiently(ctx, x, p)
 	switch {
 	case err != nil:
 		return engine.PlanItem{}, err
-	case r.outcome.Class == engine.Denied:
-		return engine.PlanItem{}, errors.New(r.outcome.Message)
+	case r.Outcome.Class == engine.Denied:
+		return engine.PlanItem{}, errors.New(r.Outcome.Message)
 	}
-	t := r.trace()
-	if t.Members != nil && t.State.Status == engine.StatusClean && r.known.TraitsAt(x.w.e.o.Now())[engine.MembersHidden] {
+	t := r.Trace()
+	if t.Members != nil && t.State.Status == engine.StatusClean && x.MembersHidden() {
 		t.Members = nil // the target never shows them
 	}
 	if t.Idle() {
@@ -205,59 +205,26 @@ func (x *rehearsal) item(ctx context.Context, p engine.Principal) (engine.PlanIt
 }
 
 // patiently rehearses a principal of a plan, again when the target asks for a pause.
-func (x *rehearsal) patiently(ctx context.Context, p engine.Principal) (*run, error) {
+func (e *Engine) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) (*dryrun.Run, error) {
 	for attempt := 1; ; attempt++ {
-		r, err := x.one(ctx, p.Kind, p.ID, rehearsalOptions{marked: true, unguarded: true})
+		r, err := x.Run(ctx, p.Kind, p.ID, dryrun.Assumptions{Marked: true, Unguarded: true})
 		switch {
 		case err != nil:
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case r.outcome.Class != engine.Throttled || attempt == planPatience:
+		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
-		x.w.pace.Report(engine.SignalThrottled)
-		now := x.w.e.o.Now()
-		pause := time.NewTimer(max(connect.RetryAfter(r.outcome.RetryAfter, now).Sub(now), x.w.e.backoff.Delay(attempt)))
+		x.Pace.Report(engine.SignalThrottled)
+		now := e.o.Now()
+		pause := time.NewTimer(max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), e.sequences.Backoff.Delay(attempt)))
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 		}
 		pause.Stop()
 	}
-}
-
-// digestOf identifies what a directory says about a principal without telling it. A password is not part of it.
-func digestOf(ctx context.Context, d engine.Directory, app string, p engine.Principal) (string, error) {
-	sum := sha256.New()
-	if p.Kind == engine.User {
-		u, err := d.User(ctx, app, p.ID)
-		if err != nil {
-			return "", err
-		}
-		u.Password = ""
-		if err := json.NewEncoder(sum).Encode(u); err != nil {
-			return "", err
-		}
-		return hex.EncodeToString(sum.Sum(nil)), nil
-	}
-	g, err := d.Group(ctx, app, p.ID)
-	if err != nil {
-		return "", err
-	}
-	if err := json.NewEncoder(sum).Encode(g); err != nil {
-		return "", err
-	}
-	if g.Want == engine.Active {
-		members, err := allMembers(ctx, d, app, p.ID)
-		if err != nil {
-			return "", err
-		}
-		for _, m := range members {
-			_, _ = io.WriteString(sum, m+"\x00") // a hash does not fail
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Plans lists plans, newest first.

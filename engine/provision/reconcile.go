@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 )
 
 // Reconcile brings a target and the engine's knowledge of it back in line with the directory, e.g. after one of them was restored
@@ -54,8 +55,8 @@ func (e *Engine) unknown(ctx context.Context, app string, kind engine.Kind) (unk
 	if !ok {
 		return nil, 0, nil
 	}
-	list := ascending("the directory's principals", func(after string) ([]string, error) {
-		page, err := lister.Principals(ctx, app, kind, after, memberPage)
+	list := directory.Ascending("the directory's principals", func(after string) ([]string, error) {
+		page, err := lister.Principals(ctx, app, kind, after, directory.Page)
 		if err != nil {
 			err = fmt.Errorf("the directory cannot list its principals: %w", err)
 		}

@@ -58,12 +58,12 @@ func (e *Engine) until(ctx context.Context, so func() (bool, error)) error {
 type busy struct {
 	mu      sync.Mutex
 	apps    map[string]int
-	running map[principal]int
+	running map[appPrincipal]int
 	changed chan struct{} // closed at the next end
 }
 
-// principal is a user or group of an app.
-type principal struct {
+// appPrincipal is a user or group of an app.
+type appPrincipal struct {
 	app string
 	who engine.Principal
 }
@@ -72,10 +72,10 @@ func (b *busy) begin(app string, who engine.Principal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.apps == nil {
-		b.apps, b.running = map[string]int{}, map[principal]int{}
+		b.apps, b.running = map[string]int{}, map[appPrincipal]int{}
 	}
 	b.apps[app]++
-	b.running[principal{app, who}]++
+	b.running[appPrincipal{app, who}]++
 }
 
 func (b *busy) end(app string, who engine.Principal) {
@@ -84,7 +84,7 @@ func (b *busy) end(app string, who engine.Principal) {
 	if b.apps[app]--; b.apps[app] == 0 {
 		delete(b.apps, app)
 	}
-	if p := (principal{app, who}); b.running[p] > 1 {
+	if p := (appPrincipal{app, who}); b.running[p] > 1 {
 		b.running[p]--
 	} else {
 		delete(b.running, p)
@@ -96,7 +96,7 @@ func (b *busy) end(app string, who engine.Principal) {
 func (b *busy) has(app string, who engine.Principal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.running[principal{app, who}] > 0
+	return b.running[appPrincipal{app, who}] > 0
 }
 
 func (b *busy) next() <-chan struct{} {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 // WaitFor returns when a principal is settled: nothing is left to be done about the change that was the last one when it was
@@ -11,7 +12,7 @@ import (
 // waited for. It is told at once what this engine does, and within a quarter of a second what another one does. The error is
 // ErrNotFound for a principal that was never marked, or is forgotten meanwhile, and ctx's when that ends first.
 func (e *Engine) WaitFor(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
-	s, err := e.state(ctx, app, kind, id)
+	s, err := principal.State(ctx, e.o.Store, app, kind, id)
 	if err != nil {
 		return engine.State{}, err
 	}
@@ -23,7 +24,7 @@ func (e *Engine) waitFor(ctx context.Context, app string, kind engine.Kind, id s
 	var s engine.State
 	err := e.until(ctx, func() (bool, error) {
 		var err error
-		s, err = e.state(ctx, app, kind, id)
+		s, err = principal.State(ctx, e.o.Store, app, kind, id)
 		return settled(s, generation), err
 	})
 	if err != nil {

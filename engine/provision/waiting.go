@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
 // forever is later than anything is due.
@@ -33,7 +34,7 @@ func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]engine.W
 
 // WaitingFor is Waiting for one principal: it has one element, or none when that principal is settled or was never marked.
 func (e *Engine) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
-	s, err := e.state(ctx, app, kind, id)
+	s, err := principal.State(ctx, e.o.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {
 		return nil, nil
 	}
@@ -70,7 +71,7 @@ func (e *Engine) waiting(s engine.State, l engine.Lane) engine.Waiting {
 	case e.Running(s.App, s.Kind, s.ID):
 		w.Reason = "is being provisioned"
 	case s.Status == engine.StatusPending && s.Pending != nil:
-		w.Reason, w.Until = outstanding(s.Pending), s.Pending.Deadline
+		w.Reason, w.Until = principal.Outstanding(s.Pending), s.Pending.Deadline
 	case l.Suspension.Reason == engine.SuspensionPaused:
 		w.Reason = "the app is paused"
 	case l.Suspension.Reason != "":

@@ -1,4 +1,4 @@
-package provision
+package sequence
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserSta
 	}
 	remote := ""
 	if want.Manager != "" {
-		known, err := r.w.e.state(ctx, r.row.App, engine.User, want.Manager)
+		known, err := r.state(ctx, engine.User, want.Manager)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return want, err
 		}
@@ -57,7 +57,7 @@ func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserSta
 	}
 	if want.Manager != "" && remote == "" && r.target.UpdateUsers {
 		// Whoever is not wanted at the app is not waited for.
-		switch u, err := r.w.e.o.Directory.User(ctx, r.row.App, want.Manager); {
+		switch u, err := r.Directory.User(ctx, r.row.App, want.Manager); {
 		case err != nil:
 			r.directoryFailed(fmt.Errorf("the manager %s: %w", want.Manager, err))
 			return want, nil

@@ -1,4 +1,4 @@
-package provision
+package sequence
 
 import (
 	"cmp"
@@ -7,18 +7,19 @@ import (
 	"encoding/base64"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/scim"
 )
 
 func (r *run) user(ctx context.Context) error {
-	want, err := r.w.e.o.Directory.User(ctx, r.row.App, r.row.ID)
+	want, err := r.Directory.User(ctx, r.row.App, r.row.ID)
 	if err != nil {
 		r.directoryFailed(err)
 		return nil
 	}
 	r.desired = want
-	if err := r.begin(ctx, userIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, directory.UserIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if r.target.DeactivateUsers && (want.Want == engine.Inactive || want.Want == engine.Absent) {
@@ -64,12 +65,13 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate,
 		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
 
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Activating, Known: r.row.MayExist && !r.first, EarlierName: r.earlierName(want.UserName),
-		Style: r.known.Style(t, r.w.e.o.Now()), Fallback: t.Fallback, Traits: r.known.TraitsAt(r.w.e.o.Now()),
-		Unkept: r.row.IgnoredAttributes, Rounds: r.w.e.o.KeepRounds,
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Activating, Known: r.row.MayExist && !r.first,
+		EarlierName: r.earlierName(want.UserName),
+		Style:       r.known.Style(t, r.Now()), Fallback: t.Fallback, Traits: r.known.TraitsAt(r.Now()),
+		Unkept: r.row.IgnoredAttributes, Rounds: r.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
-		OnRecycled: t.OnRecycled, HoldName: r.holdsName,
+		OnRecycled: t.OnRecycled, HoldName: r.Connection.HoldsName,
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if r.row.Activating {
@@ -82,33 +84,6 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		}
 	}
 	return in
-}
-
-// owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
-// more may be waiting in a back-off, and that it loses the account is then stored.
-func (r *run) owner(ctx context.Context, id string) (string, error) {
-	rows, err := r.w.e.o.Store.States(ctx, engine.StateQuery{App: r.row.App, Kind: engine.User, RemoteID: id})
-	if err != nil {
-		return "", err
-	}
-	for _, other := range rows {
-		if other.ID == r.row.ID {
-			continue
-		}
-		u, err := r.w.e.o.Directory.User(ctx, other.App, other.ID)
-		switch {
-		case err != nil:
-			return "", err
-		case u.Want == engine.Active, u.Want == engine.Keep:
-			return other.ID, nil
-		case u.Want == other.Want, r.dry != nil:
-			continue
-		}
-		if err := r.w.e.o.Store.Begin(ctx, r.w.tenure.Lease, []engine.Intent{{Kind: engine.User, ID: other.ID, Want: u.Want}}); err != nil {
-			return "", err
-		}
-	}
-	return "", nil
 }
 
 // earlierName is the name that an account may have, or was created under by a sequence whose end is not known.

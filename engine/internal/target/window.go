@@ -1,10 +1,8 @@
-package provision
+package target
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -16,39 +14,8 @@ func sameWindow(w, o engine.Window) bool {
 		w.Begin.Equal(o.Begin) && w.Until.Equal(o.Until)
 }
 
-// sameTarget reports whether two targets are the same, so that a connection may stay.
-func sameTarget(t, o engine.Target) bool {
-	if !slices.EqualFunc(t.Maintenance, o.Maintenance, sameWindow) {
-		return false
-	}
-	t.Maintenance, o.Maintenance = nil, nil
-	return reflect.DeepEqual(t, o)
-}
-
-// errResting ends the loop of a lane whose rest has begun.
-var errResting = errors.New("engine: the lane rests")
-
-// noteRest stores why the lane rests, if that is news.
-func (w *work) noteRest(ctx context.Context, r engine.Suspension) error {
-	if w.rests == nil {
-		row, err := w.e.o.Store.Lane(ctx, w.app())
-		if err != nil {
-			return err
-		}
-		w.rests = &row.Suspension
-	}
-	if w.rests.Reason == r.Reason && w.rests.Until.Equal(r.Until) {
-		return nil
-	}
-	if err := w.e.o.Store.Suspend(ctx, w.tenure.Lease, r); err != nil {
-		return err
-	}
-	w.rests = &r
-	return nil
-}
-
-// rest says whether a window is open.
-func (c *connection) rest(now time.Time) engine.Suspension {
+// Rest returns the suspension of a window that is open, and the zero Suspension otherwise.
+func (c *Connection) Rest(now time.Time) engine.Suspension {
 	if until := closed(c.windows, now); !until.IsZero() {
 		return engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 	}

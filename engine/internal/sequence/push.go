@@ -1,4 +1,4 @@
-package provision
+package sequence
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	}
 	change := s.Request.Members
 	p := engine.Progress{
-		ID: r.row.ID, Gen: r.row.Desired, RemoteID: s.Push.RemoteID, RemoteName: s.Push.Name, Origin: s.Push.Origin, At: r.w.e.o.Now(),
+		ID: r.row.ID, Gen: r.row.Desired, RemoteID: s.Push.RemoteID, RemoteName: s.Push.Name, Origin: s.Push.Origin, At: r.Now(),
 	}
 	if change.Rename {
 		p.RemoteName = ""
@@ -91,9 +91,9 @@ func (r *run) note(ctx context.Context, p engine.Progress) {
 		return nil
 	}
 	go func() {
-		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
 		defer cancel()
-		done <- r.w.e.o.Store.Progress(store, r.w.tenure.Lease, p)
+		done <- r.Ledger.Progress(store, r.Lease, p)
 	}()
 }
 

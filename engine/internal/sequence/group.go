@@ -1,23 +1,21 @@
-package provision
+package sequence
 
 import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
-// memberPage is how many members are read at a time, from the directory and from the store.
-const memberPage = 1000
-
 func (r *run) group(ctx context.Context) error {
-	want, err := r.w.e.o.Directory.Group(ctx, r.row.App, r.row.ID)
+	want, err := r.Directory.Group(ctx, r.row.App, r.row.ID)
 	if err != nil {
 		r.directoryFailed(err)
 		return nil
 	}
 	r.desired = want
-	if err := r.begin(ctx, groupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
+	if err := r.begin(ctx, directory.GroupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	if !r.target.PushGroups {
@@ -50,9 +48,9 @@ func (r *run) group(ctx context.Context) error {
 func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
-		Style: r.known.Style(r.target, r.w.e.o.Now()), Fallback: r.target.Fallback,
+		Style: r.known.Style(r.target, r.Now()), Fallback: r.target.Fallback,
 		OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
-		Batch: batch(r.known, r.target.MemberBatch), Traits: r.known.TraitsAt(r.w.e.o.Now()), Full: r.full(),
+		Batch: batch(r.known, r.target.MemberBatch), Traits: r.known.TraitsAt(r.Now()), Full: r.full(),
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if want.RemoteID != "" {
@@ -66,9 +64,6 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 
 // members brings the member rows up to date with the directory and fills in what the sequence needs of them.
 func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
-	if r.dry != nil {
-		return r.rehearseMembers(ctx, in)
-	}
 	if in.Full || in.RemoteID == "" {
 		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
 			return err
@@ -98,9 +93,6 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 
 // accounts are all members of the group that have an account at the target.
 func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
-	if r.dry != nil {
-		return r.dry.accounts(), nil
-	}
 	r.waiting = waits{} // it may be asked for again
 	err = r.each(ctx, engine.MembersWanted, func(page []engine.Member) error {
 		for _, m := range page {
@@ -120,14 +112,14 @@ func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err erro
 func (r *run) each(ctx context.Context, which engine.MemberSet, fn func([]engine.Member) error) error {
 	after := ""
 	for {
-		page, err := r.w.e.o.Store.Members(ctx, r.row.App, engine.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: memberPage})
+		page, err := r.Ledger.Members(ctx, r.row.App, engine.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: directory.Page})
 		if err != nil {
 			return err
 		}
 		if err := fn(page); err != nil {
 			return err
 		}
-		if len(page) < memberPage {
+		if len(page) < directory.Page {
 			return nil
 		}
 		after = page[len(page)-1].User
@@ -136,8 +128,7 @@ func (r *run) each(ctx context.Context, which engine.MemberSet, fn func([]engine
 
 // walk reads the whole membership from the directory.
 func (r *run) walk(ctx context.Context) error {
-	store, lease := r.w.e.o.Store, r.w.tenure.Lease
-	for page, err := range membersOf(ctx, r.w.e.o.Directory, r.row.App, r.row.ID) {
+	for page, err := range directory.Members(ctx, r.Directory, r.row.App, r.row.ID) {
 		if err != nil {
 			r.directoryFailed(err)
 			return nil
@@ -146,10 +137,10 @@ func (r *run) walk(ctx context.Context) error {
 		for i, user := range page {
 			answers[i] = engine.MemberAnswer{User: user, Want: true}
 		}
-		if len(page) < memberPage {
-			return store.EndWalk(ctx, lease, r.row.ID, r.row.Desired, answers)
+		if len(page) < directory.Page {
+			return r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers)
 		}
-		if err := store.SaveMembers(ctx, lease, r.row.ID, r.row.Desired, answers); err != nil {
+		if err := r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
 			return err
 		}
 	}
@@ -166,7 +157,7 @@ func (r *run) answer(ctx context.Context) error {
 		for i, m := range page {
 			users[i] = m.User
 		}
-		in, err := r.w.e.o.Directory.IsMember(ctx, r.row.App, r.row.ID, users)
+		in, err := r.Directory.IsMember(ctx, r.row.App, r.row.ID, users)
 		if err != nil {
 			r.directoryFailed(err)
 			return nil
@@ -175,6 +166,6 @@ func (r *run) answer(ctx context.Context) error {
 		for i, m := range page {
 			answers[i] = engine.MemberAnswer{User: m.User, Want: in[m.User], Asked: m.Asked}
 		}
-		return r.w.e.o.Store.SaveMembers(ctx, r.w.tenure.Lease, r.row.ID, 0, answers)
+		return r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, 0, answers)
 	})
 }

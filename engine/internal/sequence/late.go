@@ -1,4 +1,4 @@
-package provision
+package sequence
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func (r *run) refused(ctx context.Context, err error) error {
 		return err
 	}
 	m := engine.Mark{App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, AllMembers: r.row.Kind == engine.Group}
-	if again := r.w.e.o.Store.Recheck(ctx, r.w.e.o.Now(), m); again != nil {
+	if again := r.Ledger.Recheck(ctx, r.Now(), m); again != nil {
 		return errors.Join(err, fmt.Errorf("engine: a late change of %s %s is not looked at again: %w", m.Kind, m.ID, again))
 	}
 	return err
