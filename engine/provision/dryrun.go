@@ -24,5 +24,5 @@ func (e *Engine) DryRun(ctx context.Context, app string, kind engine.Kind, id st
 
 // dryRuns are under the engine's directory.
 func (e *Engine) dryRuns() dryrun.Deps {
-	return dryrun.Deps{Options: e.sequences, Store: e.o.Store, Directory: e.o.Directory, Targets: e.targets}
+	return dryrun.Deps{Settings: e.sequences, Store: e.o.Store, Directory: e.o.Directory, Targets: e.targets}
 }

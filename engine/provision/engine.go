@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/applane"
 	"github.com/scimwright/scimwright/engine/internal/connect"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/plan"
@@ -106,13 +107,13 @@ func (o *Options) fill() {
 // Engine provisions. It may be used by several goroutines.
 type Engine struct {
 	o          Options
-	sequences  sequence.Options
+	sequences  sequence.Settings
 	dispatcher *lane.Dispatcher
 	imports    *lane.Dispatcher
 	network    *connect.Network
 	busy       busy
 	targets    *target.Connector
-	searches   sync.Map // of app to its *leavers
+	lanes      *applane.Worker
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -131,7 +132,7 @@ func New(o Options) (*Engine, error) {
 	}
 	o.fill()
 	e := &Engine{o: o, done: make(chan struct{})}
-	e.sequences = sequence.Options{
+	e.sequences = sequence.Settings{
 		Now: o.Now, Logger: o.Logger, Backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax},
 		CheckInitial: o.CheckInitial, CheckMax: o.CheckMax, KeepRounds: o.KeepRounds,
 	}
@@ -141,6 +142,10 @@ func New(o Options) (*Engine, error) {
 		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
 		// A call ends before the lease can: an owner that is cut off from the store has no call in flight when another takes over.
 		MaxCall: o.Lease * 3 / 10,
+	})
+	e.lanes = applane.New(applane.Options{
+		Settings: e.sequences, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: &e.busy,
+		BreakerAfter: o.BreakerAfter,
 	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
@@ -171,7 +176,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		alarm, stop := context.WithCancel(work)
 		beside.Go(func() { (&watcher{e: e}).run(alarm) })
 		beside.Go(func() { e.imports.Run(work, e.importing) })
-		e.dispatcher.Run(work, e.lane)
+		e.dispatcher.Run(work, e.lanes.Work)
 		stop()
 		beside.Wait()
 		e.network.CloseIdleConnections()
@@ -214,7 +219,7 @@ func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mar
 // brought about is not kept.
 func (e *Engine) Forget(ctx context.Context, tx engine.Execer, app string) error {
 	e.targets.Forget(app)
-	e.searches.Delete(app)
+	e.lanes.Forget(app)
 	return e.o.Store.Forget(ctx, tx, app)
 }
 

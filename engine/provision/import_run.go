@@ -22,6 +22,9 @@ const (
 	importSweeps   = 5  // of Options.Sweep between two looks for runs that others left behind
 	importAttempts = 10 // to read a page
 	confirmBatch   = 200
+
+	pausedRest = 10 * time.Minute // of an import whose app is paused
+	errorRest  = time.Second      // of an import after the store failed
 )
 
 // importing works on one run for the time of a tenure. It is the lane.Func of imports, whose leases name runs.
@@ -57,7 +60,7 @@ func (e *Engine) importRun(ctx context.Context, t *lane.Ownership, run engine.Im
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, engine.ErrPaused):
-			return &delayed{idleRest}
+			return &delayed{pausedRest}
 		case err != nil:
 			return e.importFailed(ctx, t, run, err)
 		}

@@ -17,7 +17,7 @@ func (e *Engine) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.Task, 
 		return nil, err
 	}
 	out := make([]engine.Task, len(states))
-	lanes, err := e.lanes(ctx, states)
+	lanes, err := e.lanesOf(ctx, states)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,8 @@ type appPrincipal struct {
 	who engine.Principal
 }
 
-func (b *busy) begin(app string, who engine.Principal) {
+// Begin implements applane.Running.
+func (b *busy) Begin(app string, who engine.Principal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.apps == nil {
@@ -78,7 +79,8 @@ func (b *busy) begin(app string, who engine.Principal) {
 	b.running[appPrincipal{app, who}]++
 }
 
-func (b *busy) end(app string, who engine.Principal) {
+// End implements applane.Running.
+func (b *busy) End(app string, who engine.Principal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.apps[app]--; b.apps[app] == 0 {

@@ -21,7 +21,7 @@ func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]engine.W
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	l, err := e.lanes(ctx, rows)
+	l, err := e.lanesOf(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -41,15 +41,15 @@ func (e *Engine) WaitingFor(ctx context.Context, app string, kind engine.Kind, i
 	if err != nil {
 		return nil, err
 	}
-	l, err := e.lanes(ctx, []engine.State{s})
+	l, err := e.lanesOf(ctx, []engine.State{s})
 	if err != nil {
 		return nil, err
 	}
 	return []engine.Waiting{e.waiting(s, l[app])}, nil
 }
 
-// lanes reads the lanes of principals, by app.
-func (e *Engine) lanes(ctx context.Context, rows []engine.State) (map[string]engine.Lane, error) {
+// lanesOf reads the lanes of principals, by app.
+func (e *Engine) lanesOf(ctx context.Context, rows []engine.State) (map[string]engine.Lane, error) {
 	all := map[string]engine.Lane{}
 	for _, s := range rows {
 		if _, known := all[s.App]; known {

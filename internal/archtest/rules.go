@@ -57,6 +57,10 @@ var Rules = []Rule{
 		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/lane", "engine/internal/plan", "engine/internal/principal",
 		"engine/internal/target", "internal/errtext", "scim", "scim/wirelog",
 	}, Why: "one sequence of one principal reaches the store by its own interface, and knows neither the lane that it is part of nor that it is a dry run"},
+	{Package: "engine/internal/applane", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/lane", "engine/internal/principal", "engine/internal/sequence", "engine/internal/target",
+		"scim/wirelog",
+	}, Why: "which principal comes next is decided without knowing what is sent for it"},
 	{Package: "engine/internal/trace", May: []string{"engine", "engine/internal/plan", "engine/internal/rehearse", "scim/..."},
 		Why: "what was or would be written is described without a store and a target"},
 	{Package: "engine/internal/dryrun", May: []string{

@@ -30,7 +30,7 @@ type Store interface {
 
 // Deps are what dry runs of an engine use; all fields are required.
 type Deps struct {
-	sequence.Options
+	sequence.Settings
 	Store     Store
 	Directory engine.Directory
 	Targets   *target.Connector
@@ -135,7 +135,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 	}
 	l := &ledger{Store: x.d.Store, row: row, unguarded: o.Unguarded}
 	d := sequence.Deps{
-		Options: x.d.Options, Ledger: l, Directory: x.d.Directory, Knowledge: x, Connection: x.Connection,
+		Settings: x.d.Settings, Ledger: l, Directory: x.d.Directory, Knowledge: x, Connection: x.Connection,
 		Lease: engine.Lease{App: x.app}, Valid: func() bool { return true },
 		Line: func(_ func(wirelog.Exchange), secrets ...string) sequence.Line {
 			r.line = x.newLine(secrets)

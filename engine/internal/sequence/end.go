@@ -45,17 +45,6 @@ func (r *run) conclude(interrupted bool) {
 	r.finishWaiting(o.Class == engine.Done && !interrupted)
 }
 
-// final reports whether a failure ends the attempts until the next Mark or Retry. So does every failure with FallbackNone, but for a
-// deactivation: a user who is not to have an account must not keep it because of one failure.
-func (r *run) final() bool {
-	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.unable && !r.deactivates()
-}
-
-// deactivates reports whether the user is not to have an account.
-func (r *run) deactivates() bool {
-	return r.row.Kind == engine.User && (r.row.Want == engine.Inactive || r.row.Want == engine.Absent)
-}
-
 // follow stores what a class leads to.
 func (r *run) follow(class engine.Class, failures int) {
 	f, now, row := &r.finish, r.finish.At, class.Info()
@@ -85,6 +74,17 @@ func (r *run) follow(class engine.Class, failures int) {
 		}
 		f.NextAt = now.Add(delay)
 	}
+}
+
+// final reports whether a failure ends the attempts until the next Mark or Retry. So does every failure with FallbackNone, but for a
+// deactivation: a user who is not to have an account must not keep it because of one failure.
+func (r *run) final() bool {
+	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.unable && !r.deactivates()
+}
+
+// deactivates reports whether the user is not to have an account.
+func (r *run) deactivates() bool {
+	return r.row.Kind == engine.User && (r.row.Want == engine.Inactive || r.row.Want == engine.Absent)
 }
 
 // With FallbackNone, a principal whose target asks for a pause is tried so many times, and no pause is longer.

@@ -50,8 +50,8 @@ type Line interface {
 	Redact(text string) string
 }
 
-// Options are the settings of an engine that its sequences follow.
-type Options struct {
+// Settings are the settings of an engine that its sequences follow.
+type Settings struct {
 	Now                    func() time.Time
 	Logger                 *slog.Logger
 	Backoff                lane.Backoff  // after failures
@@ -61,7 +61,7 @@ type Options struct {
 
 // Deps are what the sequences of one app use under one lease; all fields are required.
 type Deps struct {
-	Options
+	Settings
 	Ledger     Ledger
 	Directory  engine.Directory
 	Knowledge  Knowledge

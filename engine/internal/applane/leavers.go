@@ -1,4 +1,4 @@
-package provision
+package applane
 
 import (
 	"context"
@@ -24,30 +24,30 @@ const (
 	leaversRest = 10
 )
 
-// leavers returns the search of an app that outlives a tenure. One tenure at a time uses it.
-func (e *Engine) leavers(app string) *leavers {
-	l, _ := e.searches.LoadOrStore(app, &leavers{})
+// search returns the search of an app that outlives a lease. One owner at a time uses it.
+func (x *Worker) search(app string) *leavers {
+	l, _ := x.searches.LoadOrStore(app, &leavers{})
 	return l.(*leavers)
 }
 
 // onlyUrgent reports whether the gate is open for urgent tasks alone.
 func (w *work) onlyUrgent() bool {
-	now := w.e.o.Now()
+	now := w.Now()
 	return w.gate.Slots(now, 1, true) > 0 && w.gate.Slots(now, 1, false) == 0
 }
 
 // findLeavers returns some users to be deactivated, if any is due. Where the lane is claimed again soon, a call checks a part of the users,
 // and the next one continues, also in another tenure. Otherwise it checks all of them.
 func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task]bool) ([]engine.State, error) {
-	l, begun := &w.leavers, w.e.o.Now()
+	l, begun := &w.leavers, w.Now()
 	if soon {
-		l = w.e.leavers(w.app())
+		l = w.search(w.app())
 	}
 	if soon && l.after == nil && begun.Before(l.again) {
 		return nil, nil
 	}
 	for {
-		page, err := w.e.o.Store.DueUsers(ctx, w.app(), begun, l.after, leaversPage)
+		page, err := w.Store.DueUsers(ctx, w.app(), begun, l.after, leaversPage)
 		if err != nil {
 			return nil, err
 		}
@@ -56,11 +56,11 @@ func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task
 			if running[taskOf(r)] {
 				continue
 			}
-			if intent, err := directory.Intent(ctx, w.e.o.Directory, w.app(), principal.Of(r)); err == nil && leaves(intent) {
+			if intent, err := directory.Intent(ctx, w.Directory, w.app(), principal.Of(r)); err == nil && leaves(intent) {
 				found = append(found, r)
 			}
 		}
-		taken := w.e.o.Now().Sub(begun)
+		taken := w.Now().Sub(begun)
 		if len(page) < leaversPage {
 			l.after, l.again = nil, begun.Add(max(leaversRest*taken, acceptedRest))
 			return found, ctx.Err()

@@ -1,4 +1,4 @@
-package provision
+package applane
 
 import (
 	"cmp"
@@ -74,7 +74,7 @@ func (w *work) isFull() bool {
 
 // recount asks the store, while no sequence is running.
 func (w *work) recount(ctx context.Context) error {
-	n, err := w.e.o.Store.Accepted(ctx, w.app())
+	n, err := w.Store.Accepted(ctx, w.app())
 	if err == nil {
 		w.accepted.mu.Lock()
 		defer w.accepted.mu.Unlock()
