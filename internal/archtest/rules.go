@@ -64,7 +64,7 @@ var Rules = []Rule{
 	{Package: "engine/internal/sequence", May: []string{
 		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/lane", "engine/internal/plan", "engine/internal/principal",
 		"engine/internal/target", "internal/errtext", "scim", "scim/wirelog",
-	}, Why: "one sequence of one principal reaches the store by its own interface, and knows neither the lane that it is part of nor that it is a dry run"},
+	}, Tests: []string{"engine/enginetest"}, Why: "one sequence of one principal reaches the store by its own interface, and knows neither the lane that it is part of nor that it is a dry run"},
 	{Package: "engine/internal/applane", May: []string{
 		"engine", "engine/internal/directory", "engine/internal/lane", "engine/internal/principal", "engine/internal/sequence", "engine/internal/target",
 		"scim/wirelog",
