@@ -104,7 +104,7 @@ type work struct {
 	leavers  leavers // of this lease
 }
 
-// concurrency is how many principals are worked on at once. It follows the target while the lane runs. Twice as many as there
+// concurrency returns the number of concurrent sequences. It follows the target while the lane runs. It is twice the number that there
 // may be requests: while half of them wait for the target, the others wait for the store or the directory, so that the target
 // is never kept waiting. One request at a time means one principal after another.
 func (w *work) concurrency() int {

@@ -181,7 +181,7 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 	}
 }
 
-// items rehearses principals, several at once.
+// items runs principals dry, several concurrently.
 func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine.Principal) ([]engine.PlanItem, error) {
 	items := make([]engine.PlanItem, len(all))
 	group, ctx := errgroup.WithContext(ctx)

@@ -107,7 +107,7 @@ func (l line) Do(ctx context.Context, q plan.Request) plan.Response {
 	return l.Line.Do(ctx, q)
 }
 
-// What a sequence stores before it sends, what it asks before it writes, and what it leaves for whoever comes after it.
+// What a sequence stores before it sends, what it asks before it writes, and what it leaves for the next owner.
 func TestRun_Order(t *testing.T) {
 	ann := func(externalID string) engine.UserState {
 		r := &scim.Resource{}
