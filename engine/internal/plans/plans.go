@@ -66,7 +66,7 @@ func (d Deps) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, er
 	}
 	now := d.Now()
 	p := engine.Plan{
-		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.Connection.Target.BaseURL, Status: engine.PlanMaking,
+		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.Target().BaseURL, Status: engine.PlanMaking,
 		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
 	if err := d.Store.SavePlan(ctx, p); err != nil {
@@ -181,11 +181,11 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 	}
 }
 
-// items rehearses principals, several at once.
+// items runs principals dry, several concurrently.
 func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine.Principal) ([]engine.PlanItem, error) {
 	items := make([]engine.PlanItem, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(x.Connection.Requests)
+	group.SetLimit(x.Concurrency())
 	for i, p := range all {
 		group.Go(func() (err error) {
 			items[i], err = d.item(ctx, x, app, p)
@@ -233,7 +233,7 @@ func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) 
 		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
-		x.Pace.Report(engine.SignalThrottled)
+		x.SlowDown()
 		now := d.Now()
 		pause := time.NewTimer(max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), d.Backoff.Delay(attempt)))
 		select {
