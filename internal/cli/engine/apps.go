@@ -1,17 +1,17 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/cli/frame"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 type appsCommand struct {
@@ -27,19 +27,18 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var all []sandboxapi.EngineApp
-	raw, err := s.call(http.MethodGet, "/sandbox/v1/engine/apps", nil, &all)
+	all, err := s.engine.Apps(s.ctx)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		p.row("APP", "ID", "LANE", "STYLE", "FALLBACK", "WAITING", "RETRYING", "ACCEPTED", "FAILED", "HELD", "NOT PROVISIONED", "LAST SUCCESS")
 		for _, a := range all {
 			lacking := 0
 			for _, u := range a.Unprovisioned {
 				lacking += u.Users
 			}
-			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"),
+			p.row(a.Label, a.ID, a.Lane.State, nameOr(string(a.Style), "-"), nameOr(string(a.Fallback), "-"),
 				strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Accepted),
 				strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
 		}
@@ -56,16 +55,15 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var a sandboxapi.EngineApp
-	raw, err := s.call(http.MethodGet, "/sandbox/v1/engine/apps/"+at.id, nil, &a)
+	a, err := s.engine.App(s.ctx, at.id)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		p.row("app", a.Label+" ("+a.ID+")")
 		p.row("target", nameOr(a.BaseURL, "none"))
-		p.row("style", nameOr(a.Style, "-"))
-		p.row("fallback", nameOr(a.Fallback, "-"))
+		p.row("style", nameOr(string(a.Style), "-"))
+		p.row("fallback", nameOr(string(a.Fallback), "-"))
 		p.row("lane", laneText(a.Lane))
 		p.row("principals", counts(a.Counts))
 		for _, u := range a.Unprovisioned {
@@ -83,11 +81,11 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 	})
 }
 
-func notProvisioned(u sandboxapi.Unprovisioned) string {
+func notProvisioned(u client.Unprovisioned) string {
 	return many(u.Users, "assigned user is", "assigned users are") + " not provisioned"
 }
 
-func laneText(l sandboxapi.LaneState) string {
+func laneText(l client.Lane) string {
 	text := l.State
 	if l.Reason != "" {
 		text += ": " + l.Reason
@@ -98,11 +96,14 @@ func laneText(l sandboxapi.LaneState) string {
 	return text
 }
 
-func learned(l sandboxapi.Learned) string {
-	parts := slices.Sorted(maps.Keys(l.Traits))
+func learned(l engine.Learned) string {
+	var parts []string
+	for _, trait := range slices.Sorted(maps.Keys(l.Traits)) {
+		parts = append(parts, string(trait))
+	}
 	for _, trait := range slices.Sorted(maps.Keys(l.Probed)) {
 		if l.Probed[trait] {
-			parts = append(parts, trait+" (probed)")
+			parts = append(parts, string(trait)+" (probed)")
 		}
 	}
 	if l.MemberBatch > 0 {
@@ -117,8 +118,8 @@ func learned(l sandboxapi.Learned) string {
 	return strings.Join(parts, ", ")
 }
 
-func haltText(h sandboxapi.Halt) string {
-	text := h.Operation + " since " + when(h.Since)
+func haltText(h engine.Halt) string {
+	text := string(h.Operation) + " since " + when(h.Since)
 	if h.App == "" {
 		text += ", for all apps"
 	}
@@ -135,7 +136,10 @@ type halted struct {
 	Op      []string `help:"Operation: create, link, update, reactivate, deactivate, members or delete. All of them when none is given." placeholder:"OPERATION"`
 }
 
-func (h halted) run(in *Invocation, g *Commands, verb, reason string) error {
+// verb is Halt or Resume.
+type verb func(c *client.Client, ctx context.Context, app string, h client.Halting) ([]engine.Halt, error)
+
+func (h halted) run(in *Invocation, g *Commands, do verb, reason string) error {
 	if (h.App == "") != h.AllApps {
 		return frame.Usage("name an app, or give --all-apps")
 	}
@@ -143,27 +147,21 @@ func (h halted) run(in *Invocation, g *Commands, verb, reason string) error {
 	if err != nil {
 		return err
 	}
-	path := "/sandbox/v1/engine/" + verb
+	var of app // all apps
 	if h.App != "" {
-		a, err := s.app(h.App)
-		if err != nil {
+		if of, err = s.app(h.App); err != nil {
 			return err
 		}
-		path = a.at("/" + verb)
 	}
-	body := map[string]any{}
-	if len(h.Op) > 0 {
-		body["operations"] = h.Op
+	halting := client.Halting{Reason: reason}
+	for _, op := range h.Op {
+		halting.Operations = append(halting.Operations, engine.Operation(op))
 	}
-	if reason != "" {
-		body["reason"] = reason
-	}
-	var halts []sandboxapi.Halt
-	raw, err := s.call(http.MethodPost, path, body, &halts)
+	halts, err := do(s.engine, s.ctx, of.id, halting)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		if len(halts) == 0 {
 			p.line("Nothing is halted.")
 		}
@@ -179,12 +177,16 @@ type haltCommand struct {
 }
 
 // Run halts and shows what is halted.
-func (c *haltCommand) Run(in *Invocation, g *Commands) error { return c.run(in, g, "halt", c.Reason) }
+func (c *haltCommand) Run(in *Invocation, g *Commands) error {
+	return c.run(in, g, (*client.Client).Halt, c.Reason)
+}
 
 type resumeCommand struct{ halted }
 
 // Run ends halts and shows what is halted still.
-func (c *resumeCommand) Run(in *Invocation, g *Commands) error { return c.run(in, g, "resume", "") }
+func (c *resumeCommand) Run(in *Invocation, g *Commands) error {
+	return c.run(in, g, (*client.Client).Resume, "")
+}
 
 type approveCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
@@ -193,7 +195,8 @@ type approveCommand struct {
 
 // Run approves.
 func (c *approveCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "/approve", map[string]int{"expected": c.Count}, many(c.Count, "removal is", "removals are")+" let through.")
+	return g.tell(in, c.App, many(c.Count, "removal is", "removals are")+" let through.",
+		func(s *session, app string) error { return s.engine.Approve(s.ctx, app, c.Count) })
 }
 
 type releaseCommand struct {
@@ -202,7 +205,7 @@ type releaseCommand struct {
 
 // Run ends a hold.
 func (c *releaseCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "/release", nil, "The app is worked on again.")
+	return g.tell(in, c.App, "The app is worked on again.", func(s *session, app string) error { return s.engine.Release(s.ctx, app) })
 }
 
 type unlearnCommand struct {
@@ -211,20 +214,20 @@ type unlearnCommand struct {
 
 // Run forgets what was learned.
 func (c *unlearnCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "/unlearn", nil, "What was found out about the target is forgotten.")
+	return g.tell(in, c.App, "What was found out about the target is forgotten.",
+		func(s *session, app string) error { return s.engine.ResetLearned(s.ctx, app) })
 }
 
-// tell posts something to an app that has no answer.
-func (g *Commands) tell(in *Invocation, name, path string, body any, done string) error {
+// tell does something to an app that has no response.
+func (g *Commands) tell(in *Invocation, name, done string, do func(s *session, app string) error) error {
 	s, a, err := g.openAt(in, name)
 	if err != nil {
 		return err
 	}
-	raw, err := s.call(http.MethodPost, a.at(path), body, nil)
-	if err != nil {
+	if err := do(s, a.id); err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) { p.line("%s", done) })
+	return s.show(func(p *page) { p.line("%s", done) })
 }
 
 type probeCommand struct {
@@ -239,25 +242,25 @@ func (c *probeCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var p sandboxapi.Profile
-	method, path, body := http.MethodPost, "/probe", any(map[string]string{"domain": c.Domain})
+	var p engine.Profile
 	if c.Stored {
-		method, path, body = http.MethodGet, "/profile", nil
+		p, err = s.engine.Profile(s.ctx, a.id)
+	} else {
+		p, err = s.engine.Probe(s.ctx, a.id, client.ProbeOptions{Domain: c.Domain})
 	}
-	raw, err := s.call(method, a.at(path), body, &p)
 	if err != nil {
 		return err
 	}
 	wrong := 0
 	for _, r := range p.Results {
-		if r.Verdict == "refused" || r.Verdict == "lost" {
+		if r.Verdict == engine.ProbeRefused || r.Verdict == engine.ProbeNoEffect {
 			wrong++
 		}
 	}
-	err = s.show(raw, func(out *page) {
+	err = s.show(func(out *page) {
 		out.row("FEATURE", "VERDICT", "STATUS", "DETAIL")
 		for _, r := range p.Results {
-			out.row(r.Feature, r.Verdict, number(r.Status), r.Detail)
+			out.row(string(r.Feature), string(r.Verdict), number(r.Status), r.Detail)
 		}
 		for _, path := range p.Leftovers {
 			out.line("It could not be removed: %s", path)
@@ -288,27 +291,22 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var tasks []struct {
-		UserID, GroupID, Name, Status, Operation, ErrorSummary string
-		Attempts                                               int
-		NextAttempt                                            time.Time
-	}
-	raw, err := s.call(http.MethodGet, a.at("/tasks"), nil, &tasks)
+	tasks, err := s.engine.Tasks(s.ctx, a.id)
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) {
+	err = s.show(func(p *page) {
 		if len(tasks) == 0 {
 			p.line("Nothing is wrong with %s.", a.label)
 			return
 		}
 		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "NEXT TRY", "MESSAGE")
 		for _, t := range tasks {
-			kind, id := sandboxapi.KindUser, t.UserID
+			kind := engine.User
 			if t.GroupID != "" {
-				kind, id = sandboxapi.KindGroup, t.GroupID
+				kind = engine.Group
 			}
-			p.row(kind, nameOr(t.Name, id), t.Status, t.Operation, strconv.Itoa(t.Attempts), when(t.NextAttempt), t.ErrorSummary)
+			p.row(string(kind), nameOr(t.Name, t.ID), string(t.Status), string(t.Operation), strconv.Itoa(t.Attempts), when(t.Next), t.Error)
 		}
 	})
 	if err == nil && len(tasks) > 0 {
@@ -334,14 +332,13 @@ func (c *retryCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	if c.All {
-		var n struct{ Retried int }
-		raw, err := s.call(http.MethodPost, a.at("/tasks/retry"), nil, &n)
+		n, err := s.engine.RetryAll(s.ctx, a.id)
 		if err != nil {
 			return err
 		}
-		return s.show(raw, func(p *page) { p.line("%s tried again.", many(n.Retried, "task is", "tasks are")) })
+		return s.show(func(p *page) { p.line("%s tried again.", many(n, "task is", "tasks are")) })
 	}
-	return s.task(a, c.Who, c.Group, "retry", "It is tried again.")
+	return s.task(a, c.Who, c.Group, s.engine.Retry, "It is tried again.")
 }
 
 type dismissCommand struct{ principal }
@@ -352,20 +349,20 @@ func (c *dismissCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	return s.task(a, c.Who, c.Group, "dismiss", "It counts as done until it changes again.")
+	return s.task(a, c.Who, c.Group, s.engine.Dismiss, "It counts as done until it changes again.")
 }
 
-func (s *session) task(a app, name string, group bool, verb, done string) error {
+func (s *session) task(a app, name string, group bool, do func(ctx context.Context, app, task string) error, done string) error {
 	who, err := s.find(a, name, group)
 	if err != nil {
 		return err
 	}
-	raw, err := s.call(http.MethodPost, a.at("/tasks/"+who.id+"/"+verb), nil, nil)
-	if notThere(err) {
+	err = do(s.ctx, a.id, who.ID)
+	if client.IsNotFound(err) {
 		return errors.New(name + " has no task")
 	}
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) { p.line("%s", done) })
+	return s.show(func(p *page) { p.line("%s", done) })
 }
