@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -251,6 +253,34 @@ func TestFallbackNone_DirectoryErrorRetried(t *testing.T) {
 	require.Len(t, w.told()[1].Steps, 1)
 }
 
+// unreadable is a directory that returns an error for the users until it is told that they can be read.
+type unreadable struct {
+	engine.Directory
+	readable atomic.Bool
+}
+
+func (u *unreadable) User(ctx context.Context, app, user string) (engine.UserState, error) {
+	if !u.readable.Load() {
+		return engine.UserState{}, io.ErrUnexpectedEOF
+	}
+	return u.Directory.User(ctx, app, user)
+}
+
+// A user that cannot be read from the directory, before anything is sent, is no failure of the target.
+func TestFallbackNone_DirectoryErrorBeforeRequestsRetried(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.stop(w.engine)
+	dir := &unreadable{Directory: w.dir}
+	w.engine = w.start(provision.Options{Directory: dir})
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+	require.Equal(t, engine.StatusRetrying, w.state(engine.User, "u-1").Status)
+	dir.readable.Store(true)
+	w.wait()
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
+}
+
 func TestFallbackNone_ReadRepeatedAfterReset(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	resets := 2
@@ -408,4 +438,67 @@ func TestFallbackNone_LargeGroup(t *testing.T) {
 			require.Equal(t, engine.StatusClean, w.state(engine.Group, "g").Status)
 		})
 	}
+}
+
+// With FallbackNone the members of a group are replaced by one request, as the target of a service gets it: one that rejects so many
+// members rejects them here, too.
+func TestFallbackNone_MembersReplacedInOneRequest(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Catalog, engine.FallbackNone })
+	const members = 230
+	var marks []engine.Mark
+	for i := range members {
+		id := fmt.Sprintf("u-%03d", i)
+		w.dir.SetUser(app, id, user(id, "name-"+id))
+		w.dir.SetMember(app, "g", id, true)
+		marks = append(marks, userMark(id))
+	}
+	w.mark(marks...)
+	w.wait()
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(groupMark("g"))
+	w.wait()
+	w.fake.Requests()
+
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
+	w.wait()
+	require.Equal(t, []string{"PATCH"}, w.sent())
+	require.Len(t, w.members(), members)
+
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 413, Times: -1})
+	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
+	w.wait()
+	require.Equal(t, engine.StatusFailed, w.state(engine.Group, "g").Status)
+	require.Len(t, w.members(), members, "no request has replaced them by some of them")
+}
+
+// What a target was learned to take counts for requests for groups no more than for others.
+func TestFallbackNone_IgnoresLearnedMemberBatch(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	var joining []string
+	for i := range 8 {
+		id := fmt.Sprintf("u-%d", i)
+		w.dir.SetUser(app, id, user(id, "name-"+id))
+		w.mark(userMark(id))
+		joining = append(joining, id)
+	}
+	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
+	w.mark(groupMark("g"))
+	w.wait()
+	join := func(in bool) {
+		for _, id := range joining {
+			w.dir.SetMember(app, "g", id, in)
+		}
+		w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: joining})
+		w.wait()
+	}
+	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 413, Times: 2})
+	join(true)
+	require.Equal(t, 2, w.learned().MemberBatch)
+
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+	w.fake.Requests()
+	join(false)
+	require.Equal(t, []string{"PATCH"}, w.sent())
+	require.Empty(t, w.members())
 }

@@ -45,9 +45,12 @@ func (g *group) pushByPatch() Step {
 }
 
 // replaceBy has the members replaced. A target that hides them may ignore that with success, so that it is also told in a form that
-// every target knows what differs from what it was told before.
+// every target knows what differs from what it was told before. With FallbackNone one request has all members, as a create has.
 func (g *group) replaceBy(all []engine.RemoteMember) {
 	g.replace, g.add, g.remove = true, all, nil
+	if g.strict() {
+		g.batch = max(g.batch, len(all))
+	}
 	if g.traits[engine.MembersHidden] {
 		g.remove = g.in.Remove
 	}

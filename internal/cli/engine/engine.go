@@ -23,37 +23,17 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-// Commands is the group.
+// Commands is the group. Each file has its commands; the help lists them in this order.
 type Commands struct {
 	remote.Connection
 	JSON bool `name:"json" help:"Print the API's answer as it is."`
 
-	Apps      appsCommand      `cmd:"" help:"List the apps: what is sent, what waits, what is wrong."`
-	Tasks     tasksCommand     `cmd:"" help:"List who failed, is tried again or is held."`
-	Retry     retryCommand     `cmd:"" help:"Try a failed user or group again, or all of them."`
-	Dismiss   dismissCommand   `cmd:"" help:"Mark a failed user or group as done, whatever the target has."`
-	Trace     traceCommand     `cmd:"" help:"Show the requests that would be sent now for a user or group; with --apply, send them."`
-	Explain   explainCommand   `cmd:"" help:"Say why a user or group is in an app, and why its attributes have their values."`
-	Verify    verifyCommand    `cmd:"" help:"Read a user or group at the target and compare it with what is wanted."`
-	Wait      waitCommand      `cmd:"" help:"Wait until an app, or one user or group of it, is settled."`
-	Plan      planCommand      `cmd:"" help:"Work out what would be sent for many, to be looked at and applied."`
-	Plans     plansCommand     `cmd:"" help:"List the plans of an app, or what is in one."`
-	Apply     applyCommand     `cmd:"" help:"Apply a plan, unless something has moved since it was made."`
-	Discard   discardCommand   `cmd:"" help:"Remove a plan."`
-	Drift     driftCommand     `cmd:"" help:"Compare all that a target has with what is wanted there."`
-	Reconcile reconcileCommand `cmd:"" help:"Bring a target, and what is known about it, back in line."`
-	Import    importCommand    `cmd:"" help:"Read the accounts of a target and find out whose they are."`
-	Links     struct {
-		Export linksExportCommand `cmd:"" help:"Print which account belongs to whom, one JSON object a line."`
-		Import linksImportCommand `cmd:"" help:"Take such lines in, all or none."`
-	} `cmd:"" help:"Carry links from one provisioning client to another."`
-	Halt    haltCommand    `cmd:"" help:"Switch operations off, for an app or all of them."`
-	Resume  resumeCommand  `cmd:"" help:"End what was halted."`
-	Approve approveCommand `cmd:"" help:"Let through what the deletion guard holds back."`
-	Release releaseCommand `cmd:"" help:"End a pause, the breaker or a quarantine."`
-	Probe   probeCommand   `cmd:"" help:"Find out what a target does, on objects that are removed again."`
-	Unlearn unlearnCommand `cmd:"" help:"Forget what was found out about a target."`
-	Events  eventsCommand  `cmd:"" help:"List what has happened, in order."`
+	taskCommands
+	principalCommands
+	planCommands
+	targetCommands
+	laneCommands
+	eventCommands
 }
 
 // Invocation is what every command gets besides its flags.

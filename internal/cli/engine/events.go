@@ -9,6 +9,11 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
+// eventCommands show what has happened.
+type eventCommands struct {
+	Events eventsCommand `cmd:"" help:"List what has happened, in order."`
+}
+
 // followPoll is how often --follow asks for further events.
 const followPoll = 500 * time.Millisecond
 

@@ -9,6 +9,14 @@ import (
 	"github.com/scimwright/scimwright/internal/cli/frame"
 )
 
+// planCommands are about many users and groups.
+type planCommands struct {
+	Plan    planCommand    `cmd:"" help:"Work out what would be sent for many, to be looked at and applied."`
+	Plans   plansCommand   `cmd:"" help:"List the plans of an app, or what is in one."`
+	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless something has moved since it was made."`
+	Discard discardCommand `cmd:"" help:"Remove a plan."`
+}
+
 type planCommand struct {
 	App    string   `arg:"" help:"Id or label of the app."`
 	Users  []string `arg:"" optional:"" help:"Logins or ids of users."`

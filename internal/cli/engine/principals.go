@@ -12,6 +12,14 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
+// principalCommands are about one user or group.
+type principalCommands struct {
+	Trace   traceCommand   `cmd:"" help:"Show the requests that would be sent now for a user or group; with --apply, send them."`
+	Explain explainCommand `cmd:"" help:"Say why a user or group is in an app, and why its attributes have their values."`
+	Verify  verifyCommand  `cmd:"" help:"Read a user or group at the target and compare it with what is wanted."`
+	Wait    waitCommand    `cmd:"" help:"Wait until an app, or one user or group of it, is settled."`
+}
+
 // patience is how long commands wait.
 type patience struct {
 	Timeout time.Duration `help:"How long to wait, at most 10m." default:"30s"`

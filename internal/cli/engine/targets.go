@@ -14,6 +14,17 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
+// targetCommands compare all that a target has.
+type targetCommands struct {
+	Drift     driftCommand     `cmd:"" help:"Compare all that a target has with what is wanted there."`
+	Reconcile reconcileCommand `cmd:"" help:"Bring a target, and what is known about it, back in line."`
+	Import    importCommand    `cmd:"" help:"Read the accounts of a target and find out whose they are."`
+	Links     struct {
+		Export linksExportCommand `cmd:"" help:"Print which account belongs to whom, one JSON object a line."`
+		Import linksImportCommand `cmd:"" help:"Take such lines in, all or none."`
+	} `cmd:"" help:"Carry links from one provisioning client to another."`
+}
+
 type driftCommand struct {
 	App    string `arg:"" help:"Id or label of the app."`
 	Groups bool   `help:"Compare groups instead of users."`
