@@ -115,12 +115,7 @@ type world struct {
 // doneWork is provisioning work that has nothing to do.
 type doneWork struct{}
 
-func (doneWork) Drain(context.Context) (sandboxapi.Left, error)           { return sandboxapi.Left{}, nil }
-func (doneWork) Tasks(context.Context, string) ([]sandboxapi.Task, error) { return nil, nil }
-func (doneWork) Retry(context.Context, string, string) error              { return sandboxapi.ErrNoTask }
-func (doneWork) Attempts(context.Context, sandboxapi.AttemptQuery) ([]sandboxapi.Attempt, error) {
-	return nil, nil
-}
+func (doneWork) Drain(context.Context) (sandboxapi.Left, error) { return sandboxapi.Left{}, nil }
 
 func newWorld(t *testing.T, c *choices) *world {
 	t.Helper()

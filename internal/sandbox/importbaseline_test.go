@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // corrections is an app whose target rejects updates while frozen is set.
@@ -60,7 +60,7 @@ func (c *corrections) change(profile string) {
 	c.drain()
 }
 
-func (c *corrections) imported() (out sandboxapi.ImportJob) {
+func (c *corrections) imported() (out client.Import) {
 	c.t.Helper()
 	var begun struct{ JobID string }
 	do(c.t, c.api, http.MethodPost, "/sandbox/v1/apps/"+c.app+"/import", `{"type":"USERS"}`, &begun)
