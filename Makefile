@@ -23,7 +23,7 @@ HARDENED := -trimpath -buildmode=pie -ldflags='-linkmode=external -extldflags=-W
 build: ## build both commands into bin/ and check that the first is hardened
 	go build $(HARDENED) -o bin/scimwright ./cmd/scimwright
 	@$(MAKE) --no-print-directory hardened
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/scim-conformance ./cmd/scim-conformance
+	CGO_ENABLED=0 go build -buildmode=exe -trimpath -ldflags='-s -w' -o bin/scim-conformance ./cmd/scim-conformance
 
 .PHONY: hardened
 hardened: BINARY ?= bin/scimwright
