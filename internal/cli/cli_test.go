@@ -59,6 +59,18 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"data and database at once", []string{"sandbox", "--data", "x", "--db", "sqlite:y"}, cli.ExitUsage, "", "exclude each other"},
 		{"a mistake that only the command sees", []string{"token", "create"}, cli.ExitUsage, "", `Try "scimwright token create --help".`},
 		{"an address that cannot be taken", []string{"sandbox", "--listen", "127.0.0.1:notaport"}, cli.ExitFailure, "", "listen on"},
+		{
+			"a base URL with credentials", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://u:p@id.example.com"},
+			cli.ExitUsage, "", "--base-url",
+		},
+		{
+			"a base URL with a query", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://id.example.com?q"},
+			cli.ExitUsage, "", "--base-url",
+		},
+		{
+			"a base URL with a fragment", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://id.example.com/#"},
+			cli.ExitUsage, "", "--base-url",
+		},
 		{"an address that is taken", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "--listen takes another address"},
 		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "", `databases of the kind "mysql" are not supported`},
 		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/cli/frame"
@@ -60,8 +61,8 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Guard < 0 {
 		return frame.Usage("--guard is a number of accounts, 0 for no guard")
 	}
-	if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return frame.Usage("--base-url is an address like https://id.example.com")
+	if c.BaseURL != "" && !isBase(c.BaseURL) {
+		return frame.Usage("--base-url is an address like https://id.example.com, without credentials, query and fragment")
 	}
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return frame.Usage(err.Error())
@@ -94,6 +95,13 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	s.LogStart(in.ctx)
 	s.Greet(in.ctx, in.stdout)
 	return waitAndClose(in, s)
+}
+
+// isBase reports whether a text is a URL to which paths can be appended.
+func isBase(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		!strings.ContainsAny(text, "?#")
 }
 
 type serveSCIMCommand struct {

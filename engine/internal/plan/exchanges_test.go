@@ -210,6 +210,10 @@ func chapters() []chapter {
 			{name: "group create in batches", when: "the same, with more members than fit in one request", group: func(in *plan.GroupInput) { in.Batch, in.Members = 2, allOf("a", "b", "c") },
 				answers: []string{none, `201 {"id":"g1"}`, `204`}, none: []string{none, `201 {"id":"g1"}`},
 				wizard: []string{none, `201 {"id":"g1"}`, `200 ` + group, `204`}, wizardNone: []string{none, `201 {"id":"g1"}`}},
+			{name: "group replaced in batches", when: "its mapping is activated again, with more members than fit in one request", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Full, in.Batch, in.Members = true, 2, allOf("a", "b", "c")
+			}, answers: []string{`204`, `204`}, none: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group link", when: "pushed, and the lookup finds one", group: func(in *plan.GroupInput) { in.Members = allOf("a", "b") },
 				answers: []string{`200 {"Resources":[` + group + `]}`, `204`}, wizard: []string{`200 {"Resources":[` + group + `]}`, `200 etag=W/"1" ` + group, `204`}},
 			{name: "group delta", when: "members joined and left", group: func(in *plan.GroupInput) {
@@ -283,6 +287,15 @@ func chapters() []chapter {
 				in.Full, in.Members = true, allOf("b")
 			}, answers: []string{`200 ` + both, `200 ` + both, `204`}, none: []string{`200 ` + both},
 				wizard: []string{`200 ` + both, `200 ` + strings.Replace(group, `{"value":"a"}`, `{"value":"b"}`, 1)}},
+			{name: "no group lookup", when: "the target rejects the filter", group: func(in *plan.GroupInput) { in.Members = allOf("a") },
+				answers: []string{`400 {"scimType":"invalidFilter"}`, none, `201 ` + group}, none: []string{`400 {"scimType":"invalidFilter"}`}},
+			{name: "group create in one request", when: "the target rejects that many members", group: func(in *plan.GroupInput) { in.Members = allOf("a", "b") },
+				answers: []string{none, `413`, `201 {"id":"g1"}`, `204`}, none: []string{none, `413`},
+				wizard: []string{none, `413`, `201 {"id":"g1"}`, `200 ` + group, `204`}, wizardNone: []string{none, `413`}},
+			{name: "group member that cannot be removed", when: "the target rejects the form that removes a member", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Remove, in.Members = members("a"), allOf("b")
+			}, answers: []string{`400`, `204`}, none: []string{`400`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group in one request", when: "the target rejects that many members", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Add, in.Members = members("b", "c"), allOf("a", "b", "c")

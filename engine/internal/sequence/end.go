@@ -28,42 +28,52 @@ func (r *run) conclude(interrupted bool) {
 	f.Unsure = o.Full || o.Unsure && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
-	case f.Pending != nil && !slices.Contains([]engine.Class{engine.Done, engine.Skipped, engine.Held}, o.Class):
+	case f.Pending != nil && !o.Class.Info().Decided:
 		r.await(f, f.Pending, interrupted)
 	case interrupted:
 		f.Status, f.Attempts, f.NextAt = engine.StatusDirty, r.row.Attempts, now
 		f.Error = r.row.LastError
 	case o.Class == engine.Done && r.waiting.all > 0:
 		f.Status = engine.StatusWaiting
-	case o.Class == engine.Done:
-		f.Status = engine.StatusClean
-	case o.Class == engine.Skipped:
-		f.Status = engine.StatusSkipped
 	case o.Halted:
 		f.Status, f.Attempts = engine.StatusHeld, r.row.Attempts
-	case o.Class == engine.Held:
-		f.Status, f.Attempts = engine.StatusHeld, failures
-	case o.Class == engine.Rejected:
-		f.Status, f.Attempts = engine.StatusFailed, failures
-	case o.Class == engine.Throttled && r.throttledOut(failures):
-		f.Status, f.Attempts = engine.StatusFailed, failures
-		f.Error += fmt.Sprintf("; tried %d times", failures)
-	case o.Class == engine.Throttled:
-		f.Status, f.Attempts, f.NextAt = engine.StatusDirty, r.row.Attempts, now // the lane waits
-		if r.target.Fallback == engine.FallbackNone {
-			f.Attempts = failures
-		}
-	case r.final():
-		f.Status, f.Attempts = engine.StatusFailed, failures
-	case o.Class == engine.Denied:
-		// Twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe.
-		f.Status, f.Attempts, f.NextAt = engine.StatusRetrying, failures, now.Add(2*r.Backoff.Delay(failures))
 	default:
-		f.Status, f.Attempts, f.NextAt = engine.StatusRetrying, failures, now.Add(r.Backoff.Delay(failures))
+		r.follow(o.Class, failures)
 	}
 	created := slices.ContainsFunc(r.steps, func(s engine.Step) bool { return s.Method == http.MethodPost })
 	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !created
 	r.finishWaiting(o.Class == engine.Done && !interrupted)
+}
+
+// follow stores what a class leads to.
+func (r *run) follow(class engine.Class, failures int) {
+	f, now, row := &r.finish, r.finish.At, class.Info()
+	f.Status = row.Status
+	switch row.Class {
+	case engine.Done, engine.Skipped:
+	case engine.Held, engine.Rejected:
+		f.Attempts = failures
+	case engine.Throttled:
+		f.Attempts, f.NextAt = r.row.Attempts, now // the lane waits
+		if r.target.Fallback == engine.FallbackNone {
+			f.Attempts = failures
+		}
+		if r.throttledOut(failures) {
+			f.Status, f.Attempts, f.NextAt = engine.StatusFailed, failures, time.Time{}
+			f.Error += fmt.Sprintf("; tried %d times", failures)
+		}
+	case engine.Transient, engine.Denied, engine.Accepted:
+		f.Attempts = failures
+		if r.final() {
+			f.Status = engine.StatusFailed
+			return
+		}
+		delay := r.Backoff.Delay(failures)
+		if row.Class == engine.Denied {
+			delay *= 2 // twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe
+		}
+		f.NextAt = now.Add(delay)
+	}
 }
 
 // final reports whether a failure ends the attempts until the next Mark or Retry. So does every failure with FallbackNone, but for a
@@ -91,26 +101,19 @@ func (r *run) throttledOut(failures int) bool {
 
 func (r *run) signal() lane.Signal {
 	if len(r.steps) == 0 && r.outcome.Class != engine.Denied {
-		return lane.Signal{Kind: lane.Neutral}
+		return lane.Signal{Kind: engine.SignalNone}
 	}
 	s := lane.Signal{Reason: r.outcome.Message}
-	switch {
-	case r.outcome.Lapsed:
-		s.Kind = lane.OK // it has answered
+	if r.outcome.Lapsed {
+		s.Kind = engine.SignalOK // it has answered
 		return s
 	}
-	switch r.outcome.Class {
-	case engine.Transient:
-		s.Kind = lane.Failing
-	case engine.Throttled:
-		s.Kind, s.Until = lane.Throttled, connect.RetryAfter(r.outcome.RetryAfter, r.Now())
+	s.Kind = r.outcome.Class.Info().Signal
+	if s.Kind == engine.SignalThrottled {
+		s.Until = connect.RetryAfter(r.outcome.RetryAfter, r.Now())
 		if r.target.Fallback == engine.FallbackNone {
 			s.Limit = throttlePause
 		}
-	case engine.Denied:
-		s.Kind = lane.Denied
-	default:
-		s.Kind = lane.OK
 	}
 	return s
 }

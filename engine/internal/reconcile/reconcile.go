@@ -1,4 +1,4 @@
-package provision
+package reconcile
 
 import (
 	"context"
@@ -9,14 +9,10 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/directory"
 )
 
-// Reconcile brings a target and the engine's knowledge of it back in line with the directory, e.g. after one of them was restored
-// from a backup: [Engine.Drift] with Repair for users and, if groups are pushed, for groups, and a look for principals that the
-// engine was never told about, if the directory is a [engine.Lister].
-//
-// Nothing follows from absence. Who is not listed, by the directory or by the target, is not deprovisioned: only an explicit
-// Inactive or Absent of Directory.User does that, under the target's Guard. After an error nothing more is marked.
-func (e *Engine) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
-	t, err := e.o.Directory.Target(ctx, app)
+// Reconcile compares users and, if groups are pushed, groups, marks what has drifted, and marks the principals that the directory lists
+// and the engine was never told about; see provision.Engine.Reconcile.
+func (d Deps) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
+	t, err := d.Directory.Target(ctx, app)
 	if err != nil {
 		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
 	}
@@ -26,7 +22,7 @@ func (e *Engine) Reconcile(ctx context.Context, app string) (map[engine.Kind]eng
 	}
 	out := map[engine.Kind]engine.Reconciliation{}
 	for _, kind := range kinds {
-		r, err := e.reconcile(ctx, app, kind)
+		r, err := d.reconcile(ctx, app, kind)
 		if out[kind] = r; err != nil {
 			return out, fmt.Errorf("engine: reconcile the %ss of %s: %w", kind, app, err)
 		}
@@ -34,24 +30,24 @@ func (e *Engine) Reconcile(ctx context.Context, app string) (map[engine.Kind]eng
 	return out, nil
 }
 
-func (e *Engine) reconcile(ctx context.Context, app string, kind engine.Kind) (r engine.Reconciliation, err error) {
-	unknown, listed, err := e.unknown(ctx, app, kind)
+func (d Deps) reconcile(ctx context.Context, app string, kind engine.Kind) (r engine.Reconciliation, err error) {
+	unknown, listed, err := d.unknown(ctx, app, kind)
 	if err != nil {
 		return r, err
 	}
-	if r.Drift, err = e.Drift(ctx, app, engine.DriftRequest{Kind: kind, Repair: true}); err != nil {
+	if r.Drift, err = d.Drift(ctx, app, engine.DriftRequest{Kind: kind, Repair: true}); err != nil {
 		return r, err
 	}
-	if _, ok := e.o.Directory.(engine.Lister); ok {
+	if _, ok := d.Directory.(engine.Lister); ok {
 		r.Unlisted = max(r.Drift.Known-listed, 0)
 	}
 	r.Unknown = len(unknown)
-	return r, e.repair(ctx, app, unknown)
+	return r, d.repair(ctx, app, unknown)
 }
 
 // unknown lists whom the directory names and the engine does not know, and counts whom both know.
-func (e *Engine) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []engine.Repair, known int, err error) {
-	lister, ok := e.o.Directory.(engine.Lister)
+func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []engine.Repair, known int, err error) {
+	lister, ok := d.Directory.(engine.Lister)
 	if !ok {
 		return nil, 0, nil
 	}
@@ -66,7 +62,7 @@ func (e *Engine) unknown(ctx context.Context, app string, kind engine.Kind) (unk
 		if err != nil {
 			return nil, 0, err
 		}
-		states, err := e.o.Store.StatesByID(ctx, app, kind, page)
+		states, err := d.Store.StatesByID(ctx, app, kind, page)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -84,13 +80,16 @@ func (e *Engine) unknown(ctx context.Context, app string, kind engine.Kind) (unk
 	return unknown, known, nil
 }
 
+// repairBatch is how many principals are marked in one transaction.
+const repairBatch = 500
+
 // repair marks principals, some at a time, and has their lane look.
-func (e *Engine) repair(ctx context.Context, app string, repairs []engine.Repair) error {
+func (d Deps) repair(ctx context.Context, app string, repairs []engine.Repair) error {
 	for part := range slices.Chunk(repairs, repairBatch) {
-		if err := e.o.Store.Repair(ctx, e.o.Now(), part); err != nil {
+		if err := d.Store.Repair(ctx, d.Now(), part); err != nil {
 			return err
 		}
 	}
-	e.Wake(app)
+	d.Wake(app)
 	return nil
 }

@@ -1,4 +1,4 @@
-package provision
+package watch
 
 import (
 	"context"
@@ -14,48 +14,47 @@ import (
 // forever is later than anything is due.
 var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Waiting lists principals of an app that are due now or later, at most so many, and says why they wait and until when. Those that failed
-// for good or are held are not among them: Tasks lists those.
-func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
-	rows, err := e.o.Store.Due(ctx, app, forever, limit)
+// Waiting lists principals that are due now or later; see provision.Engine.Waiting.
+func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
+	rows, err := d.Store.Due(ctx, app, forever, limit)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	l, err := e.lanesOf(ctx, rows)
+	l, err := d.lanesOf(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]engine.Waiting, len(rows))
 	for i, s := range rows {
-		out[i] = e.waiting(s, l[s.App])
+		out[i] = d.waiting(s, l[s.App])
 	}
 	return out, nil
 }
 
-// WaitingFor is Waiting for one principal: it has one element, or none when that principal is settled or was never marked.
-func (e *Engine) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
-	s, err := principal.State(ctx, e.o.Store, app, kind, id)
+// WaitingFor is Waiting for one principal; see provision.Engine.WaitingFor.
+func (d Deps) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
+	s, err := principal.State(ctx, d.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := e.lanesOf(ctx, []engine.State{s})
+	l, err := d.lanesOf(ctx, []engine.State{s})
 	if err != nil {
 		return nil, err
 	}
-	return []engine.Waiting{e.waiting(s, l[app])}, nil
+	return []engine.Waiting{d.waiting(s, l[app])}, nil
 }
 
 // lanesOf reads the lanes of principals, by app.
-func (e *Engine) lanesOf(ctx context.Context, rows []engine.State) (map[string]engine.Lane, error) {
+func (d Deps) lanesOf(ctx context.Context, rows []engine.State) (map[string]engine.Lane, error) {
 	all := map[string]engine.Lane{}
 	for _, s := range rows {
 		if _, known := all[s.App]; known {
 			continue
 		}
-		l, err := e.o.Store.Lane(ctx, s.App)
+		l, err := d.Store.Lane(ctx, s.App)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return nil, err
 		}
@@ -64,11 +63,11 @@ func (e *Engine) lanesOf(ctx context.Context, rows []engine.State) (map[string]e
 	return all, nil
 }
 
-func (e *Engine) waiting(s engine.State, l engine.Lane) engine.Waiting {
-	now := e.o.Now()
+func (d Deps) waiting(s engine.State, l engine.Lane) engine.Waiting {
+	now := d.Now()
 	w := engine.Waiting{App: s.App, Kind: s.Kind, ID: s.ID, Status: s.Status, Since: s.DirtySince}
 	switch {
-	case e.Running(s.App, s.Kind, s.ID):
+	case d.Running.Has(s.App, principal.Of(s)):
 		w.Reason = "is being provisioned"
 	case s.Status == engine.StatusPending && s.Pending != nil:
 		w.Reason, w.Until = principal.Outstanding(s.Pending), s.Pending.Deadline

@@ -1,4 +1,4 @@
-package provision
+package plans
 
 import (
 	"context"
@@ -9,21 +9,16 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/directory"
 )
 
-// Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
-// Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.
-//
-// It is refused with ErrStale when a principal was marked since, when what is desired of it is not what was planned, and when
-// the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
-// skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
-func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
+// Apply marks the principals of a plan within the caller's transaction; see provision.Engine.Apply.
+func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if o.Directory == nil {
-		o.Directory = e.o.Directory
+		o.Directory = d.Directory
 	}
-	p, items, err := e.o.Store.Planned(ctx, tx, id)
+	p, items, err := d.Store.Planned(ctx, tx, id)
 	if err != nil {
 		return fmt.Errorf("engine: plan %s: %w", id, err)
 	}
-	part, to, err := e.applicable(p, items, o)
+	part, to, err := d.applicable(p, items, o)
 	if err != nil {
 		return err
 	}
@@ -53,17 +48,19 @@ func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engin
 	if len(moved) > 0 {
 		return fmt.Errorf("%w since the plan was made: %s", engine.ErrStale, few(moved))
 	}
-	return e.o.Store.ApplyPlan(ctx, tx, e.o.Now(), p, to, marks)
+	return d.Store.ApplyPlan(ctx, tx, d.Now(), p, to, marks)
 }
 
 // applicable chooses the items that are to be applied, and the status that the plan has then.
-func (e *Engine) applicable(p engine.Plan, items []engine.Planned, o engine.ApplyOptions) (part []engine.Planned, to engine.PlanStatus, err error) {
+func (d Deps) applicable(
+	p engine.Plan, items []engine.Planned, o engine.ApplyOptions,
+) (part []engine.Planned, to engine.PlanStatus, err error) {
 	switch {
 	case p.Status == engine.PlanApplied:
 		return nil, "", engine.ErrApplied
 	case p.Status == engine.PlanMaking:
 		return nil, "", fmt.Errorf("engine: plan %s is not complete", p.ID)
-	case !e.o.Now().Before(p.ExpiresAt):
+	case !d.Now().Before(p.ExpiresAt):
 		return nil, "", fmt.Errorf("%w at %s", engine.ErrExpired, p.ExpiresAt)
 	}
 	var failed []engine.Planned
