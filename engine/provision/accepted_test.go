@@ -525,6 +525,34 @@ func TestAccepted_OverdueAlarmGoesOn(t *testing.T) {
 	require.Contains(t, told[0].Error, "with transaction t1")
 }
 
+// A change was accepted at a time ahead, and the clock is set back: the time limit and the age of the change begin again.
+func TestAccepted_ClockSetBack(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		c := &clock{}
+		c.ahead.Store(int64(40 * 24 * time.Hour))
+		o := quick(provision.Options{Now: c.Now})
+		w := newWorld(t, db, o)
+		w.target.AsyncTimeout = time.Hour
+		d := acceptances()["a deactivation by PATCH"]
+		d.begin(w)
+		d.change(w)
+		before := w.pending(engine.User, "u-1", 1)
+		w.stop(w.engine)
+
+		c.ahead.Store(0)
+		w.engine = w.start(o)
+		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+		w.poll("another deadline", func() bool {
+			s := w.state(engine.User, "u-1")
+			return s.Pending != nil && s.Pending.Deadline.Before(c.Now().Add(2*time.Hour))
+		})
+		after := w.state(engine.User, "u-1")
+		require.Equal(t, engine.StatusPending, after.Status)
+		require.Equal(t, before.Pending.Gen, after.Pending.Gen)
+		require.False(t, after.DirtySince.After(c.Now()), "the alarm counts from now on")
+	})
+}
+
 func TestAccepted_Shown(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	a := acceptances()["a deactivation by PATCH"]

@@ -14,12 +14,19 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/applane"
 	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/dryrun"
+	"github.com/scimwright/scimwright/engine/internal/explain"
+	"github.com/scimwright/scimwright/engine/internal/imports"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/listing"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/plans"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/probe"
+	"github.com/scimwright/scimwright/engine/internal/reconcile"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/engine/internal/watch"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -106,14 +113,22 @@ func (o *Options) fill() {
 
 // Engine provisions. It may be used by several goroutines.
 type Engine struct {
-	o          Options
-	sequences  sequence.Settings
-	dispatcher *lane.Dispatcher
-	imports    *lane.Dispatcher
-	network    *connect.Network
-	busy       busy
-	targets    *target.Connector
-	lanes      *applane.Worker
+	o       Options
+	network *connect.Network
+	targets *target.Connector
+	running *watch.Running
+
+	// The rooms: what runs in the background, and what callers ask for.
+	lanes        *applane.Worker
+	dispatcher   *lane.Dispatcher // of the leases of lanes
+	imports      *imports.Worker
+	importLeases *lane.Dispatcher
+	overdue      *watch.Overdue
+	watch        watch.Deps
+	explanations explain.Deps
+	dryRuns      dryrun.Deps
+	plans        plans.Deps
+	reconcile    reconcile.Deps
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -132,28 +147,52 @@ func New(o Options) (*Engine, error) {
 	}
 	o.fill()
 	e := &Engine{o: o, done: make(chan struct{})}
-	e.sequences = sequence.Settings{
-		Now: o.Now, Logger: o.Logger, Backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax},
-		CheckInitial: o.CheckInitial, CheckMax: o.CheckMax, KeepRounds: o.KeepRounds,
-	}
-	e.busy.changed = make(chan struct{})
+	e.assemble()
+	return e, nil
+}
+
+const (
+	importLanes  = 4 // imports that one engine works on at once
+	importSweeps = 5 // of Options.Sweep between two looks for runs that others left behind
+)
+
+// assemble gives each room what it takes.
+func (e *Engine) assemble() {
+	o := e.o
+	backoff := lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}
 	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.targets = target.NewConnector(target.Options{
 		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
 		// A call ends before the lease can: an owner that is cut off from the store has no call in flight when another takes over.
 		MaxCall: o.Lease * 3 / 10,
 	})
+	settings := sequence.Settings{
+		Now: o.Now, Logger: o.Logger, Backoff: backoff, CheckInitial: o.CheckInitial, CheckMax: o.CheckMax, KeepRounds: o.KeepRounds,
+	}
+	e.running = watch.NewRunning()
 	e.lanes = applane.New(applane.Options{
-		Settings: e.sequences, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: &e.busy,
+		Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: e.running,
 		BreakerAfter: o.BreakerAfter,
 	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
-	e.imports = lane.NewDispatcher(lane.Options{
-		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes, Now: o.Now, Logger: o.Logger,
+	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
+	e.imports = &imports.Worker{
+		Store: o.Store, Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
+	}
+	e.importLeases = lane.NewDispatcher(lane.Options{
+		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
+		Now: o.Now, Logger: o.Logger,
 	})
-	return e, nil
+	e.overdue = watch.NewOverdue(watch.OverdueOptions{
+		Store: o.Store, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,
+	})
+	e.watch = watch.Deps{Store: o.Store, Running: e.running, Now: o.Now}
+	e.explanations = explain.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Now: o.Now}
+	e.dryRuns = dryrun.Deps{Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets}
+	e.plans = plans.Deps{Store: o.Store, Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
+	e.reconcile = reconcile.Deps{Store: o.Store, Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
 // Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
@@ -174,8 +213,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		defer cancel()
 		var beside sync.WaitGroup
 		alarm, stop := context.WithCancel(work)
-		beside.Go(func() { (&watcher{e: e}).run(alarm) })
-		beside.Go(func() { e.imports.Run(work, e.importing) })
+		beside.Go(func() { e.overdue.Run(alarm) })
+		beside.Go(func() { e.importLeases.Run(work, e.imports.Work) })
 		e.dispatcher.Run(work, e.lanes.Work)
 		stop()
 		beside.Wait()
@@ -197,7 +236,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.dispatcher.Drain()
-	e.imports.Drain()
+	e.importLeases.Drain()
 	select {
 	case <-e.done:
 		return nil

@@ -73,7 +73,9 @@ func newWorld(t testing.TB, db *sqldb.DB, o provision.Options) *world {
 
 func (w *world) start(o provision.Options) *provision.Engine {
 	w.t.Helper()
-	o.Directory = w.dir
+	if o.Directory == nil {
+		o.Directory = w.dir
+	}
 	if o.Store == nil {
 		o.Store = w.store
 	}

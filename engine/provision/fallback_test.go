@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -249,6 +251,34 @@ func TestFallbackNone_DirectoryErrorRetried(t *testing.T) {
 	}
 	require.Contains(t, w.told()[1].Error, "whose account it is cannot be told")
 	require.Len(t, w.told()[1].Steps, 1)
+}
+
+// unreadable is a directory that returns an error for the users until it is told that they can be read.
+type unreadable struct {
+	engine.Directory
+	readable atomic.Bool
+}
+
+func (u *unreadable) User(ctx context.Context, app, user string) (engine.UserState, error) {
+	if !u.readable.Load() {
+		return engine.UserState{}, io.ErrUnexpectedEOF
+	}
+	return u.Directory.User(ctx, app, user)
+}
+
+// A user that cannot be read from the directory, before anything is sent, is no failure of the target.
+func TestFallbackNone_DirectoryErrorBeforeRequestsRetried(t *testing.T) {
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.stop(w.engine)
+	dir := &unreadable{Directory: w.dir}
+	w.engine = w.start(provision.Options{Directory: dir})
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
+	w.set("u-1", user("u-1", "ann"))
+	w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+	require.Equal(t, engine.StatusRetrying, w.state(engine.User, "u-1").Status)
+	dir.readable.Store(true)
+	w.wait()
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 }
 
 func TestFallbackNone_ReadRepeatedAfterReset(t *testing.T) {

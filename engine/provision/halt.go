@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Halt switches operations off for an app, or for all apps when app is empty: without ops all of [engine.HaltOperations]. It holds for every
-// engine that shares the store, and from when it returns: no request that does one of them is begun any more, and one that is on its
+// Halt switches operations off for an app, or for all apps when app is empty: without ops all of [engine.HaltOperations]. It holds for
+// every engine that shares the store, and from when it returns: no request that does one of them is begun any more, and one that is on its
 // way comes to its end. A principal whose sequence comes to such a request is held (StatusHeld, State.Halted) with a message that names
 // the operation and the reason, and State.LastOperation is that operation; what its sequence did before is kept. Everything else goes on.
 //

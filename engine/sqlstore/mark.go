@@ -15,7 +15,7 @@ import (
 
 // raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
 // asked more often because more changes come. One whose change was accepted is read first, at its time or with retry at once. raising makes
-// its parameters.
+// its parameters. A principal is dirty since the first mark; a time ahead, from before the clock was set back, gives way to the present.
 const raise = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
@@ -26,7 +26,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	next_at  = CASE WHEN {sync_state}.status IN ('retrying', 'pending') AND ? = 0 THEN {sync_state}.next_at ELSE excluded.next_at END,
 	attempts = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.attempts ELSE 0 END,
 	status   = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.status ELSE 'dirty' END,
-	dirty_since = CASE WHEN {sync_state}.dirty_since > 0 THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
+	dirty_since = CASE WHEN {sync_state}.dirty_since BETWEEN 1 AND excluded.dirty_since THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
 // raising are the parameters of raise.

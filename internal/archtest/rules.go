@@ -43,7 +43,7 @@ var Rules = []Rule{
 		Why: "the words of the engine stand below all that works with them"},
 	{Package: "engine/sqlstore", May: []string{"engine", "engine/internal/plan", "internal/sqldb", "scim"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the only part of the engine that speaks SQL"},
-	{Package: "engine/internal/directory", May: []string{"engine"}, StdlibOnly: true,
+	{Package: "engine/internal/directory", May: []string{"engine"}, Tests: []string{"engine/enginetest"}, StdlibOnly: true,
 		Why: "the desired state is read without a target and without a store"},
 	{Package: "engine/internal/principal", May: []string{"engine"}, StdlibOnly: true,
 		Why: "what every room shows of a principal does not depend on any of them"},
@@ -51,12 +51,20 @@ var Rules = []Rule{
 		Why: "what is compared with what is decided without a target, a store or a clock"},
 	{Package: "engine/internal/rehearse", May: []string{"engine", "engine/internal/plan", "scim/..."}, Tests: []string{"engine/internal/connect", "engine/enginetest"},
 		Why: "what is rehearsed cannot reach a target, a store or a lane by any other way than the reads that it is given"},
+	{Package: "engine/internal/plan", May: []string{"engine", "scim/...", "internal/errtext"}, Tests: []string{"engine/..."},
+		Why: "what is sent next is decided without a target, a store or a clock"},
+	{Package: "engine/internal/connect", May: []string{"engine", "engine/internal/plan", "internal/egress", "scim/..."}, Tests: []string{"engine/..."},
+		Why: "requests are sent without knowing why"},
+	{Package: "engine/internal/lane", May: []string{"engine"}, Tests: append([]string{"engine/..."}, testDatabases...),
+		Why: "leases, loop and backoff are the same whatever is worked on"},
+	{Package: "engine/internal/probe", May: []string{"engine", "engine/internal/plan", "scim/..."}, Tests: []string{"engine/..."},
+		Why: "a target is tried with a client that the caller gives"},
 	{Package: "engine/internal/target", May: []string{"engine", "engine/internal/connect", "engine/internal/lane", "engine/internal/plan", "scim/wirelog"},
 		Why: "a connection, its windows and its turns do not depend on what is sent"},
 	{Package: "engine/internal/sequence", May: []string{
 		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/lane", "engine/internal/plan", "engine/internal/principal",
 		"engine/internal/target", "internal/errtext", "scim", "scim/wirelog",
-	}, Why: "one sequence of one principal reaches the store by its own interface, and knows neither the lane that it is part of nor that it is a dry run"},
+	}, Tests: []string{"engine/enginetest"}, Why: "one sequence of one principal reaches the store by its own interface, and knows neither the lane that it is part of nor that it is a dry run"},
 	{Package: "engine/internal/applane", May: []string{
 		"engine", "engine/internal/directory", "engine/internal/lane", "engine/internal/principal", "engine/internal/sequence", "engine/internal/target",
 		"scim/wirelog",
@@ -68,6 +76,24 @@ var Rules = []Rule{
 		"engine/internal/rehearse", "engine/internal/sequence", "engine/internal/target", "engine/internal/trace", "scim/wirelog",
 	}, Tests: append([]string{"engine/..."}, testDatabases...),
 		Why: "a dry run is a sequence with another ledger and another line"},
+	{Package: "engine/internal/listing", May: []string{"engine", "engine/internal/connect", "engine/internal/lane", "engine/internal/plan", "engine/internal/target", "scim"},
+		Why: "a list is read without knowing what it is read for"},
+	{Package: "engine/internal/imports", May: []string{
+		"engine", "engine/internal/drift", "engine/internal/lane", "engine/internal/listing", "engine/internal/plan", "internal/errtext", "scim",
+	}, Why: "an import reads a target and never works on a principal"},
+	{Package: "engine/internal/reconcile", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/drift", "engine/internal/listing", "engine/internal/plan", "engine/internal/principal",
+		"engine/internal/trace", "scim",
+	}, Why: "a comparison marks principals, and leaves their sequences to the lane"},
+	{Package: "engine/internal/plans", May: []string{
+		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/dryrun", "engine/internal/lane", "engine/internal/principal",
+		"engine/internal/sequence",
+	}, Why: "a plan is made of dry runs, and applied by marks"},
+	{Package: "engine/internal/watch", May: []string{"engine", "engine/internal/principal"}, StdlibOnly: true,
+		Why: "what is not done is told without a target"},
+	{Package: "engine/internal/explain", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/principal", "engine/internal/target", "engine/internal/trace",
+	}, Why: "an explanation reads the store and the directory only"},
 	{Package: "engine/metrics", May: []string{"engine"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/expression", "internal/egress", "internal/errtext"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
@@ -110,10 +136,10 @@ var Rules = []Rule{
 // another goes through the model or a hook that mgmtapi wires.
 const slicesRoot = "mgmtapi/"
 
-// sharedBySlices are the packages under mgmtapi that every slice may import.
+// sharedBySlices are the packages under mgmtapi that every slice may import. Of these, slicetest is all tests.
 var sharedBySlices = []string{
 	"search", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue",
-	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly",
+	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly", "slicetest",
 }
 
 // Confined lists imports that only the named packages may have outside test files.

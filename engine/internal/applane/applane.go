@@ -76,7 +76,7 @@ func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 	if err != nil || w.idle {
 		return gate.Hold(), w.rest(ctx, err)
 	}
-	if h := gate.Hold(); h.Kind == engine.HoldNone && w.isFull() {
+	if h := gate.Hold(); h.Kind == engine.HoldNone && w.accepted.isFull() {
 		return h, x.Now().Add(acceptedRest)
 	} else if h.Kind != engine.HoldNone {
 		x.Logger.WarnContext(ctx, "lane held", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
@@ -101,12 +101,12 @@ type work struct {
 	noted engine.HoldKind    // as stored
 
 	accepted acceptedChanges
-	leavers  leavers // of this tenure
+	leavers  leavers // of this lease
 }
 
-// concurrency is how many principals are worked on at once. It follows the target while the lane runs. Twice as many as there
-// may be requests: while half of them wait for the target, the others wait for the store or the directory, so that the target
-// is never kept waiting. One request at a time means one principal after another.
+// concurrency returns the number of concurrent sequences. It follows the target while the lane runs. It is twice the number of
+// requests that may be in flight: while half of the sequences wait for the target, the others wait for the store or the directory, so that
+// the target is never kept waiting. One request at a time means one principal after another.
 func (w *work) concurrency() int {
 	requests := w.connection.Load().Requests
 	if requests == 1 {
@@ -116,3 +116,6 @@ func (w *work) concurrency() int {
 }
 
 func (w *work) app() string { return w.ownership.Lease.App }
+
+// target returns the configuration that is followed now.
+func (w *work) target() engine.Target { return w.connection.Load().Target }

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Do implements lane.Work.
+// Do implements lane.Work: it runs the sequence of a principal, and tells the observer and the rate limit how it ended.
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.Running.Begin(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 	if w.connection.Load().Rest(w.Now()).Reason != "" {
@@ -25,7 +25,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	if row.NextAt.IsZero() {
 		return lane.Signal{Kind: engine.SignalNone}, nil // dismissed or dropped since the task was queued
 	}
-	if !w.admit(t, row) {
+	if !w.accepted.admit(w.target(), t.Urgent || row.Pending != nil) {
 		return lane.Signal{Kind: engine.SignalNone}, nil // it stays due
 	}
 	connection := w.connection.Load()
@@ -36,7 +36,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 			return connection.Line(w.pace, record, secrets...)
 		},
 	}.Run(ctx, row, first)
-	w.leave(row.Status, cmp.Or(end.Status, row.Status))
+	w.accepted.leave(row.Status, cmp.Or(end.Status, row.Status))
 	switch {
 	case err != nil:
 		return lane.Signal{}, err
@@ -52,8 +52,8 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	return end.Signal, err
 }
 
-// Ended implements lane.Work. Whoever waits for a principal goes on now: a mark that comes next finds it among those that are not
-// running, so that the deletion guard sees it.
+// Ended implements lane.Work. A caller that waits for the principal continues now: its next mark finds the principal among those that
+// are not running, so that the deletion guard sees it.
 func (w *work) Ended(t lane.Task) {
 	w.Running.End(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 }

@@ -29,69 +29,79 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 		w.idle = idle
 		return nil, err
 	}
-	w.overfull(false)
+	w.accepted.setFull(false)
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	wants := map[lane.Task]engine.Want{}
-	var tasks []lane.Task
-	var intents []engine.Intent
-	room, bounded := w.room()
-	if bounded && room == 0 && len(running) == 0 {
+	q := queue{w: w, running: running, wants: map[lane.Task]engine.Want{}}
+	if q.room, q.bounded = w.accepted.room(w.target()); q.bounded && q.room == 0 && len(running) == 0 {
 		if err := w.recount(ctx); err != nil {
 			return nil, err
 		}
-		room, bounded = w.room()
-	}
-	leaving := false
-	add := func(r engine.State) {
-		t := taskOf(r)
-		if running[t] {
-			return // its sequence has said itself what it works towards, maybe after the row was read
-		}
-		intent, err := directory.Intent(ctx, w.Directory, w.app(), principal.Of(r))
-		want := intent.Want
-		t.Urgent = err == nil && leaves(intent)
-		leaving = leaving || t.Urgent
-		if bounded && !t.Urgent && r.Pending == nil {
-			if room--; room < 0 {
-				w.overfull(true)
-				return
-			}
-		}
-		tasks = append(tasks, t)
-		if err != nil {
-			return // Do asks again, and records the failure
-		}
-		wants[t] = want
-		if want == engine.Active && !r.MayExist {
-			w.first.Store(t, true)
-		}
-		if directory.News(r, intent) {
-			intents = append(intents, intent)
-		}
+		q.room, q.bounded = w.accepted.room(w.target())
 	}
 	for _, r := range rows {
-		add(r)
+		q.add(ctx, r)
 	}
-	if full := w.isFull(); !leaving && len(rows) == limit && (full || w.onlyUrgent()) {
+	if full := w.accepted.isFull(); !q.leaving && len(rows) == limit && (full || w.onlyUrgent()) {
 		found, err := w.findLeavers(ctx, full, running)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			add(r)
+			q.add(ctx, r)
 		}
 	}
-	if len(intents) > 0 {
-		if err := w.Store.Begin(ctx, w.ownership.Lease, intents); err != nil {
+	if len(q.intents) > 0 {
+		if err := w.Store.Begin(ctx, w.ownership.Lease, q.intents); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(tasks, func(a, b lane.Task) int {
-		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(urgency(wants[a]), urgency(wants[b])))
+	slices.SortStableFunc(q.tasks, func(a, b lane.Task) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(urgency(q.wants[a]), urgency(q.wants[b])))
 	})
-	return tasks, nil
+	return q.tasks, nil
+}
+
+// queue is what comes next, while it is chosen.
+type queue struct {
+	w       *work
+	running map[lane.Task]bool
+	room    int // for sequences that may become an accepted change, if bounded
+	bounded bool
+
+	tasks   []lane.Task
+	wants   map[lane.Task]engine.Want
+	intents []engine.Intent // to be stored before the first request
+	leaving bool            // there are deactivations among them
+}
+
+// add queues a principal, unless it is running or must wait until the target has carried out more of what it has accepted.
+func (q *queue) add(ctx context.Context, r engine.State) {
+	t := taskOf(r)
+	if q.running[t] {
+		return // its sequence has stored itself what it works towards, maybe after the row was read
+	}
+	intent, err := directory.Intent(ctx, q.w.Directory, q.w.app(), principal.Of(r))
+	t.Urgent = err == nil && leaves(intent)
+	q.leaving = q.leaving || t.Urgent
+	if q.bounded && !t.Urgent && r.Pending == nil {
+		if q.room--; q.room < 0 {
+			q.w.accepted.setFull(true)
+			return
+		}
+	}
+	q.tasks = append(q.tasks, t)
+	if err != nil {
+		return // Do asks again, and records the failure
+	}
+	q.wants[t] = intent.Want
+	if intent.Want == engine.Active && !r.MayExist {
+		q.w.first.Store(t, true)
+	}
+	if directory.News(r, intent) {
+		q.intents = append(q.intents, intent)
+	}
 }
 
 func urgency(w engine.Want) int {

@@ -9,7 +9,7 @@ import (
 )
 
 // refused notes that a result was not stored. An owner that is frozen between its last look at the lease and a request sends that
-// request when it wakes, and overwrites what the next owner has done meanwhile: whoever owns the lane then is to look again.
+// request when it wakes, and overwrites what the next owner has done in the meantime: the owner of the lane at that time is to check again.
 func (r *run) refused(ctx context.Context, err error) error {
 	if !r.late || !errors.Is(err, engine.ErrLeaseLost) {
 		return err

@@ -71,7 +71,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	return nil
 }
 
-// note begins to store the progress, with what was acknowledged by now. It is not cut off with the sequence.
+// note begins to store the progress, with what was acknowledged so far. It is not canceled with the sequence.
 func (r *run) note(ctx context.Context, p engine.Progress) {
 	f := &r.finish
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
@@ -107,5 +107,5 @@ func (r *run) noteEnds() error {
 	return wait()
 }
 
-// full says whether the whole membership is due.
+// full reports whether the whole membership is due.
 func (r *run) full() bool { return r.row.Full > r.row.Synced }

@@ -61,7 +61,7 @@ func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
 	return o
 }
 
-// announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that
+// announce stores, before a create is sent, what could not be detected afterwards if the end of this sequence is never stored: that
 // one without an identifier of ours, or under another name than was stored, may have been carried out. One that is halted is not
 // announced: why says so.
 func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {

@@ -65,13 +65,3 @@ func unread(path string) plan.Response {
 	id, _ := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
 	return plan.Response{Status: http.StatusOK, Body: scim.NewObject(scim.Member{Name: "id", Value: id})}
 }
-
-// LastRun are the exchanges of the last run, in order, of those that are given newest first.
-func LastRun(all []engine.Attempt, generation int64) (run []engine.Attempt) {
-	for i := len(all) - 1; i >= 0; i-- {
-		if a := all[i]; a.Gen >= generation && a.Run == all[0].Run {
-			run = append(run, a)
-		}
-	}
-	return run
-}
