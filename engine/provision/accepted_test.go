@@ -235,6 +235,7 @@ func (a *acceptance) begin(w *world) int64 {
 	return last
 }
 
+// Invariant 23
 func TestAccepted_NothingElseIsSent(t *testing.T) {
 	for name, a := range acceptances() {
 		t.Run(name, func(t *testing.T) {

@@ -216,6 +216,7 @@ func TestAStrangerIsLeftAloneWhenNobodyWasEverAssigned(t *testing.T) {
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 }
 
+// Invariant 3
 func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
 	for name, fault := range map[string]enginetest.Fault{
 		"dropped after the write": {Method: "POST", DropAfter: true},
@@ -235,6 +236,7 @@ func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
 	}
 }
 
+// Invariant 16
 func TestAnAccountIsDeactivatedAlthoughItsCreateWasLostAndItsUserIsGone(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", DropAfter: true})
@@ -354,6 +356,7 @@ func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
 	require.Len(t, w.fake.Users(), 2)
 }
 
+// Invariant 8
 func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	hang := make(chan struct{})
@@ -436,6 +439,7 @@ func TestABurstOfChangesCollapses(t *testing.T) {
 	require.Equal(t, s.Desired, s.Synced)
 }
 
+// Invariant 8
 func TestAResultSaysThatAMarkCameMeanwhile(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	marked := make(chan struct{})
@@ -466,6 +470,7 @@ func off(id, name string) engine.UserState {
 	return u
 }
 
+// Invariant 12
 func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	for name, again := range map[string]func(w *world){
 		"gone before the deactivation": func(w *world) {
@@ -506,6 +511,7 @@ func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+// Invariant 5
 func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	lookups := func(name string) string { return "/Users?filter=userName%20eq%20%22" + name }
@@ -535,6 +541,7 @@ func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T
 	require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 }
 
+// Invariant 6
 func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: 200 * time.Millisecond, RetryMax: 200 * time.Millisecond})

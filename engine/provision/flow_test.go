@@ -71,6 +71,7 @@ func TestTheRateThatATargetTakesIsLearnedAndKept(t *testing.T) {
 	require.LessOrEqual(t, w.learned().Rate, 2*rate)
 }
 
+// Invariant 11
 func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-1", user("u-1", "ann"))

@@ -193,6 +193,7 @@ func TestManyMembersAreSentInBatches(t *testing.T) {
 	require.Len(t, w.members(), 35)
 }
 
+// Invariant 7
 func TestAPushWhoseAnswerIsLostIsMadeGoodWhenItsChangeIsTakenBack(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.dir.SetUser(app, "a", user("a", "name-a"))

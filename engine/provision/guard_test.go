@@ -19,6 +19,7 @@ func TestTheGuardAllowsTheLargerOfItsBounds(t *testing.T) {
 	require.Equal(t, 0, engine.Guard{Percent: 10}.Allowed(9))
 }
 
+// Invariant 13
 func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})

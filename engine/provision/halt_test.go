@@ -100,6 +100,7 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 	}
 }
 
+// Invariant 14
 func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})

@@ -104,6 +104,7 @@ func account(name, externalID, email string) *scim.Resource {
 	return r
 }
 
+// Invariant 18
 func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
@@ -371,6 +372,7 @@ func TestAnImportReadsOnAfterATargetWasBusyOrDown(t *testing.T) {
 	}
 }
 
+// Invariant 18
 func TestNothingIsConcludedFromATargetThatLies(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault enginetest.Fault

@@ -168,6 +168,7 @@ func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testin
 	})
 }
 
+// Invariant 10
 func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
@@ -184,6 +185,7 @@ func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
 	require.True(t, s.MayExist, "it is still to be deactivated")
 }
 
+// Invariant 10
 func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Empty: true})

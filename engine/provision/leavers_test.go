@@ -56,6 +56,8 @@ func TestAccepted_DeactivationBehindMany(t *testing.T) {
 }
 
 // Many updates are due before a deactivation, and the target denies them.
+//
+// Invariant 11
 func TestQuarantine_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})

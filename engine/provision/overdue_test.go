@@ -61,6 +61,7 @@ func (w *world) watched(a *alarms, c *clock) func() {
 	}
 }
 
+// Invariant 22
 func TestADeactivationThatDoesNotArriveIsToldOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w, c, a := newWorld(t, db, provision.Options{}), &clock{}, &alarms{}

@@ -190,6 +190,7 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 	})
 }
 
+// Invariant 20
 func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := time.Now()

@@ -100,6 +100,7 @@ func requestsOf(t engine.Trace) (out []string) {
 	return out
 }
 
+// Invariant 20
 func TestARehearsalTellsWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})

@@ -84,6 +84,7 @@ var echoes = map[string]func(w http.ResponseWriter, secret string){
 	},
 }
 
+// Invariant 9
 func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
 	const token, password = "s3cr3t-token/1", "passw0rd-of-ann/2"
 	for what, c := range map[string]struct {

@@ -30,6 +30,8 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	updated_at = excluded.updated_at`
 
 // raising are the parameters of raise.
+//
+// Invariant 2: A new change does not reset the backoff of a failing target. It resets a permanent failure of that principal.
 func raising(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
@@ -73,6 +75,9 @@ func lockOrder(a, b principal) int {
 }
 
 // Mark implements engine.Store.
+//
+// Invariant 1: Mark writes principal rows first and the lane row last. A release locks the lane row and reads pending rows in a new
+// statement.
 func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error {
 	merged := map[principal]engine.Mark{}
 	for _, m := range marks {
@@ -116,6 +121,8 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 }
 
 // Kick implements engine.Store.
+//
+// Invariant 8: A kick or a retry counts while the lane is owned. A result reports whether a mark arrived during the sequence.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {

@@ -284,9 +284,9 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// on returns options for the management API on a database. On SQLite it commits together with the engine and the SCIM servers.
+// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits together with the engine and the SCIM servers.
 func on(db *sqldb.DB) mgmtapi.Options {
-	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres}
+	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {
 		o.Dialect = mgmtapi.SQLite
 		o.Updater = func(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {

@@ -134,6 +134,9 @@ func final(err error) bool {
 }
 
 // Page reads the next page of a list. What an error quotes of the target has no secrets.
+//
+// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes
+// nothing.
 func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
 	page, last, failed := p.Read(r.Get(ctx, p.Request()))
 	if failed != nil {

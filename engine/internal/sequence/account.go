@@ -10,6 +10,9 @@ import (
 
 // owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
 // more may be waiting in a backoff, and that it loses the account is then stored.
+//
+// Invariant 6: An account belongs to one principal. Before a deactivation, the engine checks whether the account belongs to another
+// user.
 func (r *run) owner(ctx context.Context, id string) (string, error) {
 	rows, err := r.Ledger.States(ctx, engine.StateQuery{App: r.row.App, Kind: engine.User, RemoteID: id})
 	if err != nil {

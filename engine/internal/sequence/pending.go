@@ -11,6 +11,9 @@ import (
 
 // accept fills in what is not known to a sequence of a change that was accepted just now. The time limit of one that was accepted at a time
 // ahead, before the clock was set back, starts again.
+//
+// Invariant 23: A change answered with 202 is stored before anything else, and nothing is written for its principal until a read shows
+// it or its time is over.
 func (r *run) accept(p *engine.Pending, now time.Time) {
 	switch {
 	case p.At.IsZero():

@@ -27,6 +27,8 @@ func (r *run) acknowledge(c *plan.Change) {
 
 // progress stores, before a request that changes the members of a group, how far its push has come, unless what the request is
 // about was noted before. In a long push the next members are noted while requests are on their way, so that those do not wait.
+//
+// Invariant 15: Before a request changes members of a group, the store has their ids. They stay pending until a response is stored.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if s.Push == nil {
 		return nil
