@@ -66,7 +66,7 @@ RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/pro
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
 RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush
-RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/sessions ./mgmtapi/users ./internal/sandbox
+RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/slicetest ./mgmtapi/users ./internal/sandbox
 
 .PHONY: race-short race-packages race-together
 race-short: ## run the tests of what is concurrent with the race detector

@@ -1,10 +1,13 @@
 package conformance
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
@@ -31,6 +34,25 @@ func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, nameIn(c.body, "userName")) })
 	}
+}
+
+// nameForms is one expression for all forms: what [nameIn] does in one pass, and the other in as many as the body has bytes.
+var nameForms = regexp.MustCompile(`["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')|(?:^|&)(\w+)=([^&]*)|<(\w+)>([^<]*)</`)
+
+func TestNameIn_FirstReadable(t *testing.T) {
+	pieces := rapid.SampledFrom([]string{`"`, `'`, `\`, `:`, ` `, `&`, `=`, `<`, `>`, `</`, "a", "A", "b", `"a"`, `"a":"x"`, `'a':'y'`, "&a=z%20", "<a>w</", "\n", "ä", "\xff"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(strings.Join(rapid.SliceOfN(pieces, 0, 40).Draw(t, "text"), ""))
+		want := ""
+		for _, m := range nameForms.FindAllSubmatch(text, -1) {
+			single := member{name: slices.Concat(m[1], m[4], m[6]), quoted: m[2], single: m[3], query: m[5], text: m[7]}
+			if name, ok := single.named("a"); ok {
+				want = name
+				break
+			}
+		}
+		require.Equal(t, want, nameIn(text, "a"), "%q", text)
+	})
 }
 
 func TestTheIdInAnAnswerIsFoundWhereTheBodyCannotBeRead(t *testing.T) {

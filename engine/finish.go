@@ -67,9 +67,9 @@ func (f Finish) failure() string {
 		return string(f.Status) + " " + string(f.Operation) + " " + strconv.Itoa(f.HTTP)
 	case StatusHeld:
 		return string(f.Status) + " " + string(f.Operation)
-	default:
-		return ""
+	case StatusDirty, StatusClean, StatusSkipped, StatusWaiting, StatusPending, StatusDismissed:
 	}
+	return ""
 }
 
 // changed says whether the target has carried out a change.

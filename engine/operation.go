@@ -28,18 +28,3 @@ const (
 	OpDelete     Operation = "delete"
 	OpUnlink     Operation = "unlink"
 )
-
-// Class says how a sequence ended, and so what is to be done about it.
-type Class string
-
-// The classes of outcomes.
-const (
-	Done      Class = "done"      // the target has the desired state
-	Skipped   Class = "skipped"   // the target's options exclude what would be needed; nothing was changed
-	Held      Class = "held"      // somebody has to decide, e.g. several accounts match
-	Rejected  Class = "rejected"  // the target refuses this principal; repeating the same is no use
-	Transient Class = "transient" // network, timeout, 5xx, unreadable answer: the same may work later
-	Throttled Class = "throttled" // 429, or 503 with Retry-After: the whole target wants a pause
-	Denied    Class = "denied"    // 401 or 403: the credentials are not accepted
-	Accepted  Class = "accepted"  // 202: the target may carry the change out later; Outcome.Pending describes it
-)

@@ -66,25 +66,6 @@ const (
 	StatusDismissed Status = "dismissed" // marked as done by somebody, or dropped: nothing is due until the next Mark
 )
 
-// Outcome is how the sequence ended that led to a status; empty for one that no sequence leads to.
-func (s Status) Outcome() Class {
-	switch s {
-	case StatusClean, StatusWaiting:
-		return Done
-	case StatusSkipped:
-		return Skipped
-	case StatusRetrying:
-		return Transient
-	case StatusFailed:
-		return Rejected
-	case StatusHeld:
-		return Held
-	case StatusPending:
-		return Accepted
-	}
-	return ""
-}
-
 // State is what the engine knows about one principal at one app.
 type State struct {
 	App  string

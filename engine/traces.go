@@ -73,9 +73,9 @@ func (t Trace) Idle() bool {
 		return true
 	case OpUpdate: // a password shows in no difference
 		return !slices.ContainsFunc(t.Requests, func(s Sent) bool { return s.Pretended })
-	default:
-		return false
+	case OpCreate, OpLink, OpDelete, OpUnlink:
 	}
+	return false
 }
 
 // Sent is one request and its answer. Secrets were removed from it, and long bodies are cut.

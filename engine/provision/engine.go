@@ -8,18 +8,25 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/applane"
 	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/dryrun"
+	"github.com/scimwright/scimwright/engine/internal/explain"
+	"github.com/scimwright/scimwright/engine/internal/imports"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/listing"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/plans"
+	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/probe"
-	"github.com/scimwright/scimwright/scim/wirelog"
+	"github.com/scimwright/scimwright/engine/internal/reconcile"
+	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/engine/internal/watch"
 )
 
 // Options configures an Engine. Store and Directory are required.
@@ -68,17 +75,16 @@ type Options struct {
 
 // Defaults that are not documented by a name elsewhere.
 const (
-	defaultLease       = 200 * time.Second
-	defaultSweep       = time.Second
-	defaultLanes       = 64
-	defaultTotal       = 256
-	defaultConcurrency = 4
-	defaultBreaker     = 5
-	defaultRetry       = time.Second
-	defaultRetryMax    = 5 * time.Minute
-	defaultDeactivate  = 5 * time.Minute
-	defaultCheck       = 2 * time.Second
-	defaultCheckMax    = time.Minute
+	defaultLease      = 200 * time.Second
+	defaultSweep      = time.Second
+	defaultLanes      = 64
+	defaultTotal      = 256
+	defaultBreaker    = 5
+	defaultRetry      = time.Second
+	defaultRetryMax   = 5 * time.Minute
+	defaultDeactivate = 5 * time.Minute
+	defaultCheck      = 2 * time.Second
+	defaultCheckMax   = time.Minute
 )
 
 func (o *Options) fill() {
@@ -107,15 +113,22 @@ func (o *Options) fill() {
 
 // Engine provisions. It may be used by several goroutines.
 type Engine struct {
-	o          Options
-	backoff    lane.Backoff
-	dispatcher *lane.Dispatcher
-	imports    *lane.Dispatcher
-	network    *connect.Network
-	busy       busy
-	turns      *semaphore.Weighted // of the requests of all apps, in the order in which they come
-	paces      sync.Map            // of app to its *lane.RateLimiter, which outlives a tenure
-	searches   sync.Map            // of app to its *leavers
+	o       Options
+	network *connect.Network
+	targets *target.Connector
+	running *watch.Running
+
+	// The rooms: what runs in the background, and what callers ask for.
+	lanes        *applane.Worker
+	dispatcher   *lane.Dispatcher // of the leases of lanes
+	imports      *imports.Worker
+	importLeases *lane.Dispatcher
+	overdue      *watch.Overdue
+	watch        watch.Deps
+	explanations explain.Deps
+	dryRuns      dryrun.Deps
+	plans        plans.Deps
+	reconcile    reconcile.Deps
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -133,17 +146,53 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
-	e := &Engine{o: o, backoff: lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}, done: make(chan struct{})}
-	e.turns = semaphore.NewWeighted(int64(o.Concurrency))
-	e.busy.changed = make(chan struct{})
+	e := &Engine{o: o, done: make(chan struct{})}
+	e.assemble()
+	return e, nil
+}
+
+const (
+	importLanes  = 4 // imports that one engine works on at once
+	importSweeps = 5 // of Options.Sweep between two looks for runs that others left behind
+)
+
+// assemble gives each room what it takes.
+func (e *Engine) assemble() {
+	o := e.o
+	backoff := lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}
 	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
+	e.targets = target.NewConnector(target.Options{
+		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
+		// A call ends before the lease can: an owner that is cut off from the store has no call in flight when another takes over.
+		MaxCall: o.Lease * 3 / 10,
+	})
+	settings := sequence.Settings{
+		Now: o.Now, Logger: o.Logger, Backoff: backoff, CheckInitial: o.CheckInitial, CheckMax: o.CheckMax, KeepRounds: o.KeepRounds,
+	}
+	e.running = watch.NewRunning()
+	e.lanes = applane.New(applane.Options{
+		Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: e.running,
+		BreakerAfter: o.BreakerAfter,
+	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
-	e.imports = lane.NewDispatcher(lane.Options{
-		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes, Now: o.Now, Logger: o.Logger,
+	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
+	e.imports = &imports.Worker{
+		Store: o.Store, Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
+	}
+	e.importLeases = lane.NewDispatcher(lane.Options{
+		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
+		Now: o.Now, Logger: o.Logger,
 	})
-	return e, nil
+	e.overdue = watch.NewOverdue(watch.OverdueOptions{
+		Store: o.Store, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,
+	})
+	e.watch = watch.Deps{Store: o.Store, Running: e.running, Now: o.Now}
+	e.explanations = explain.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Now: o.Now}
+	e.dryRuns = dryrun.Deps{Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets}
+	e.plans = plans.Deps{Store: o.Store, Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
+	e.reconcile = reconcile.Deps{Store: o.Store, Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
 // Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
@@ -164,9 +213,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		defer cancel()
 		var beside sync.WaitGroup
 		alarm, stop := context.WithCancel(work)
-		beside.Go(func() { (&watcher{e: e}).run(alarm) })
-		beside.Go(func() { e.imports.Run(work, e.importing) })
-		e.dispatcher.Run(work, e.lane)
+		beside.Go(func() { e.overdue.Run(alarm) })
+		beside.Go(func() { e.importLeases.Run(work, e.imports.Work) })
+		e.dispatcher.Run(work, e.lanes.Work)
 		stop()
 		beside.Wait()
 		e.network.CloseIdleConnections()
@@ -187,7 +236,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.dispatcher.Drain()
-	e.imports.Drain()
+	e.importLeases.Drain()
 	select {
 	case <-e.done:
 		return nil
@@ -208,8 +257,8 @@ func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mar
 // recorded exchanges and lane. Nothing is sent to its target; a sequence that is on its way comes to its end, and what it
 // brought about is not kept.
 func (e *Engine) Forget(ctx context.Context, tx engine.Execer, app string) error {
-	e.paces.Delete(app)
-	e.searches.Delete(app)
+	e.targets.Forget(app)
+	e.lanes.Forget(app)
 	return e.o.Store.Forget(ctx, tx, app)
 }
 
@@ -228,21 +277,7 @@ func (e *Engine) Kick(ctx context.Context, apps ...string) error {
 
 // State returns what is known about one principal, or ErrNotFound.
 func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
-	return e.state(ctx, app, kind, id)
-}
-
-func (e *Engine) state(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
-	if app == "" || kind == "" || id == "" {
-		return engine.State{}, engine.ErrNotFound // an empty field would not restrict the query
-	}
-	found, err := e.o.Store.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: id, Limit: 1})
-	if err != nil {
-		return engine.State{}, err
-	}
-	if len(found) == 0 {
-		return engine.State{}, fmt.Errorf("%s %s of %s: %w", kind, id, app, engine.ErrNotFound)
-	}
-	return found[0], nil
+	return principal.State(ctx, e.o.Store, app, kind, id)
 }
 
 // States lists what is known about principals, by app, kind and id.
@@ -278,30 +313,17 @@ func (e *Engine) Counts(ctx context.Context, app string) (map[engine.Status]int,
 // Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
 // ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
 func (e *Engine) Test(ctx context.Context, t engine.Target) error {
-	c := e.connection(t)
-	if c.broken != nil {
-		return c.broken
-	}
-	return c.client.Test(ctx)
+	return e.targets.Connect(t).Test(ctx)
 }
 
 // TestApp is Test for the target that an app has or is to have, and records the exchange among the attempts of the app. Only a SCIM
 // message is recorded as it is: the address may be that of anything, whose answer is not for administrators of the app to read.
 func (e *Engine) TestApp(ctx context.Context, app string, t engine.Target) error {
-	c := e.connection(t)
-	if c.broken != nil {
-		return c.broken
+	sent, failure := e.targets.Connect(t).TestRecorded(ctx)
+	if len(sent) == 0 {
+		return failure
 	}
-	var sent []engine.Attempt
-	run := rand.Text()
-	failure := c.client.Record(func(x wirelog.Exchange) {
-		a := attemptOf(run, x)
-		if !strings.Contains(a.ResponseBody, messageURN) {
-			withhold(&a)
-		}
-		sent = append(sent, a)
-	}).Test(ctx)
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
 	defer cancel()
 	if err := e.o.Store.Record(store, app, sent); err != nil {
 		e.o.Logger.ErrorContext(ctx, "the test of a connection is not recorded", "app", app, "error", err)
@@ -309,65 +331,12 @@ func (e *Engine) TestApp(ctx context.Context, app string, t engine.Target) error
 	return failure
 }
 
-// messageURN begins the schemas of lists and errors.
-const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
-
-// withhold removes from an exchange what is not said by its status and media type.
-func withhold(a *engine.Attempt) {
-	if a.ResponseBody != "" {
-		a.ResponseBody = "[not shown: no SCIM message]"
-	}
-	mediaType := a.ResponseHeader.Values("Content-Type")
-	if a.ResponseHeader = (http.Header{}); len(mediaType) > 0 {
-		a.ResponseHeader["Content-Type"] = mediaType
-	}
-}
-
-func attemptOf(run string, x wirelog.Exchange) engine.Attempt {
-	return engine.Attempt{
-		Run: run, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,
-		Status: x.Status, ResponseHeader: x.ResponseHeader, ResponseBody: x.ResponseBody, Duration: x.Duration, Error: x.Err,
-	}
-}
-
 // Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
 // is stored; [Engine.ProbeApp] stores it.
 func (e *Engine) Probe(ctx context.Context, t engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
-	c := e.connection(t)
-	if c.broken != nil {
-		return engine.Profile{}, c.broken
+	c := e.targets.Connect(t)
+	if c.Broken != nil {
+		return engine.Profile{}, c.Broken
 	}
-	return probe.Run(ctx, c.client, o)
-}
-
-func (e *Engine) pace(app string) *lane.RateLimiter {
-	p, ok := e.paces.Load(app)
-	if !ok {
-		p, _ = e.paces.LoadOrStore(app, lane.NewRateLimiter(e.o.Now))
-	}
-	return p.(*lane.RateLimiter)
-}
-
-// connection makes the client for a target, or says why there is none.
-func (e *Engine) connection(t engine.Target) *connection {
-	c := &connection{target: t, slots: semaphore.NewWeighted(int64(e.requests(t)))}
-	if c.broken = checkTarget(t); c.broken == nil {
-		c.windows, c.broken = compile(t.Maintenance)
-	}
-	if c.broken == nil {
-		c.names, c.broken = heldNames(t.HoldNames)
-	}
-	if c.broken == nil {
-		c.client, c.broken = e.client(t)
-	}
-	return c
-}
-
-func (e *Engine) client(t engine.Target) (*connect.Client, error) {
-	// A call ends before the lease can: an owner that is cut off from the store has no call on its way when another takes over.
-	limit := e.o.Lease * 3 / 10
-	return connect.New(connect.Config{
-		BaseURL: t.BaseURL, Auth: t.Auth, TLS: t.TLS, Timeout: min(cmp.Or(t.Timeout, connect.DefaultTimeout), limit),
-		UserAgent: e.o.UserAgent, Network: e.network, Now: e.o.Now,
-	})
+	return probe.Run(ctx, c.Client, o)
 }

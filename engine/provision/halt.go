@@ -6,12 +6,10 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/internal/plan"
-	"github.com/scimwright/scimwright/internal/errtext"
 )
 
-// Halt switches operations off for an app, or for all apps when app is empty: without ops all of [engine.HaltOperations]. It holds for every
-// engine that shares the store, and from when it returns: no request that does one of them is begun any more, and one that is on its
+// Halt switches operations off for an app, or for all apps when app is empty: without ops all of [engine.HaltOperations]. It holds for
+// every engine that shares the store, and from when it returns: no request that does one of them is begun any more, and one that is on its
 // way comes to its end. A principal whose sequence comes to such a request is held (StatusHeld, State.Halted) with a message that names
 // the operation and the reason, and State.LastOperation is that operation; what its sequence did before is kept. Everything else goes on.
 //
@@ -55,43 +53,4 @@ func haltable(ops []engine.Operation) ([]engine.Operation, error) {
 		}
 	}
 	return ops, nil
-}
-
-// halted returns why one of the operations must not be done now, nil when they may.
-func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt, error) {
-	halts, err := r.w.e.o.Store.Halts(ctx, r.row.App)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range halts {
-		if slices.Contains(ops, h.Operation) {
-			return &h, nil
-		}
-	}
-	return nil, nil
-}
-
-// haltedLinks is why nothing that exists may be linked, empty when it may.
-func (r *run) haltedLinks(ctx context.Context) (string, error) {
-	h, err := r.halted(ctx, engine.OpLink)
-	if err != nil || h == nil {
-		return "", err
-	}
-	return h.String(), nil
-}
-
-// stop returns how a sequence is to end instead of sending a request that changes something, nil when it is to be sent.
-func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
-	if req.Op == "" {
-		return nil
-	}
-	h, err := r.halted(ctx, req.Op, req.Also)
-	switch {
-	case err != nil:
-		r.unable = true
-		return &plan.Outcome{Class: engine.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + errtext.Plain(err)}
-	case h != nil:
-		return &plan.Outcome{Class: engine.Held, Operation: h.Operation, Message: h.String(), Halted: true}
-	}
-	return nil
 }

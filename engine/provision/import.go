@@ -2,34 +2,11 @@ package provision
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/listing"
 )
-
-func fillImport(r *engine.ImportRequest) error {
-	if r.Kind == "" {
-		r.Kind = engine.User
-	}
-	if len(r.Match) == 0 {
-		r.Match = []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}
-	}
-	if r.MaxGone == 0 {
-		r.MaxGone = engine.DefaultMaxGone
-	}
-	if r.Kind != engine.User && r.Kind != engine.Group {
-		return fmt.Errorf("there are no principals of the kind %q", r.Kind)
-	}
-	if i := slices.IndexFunc(r.Match, func(m engine.MatchRule) bool { return !m.Known() }); i >= 0 {
-		return fmt.Errorf("there is no rule %q", r.Match[i])
-	}
-	if r.MaxGone < 0 || r.MaxGone > 100 {
-		return errors.New("MaxGone is a percentage")
-	}
-	return nil
-}
 
 // Import begins to read the accounts or groups of a target by pages and to tell whose they are, and returns the id of the run. The
 // run is worked on by whichever engine of the store has time, goes on at the page where a crash has left it, and sends nothing but
@@ -38,21 +15,11 @@ func fillImport(r *engine.ImportRequest) error {
 //
 // The directory has to be a [engine.Matcher]. ErrImportRunning when one is running for that kind.
 func (e *Engine) Import(ctx context.Context, app string, r engine.ImportRequest) (int64, error) {
-	if _, ok := e.o.Directory.(engine.Matcher); !ok {
-		return 0, engine.ErrNoMatcher
+	id, err := e.imports.Start(ctx, app, r)
+	if err == nil {
+		e.importLeases.Wake()
 	}
-	if err := fillImport(&r); err != nil {
-		return 0, fmt.Errorf("engine: import of %s: %w", app, err)
-	}
-	if _, err := e.o.Directory.Target(ctx, app); err != nil {
-		return 0, fmt.Errorf("engine: target of %s: %w", app, err)
-	}
-	id, err := e.o.Store.StartImport(ctx, app, r, e.o.Now())
-	if err != nil {
-		return 0, fmt.Errorf("engine: import of %s: %w", app, err)
-	}
-	e.imports.Wake()
-	return id, nil
+	return id, err
 }
 
 // ImportRun returns how far an import has come, or ErrNotFound.
@@ -74,7 +41,7 @@ func (e *Engine) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun
 
 // RemoteObjects lists what imports have found at the target of an app.
 func (e *Engine) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) ([]engine.RemoteObject, error) {
-	if q.App == "" || endpoints[q.Kind] == "" {
+	if q.App == "" || listing.Endpoints[q.Kind] == "" {
 		return nil, fmt.Errorf("engine: remote objects: RemoteObjectQuery needs an app and a kind, not %q and %q", q.App, q.Kind)
 	}
 	return e.o.Store.RemoteObjects(ctx, q)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -165,6 +166,7 @@ type killWorld struct {
 	fake      *enginetest.Target
 	log       *requestLog
 	server    *httptest.Server
+	open      *connections
 	strangers []*scim.Resource
 	prior     map[string]bool // what was at the target before anybody provisioned, by id
 }
@@ -185,7 +187,10 @@ func (w *killWorld) begin(app string) (end func()) {
 	w.t.Helper()
 	s := w.scenario
 	w.app, w.fake, w.log = app, enginetest.NewTarget(), &requestLog{}
-	w.server = httptest.NewServer(w.log.of(w.fake))
+	w.open = &connections{open: map[string]bool{}}
+	w.server = httptest.NewUnstartedServer(w.log.of(w.fake))
+	w.server.Config.ConnState = w.open.note
+	w.server.Start()
 	w.fake.Add("Users", killedUser("stranger", "guest"))
 	w.fake.Add("Groups", collective("Strangers", "u1"))
 	w.strangers = []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]}
@@ -260,7 +265,40 @@ func (w *killWorld) run(at string) (points []string, killed bool) {
 	require.NotNil(w.t, status, "%v", err)
 	require.Equal(w.t, syscall.SIGKILL, status.Sys().(syscall.WaitStatus).Signal(), "%v: %s", err, log.String())
 	require.Equal(w.t, []string{at}, points)
+	w.landed()
 	return points, true
+}
+
+// landed waits until the target has dealt with what a process sent before it was killed. An heir begins when the lease has ended, and by
+// then no call of its predecessor is in flight.
+func (w *killWorld) landed() {
+	w.t.Helper()
+	// Connections are accepted in the order in which they were made: after this one, none of the dead process is left to come.
+	last, err := net.Dial("tcp", w.server.Listener.Addr().String())
+	require.NoError(w.t, err)
+	mine := last.LocalAddr().String()
+	require.NoError(w.t, last.Close())
+	require.Eventually(w.t, func() bool { return w.open.none(mine) }, deadline, time.Millisecond)
+}
+
+// connections are those of a server, by the address of the client: whether each is open.
+type connections struct {
+	mu   sync.Mutex
+	open map[string]bool
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[conn.RemoteAddr().String()] = state != http.StateClosed && state != http.StateHijacked
+}
+
+// none reports whether a connection was accepted and no other one is open.
+func (c *connections) none(accepted string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, came := c.open[accepted]
+	return came && !slices.Contains(slices.Collect(maps.Values(c.open)), true)
 }
 
 // leaseEnd is later than the leases of those that were killed.

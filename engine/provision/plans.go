@@ -2,263 +2,28 @@ package provision
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"iter"
-	"slices"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/internal/connect"
-	"github.com/scimwright/scimwright/engine/internal/lane"
-)
-
-const (
-	// maxPlanRequests is how many requests are kept of each principal. PlanItem.Sent counts them all.
-	maxPlanRequests = 20
-	// planChunk is how many principals are rehearsed before they are stored.
-	planChunk = 200
-	// planPatience is how often a principal is rehearsed again when the target asks for a pause.
-	planPatience = 5
 )
 
 // Plan rehearses principals, as DryRun does but as if they were marked and the deletion guard were asked already, and stores
-// what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are rehearsed with all their members, and each principal for itself: what
-// another one of the plan would bring about, such as an account that a group waits for, is not foreseen. The target is read as fast as the
-// app allows, with as many principals at once; when it asks for a pause, the plan waits. The end of ctx ends the making of the
-// plan, of which nothing is then kept. A target that refuses the credentials, and a directory that cannot tell what is desired,
-// are errors.
+// what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are
+// rehearsed with all their members, and each principal for itself: what another one of the plan would bring about, such as an account
+// that a group waits for, is not foreseen. The target is read as fast as the app allows, with as many principals at once; when it asks
+// for a pause, the plan waits. The end of ctx ends the making of the plan, of which nothing is then kept. A target that refuses the
+// credentials, and a directory that cannot tell what is desired, are errors.
 func (e *Engine) Plan(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
-	if !req.All && len(req.Principals) == 0 {
-		return engine.Plan{}, errors.New("engine: PlanRequest names no principals; All means every one that is known")
-	}
-	if req.Expires <= 0 {
-		req.Expires = engine.PlanTTL
-	}
-	if err := e.bounded(ctx, req); err != nil {
-		return engine.Plan{}, err
-	}
-	x, err := e.rehearsal(ctx, req.App, req.Directory)
-	if err != nil {
-		return engine.Plan{}, err
-	}
-	now := e.o.Now()
-	p := engine.Plan{
-		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.connection.target.BaseURL, Status: engine.PlanMaking,
-		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
-	}
-	if err := e.o.Store.SavePlan(ctx, p); err != nil {
-		return engine.Plan{}, err
-	}
-	if err := e.plan(ctx, x, req, &p); err != nil {
-		discard, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-		defer cancel()
-		return engine.Plan{}, fmt.Errorf("engine: plan for %s: %w", req.App, errors.Join(err, e.o.Store.DiscardPlan(discard, p.ID)))
-	}
-	return p, nil
+	return e.plans.Make(ctx, req)
 }
 
-// bounded refuses a plan that would be about too many principals before they are rehearsed.
-func (e *Engine) bounded(ctx context.Context, req engine.PlanRequest) error {
-	n := len(req.Principals)
-	if req.All {
-		counts, err := e.o.Store.Counts(ctx, req.App)
-		if err != nil {
-			return err
-		}
-		n = 0
-		for _, c := range counts {
-			n += c
-		}
-	}
-	if n > engine.MaxPlanItems {
-		return fmt.Errorf("%w: %d, and it may be about %d", engine.ErrTooMany, n, engine.MaxPlanItems)
-	}
-	return nil
-}
-
-// plan rehearses and stores the items.
-func (e *Engine) plan(ctx context.Context, x *rehearsal, req engine.PlanRequest, p *engine.Plan) error {
-	var chunk []engine.Principal
-	flush := func() error {
-		items, err := x.items(ctx, chunk)
-		if err != nil {
-			return err
-		}
-		items = slices.DeleteFunc(items, func(i engine.PlanItem) bool {
-			return i.Operation == engine.OpNone && i.Outcome == engine.Done && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID})
-		})
-		for i := range items {
-			p.Items++
-			items[i].Plan, items[i].Seq = p.ID, p.Items
-			p.Operations[items[i].Operation]++
-			p.Outcomes[items[i].Outcome]++
-		}
-		chunk = chunk[:0]
-		return e.o.Store.AddPlanItems(ctx, items)
-	}
-	for one, err := range e.principals(ctx, req) {
-		if err != nil {
-			return err
-		}
-		if p.Items+len(chunk) == engine.MaxPlanItems {
-			return fmt.Errorf("%w: more than %d", engine.ErrTooMany, engine.MaxPlanItems)
-		}
-		if chunk = append(chunk, one); len(chunk) == planChunk {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := flush(); err != nil {
-		return err
-	}
-	p.Status = engine.PlanOpen
-	return e.o.Store.SavePlan(ctx, *p)
-}
-
-// principals are those that a plan is about, each once.
-func (e *Engine) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[engine.Principal, error] {
-	return func(yield func(engine.Principal, error) bool) {
-		seen := map[engine.Principal]bool{}
-		each := func(p engine.Principal) bool {
-			if seen[p] {
-				return true
-			}
-			seen[p] = true
-			return yield(p, named(req.App, p.Kind, p.ID))
-		}
-		for _, p := range req.Principals {
-			if !each(p) {
-				return
-			}
-		}
-		if !req.All {
-			return
-		}
-		for _, kind := range []engine.Kind{engine.User, engine.Group} {
-			q := engine.StateQuery{App: req.App, Kind: kind, Limit: memberPage}
-			for {
-				page, err := e.o.Store.States(ctx, q)
-				if err != nil {
-					yield(engine.Principal{}, err)
-					return
-				}
-				for _, s := range page {
-					if !each(engine.Principal{Kind: s.Kind, ID: s.ID}) {
-						return
-					}
-				}
-				if len(page) < memberPage {
-					break
-				}
-				q.After = &page[len(page)-1]
-			}
-		}
-	}
-}
-
-// items rehearses principals, several at once.
-func (x *rehearsal) items(ctx context.Context, all []engine.Principal) ([]engine.PlanItem, error) {
-	items := make([]engine.PlanItem, len(all))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(x.w.e.requests(x.connection.target))
-	for i, p := range all {
-		group.Go(func() (err error) {
-			items[i], err = x.item(ctx, p)
-			return err
-		})
-	}
-	return items, group.Wait()
-}
-
-func (x *rehearsal) item(ctx context.Context, p engine.Principal) (engine.PlanItem, error) {
-	// First of all: when the desired state changes after this, it is not what was planned.
-	digest, err := digestOf(ctx, x.w.e.o.Directory, x.app, p)
-	if err != nil {
-		return engine.PlanItem{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
-	}
-	r, err := x.patiently(ctx, p)
-	switch {
-	case err != nil:
-		return engine.PlanItem{}, err
-	case r.outcome.Class == engine.Denied:
-		return engine.PlanItem{}, errors.New(r.outcome.Message)
-	}
-	t := r.trace()
-	if t.Members != nil && t.State.Status == engine.StatusClean && r.known.TraitsAt(x.w.e.o.Now())[engine.MembersHidden] {
-		t.Members = nil // the target never shows them
-	}
-	if t.Idle() {
-		t.Operation = engine.OpNone
-	}
-	return engine.PlanItem{
-		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
-		Sent: len(t.Requests), Requests: t.Requests[:min(len(t.Requests), maxPlanRequests)], Diff: t.Diff, Members: t.Members, Waiting: t.Waiting,
-	}, nil
-}
-
-// patiently rehearses a principal of a plan, again when the target asks for a pause.
-func (x *rehearsal) patiently(ctx context.Context, p engine.Principal) (*run, error) {
-	for attempt := 1; ; attempt++ {
-		r, err := x.one(ctx, p.Kind, p.ID, rehearsalOptions{marked: true, unguarded: true})
-		switch {
-		case err != nil:
-			return nil, err
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case r.outcome.Class != engine.Throttled || attempt == planPatience:
-			return r, nil
-		}
-		x.w.pace.Report(lane.Throttled)
-		now := x.w.e.o.Now()
-		pause := time.NewTimer(max(connect.RetryAfter(r.outcome.RetryAfter, now).Sub(now), x.w.e.backoff.Delay(attempt)))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-		}
-		pause.Stop()
-	}
-}
-
-// digestOf identifies what a directory says about a principal without telling it. A password is not part of it.
-func digestOf(ctx context.Context, d engine.Directory, app string, p engine.Principal) (string, error) {
-	sum := sha256.New()
-	if p.Kind == engine.User {
-		u, err := d.User(ctx, app, p.ID)
-		if err != nil {
-			return "", err
-		}
-		u.Password = ""
-		if err := json.NewEncoder(sum).Encode(u); err != nil {
-			return "", err
-		}
-		return hex.EncodeToString(sum.Sum(nil)), nil
-	}
-	g, err := d.Group(ctx, app, p.ID)
-	if err != nil {
-		return "", err
-	}
-	if err := json.NewEncoder(sum).Encode(g); err != nil {
-		return "", err
-	}
-	if g.Want == engine.Active {
-		members, err := allMembers(ctx, d, app, p.ID)
-		if err != nil {
-			return "", err
-		}
-		for _, m := range members {
-			_, _ = io.WriteString(sum, m+"\x00") // a hash does not fail
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+// Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
+// Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.
+//
+// It is refused with ErrStale when a principal was marked since, when what is desired of it is not what was planned, and when
+// the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
+// skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
+func (e *Engine) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
+	return e.plans.Apply(ctx, tx, id, o)
 }
 
 // Plans lists plans, newest first.

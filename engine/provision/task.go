@@ -9,29 +9,18 @@ import (
 
 // Tasks lists what failed, is tried again, is held or waits for the target.
 func (e *Engine) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.Task, error) {
-	if q.Now.IsZero() {
-		q.Now = e.o.Now()
-	}
-	states, err := e.o.Store.Tasks(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]engine.Task, len(states))
-	lanes, err := e.lanes(ctx, states)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range states {
-		if h := lanes[s.App].Hold; h.Kind != engine.HoldNone && h.Until.After(q.Now) && (s.Status == engine.StatusDirty || s.Status == engine.StatusRetrying) {
-			s.LastError, s.NextAt = onHold(s, h)
-		}
-		out[i] = engine.Task{
-			App: s.App, Kind: s.Kind, ID: s.ID, Status: s.Status, Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError,
-			Since: s.DirtySince, Attempts: s.Attempts, NextAt: s.NextAt, RemoteID: s.RemoteID,
-			Pending: s.Pending,
-		}
-	}
-	return out, nil
+	return e.watch.Tasks(ctx, q)
+}
+
+// Waiting lists principals of an app that are due now or later, at most so many, and says why they wait and until when. Those that failed
+// for good or are held are not among them: Tasks lists those.
+func (e *Engine) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
+	return e.watch.Waiting(ctx, app, limit)
+}
+
+// WaitingFor is Waiting for one principal: it has one element, or none when that principal is settled or was never marked.
+func (e *Engine) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
+	return e.watch.WaitingFor(ctx, app, kind, id)
 }
 
 // Retry tries a principal again now: it ends its back-off and the hold of its lane. The error is ErrNotFound for one that was never

@@ -20,7 +20,7 @@ type Rule struct {
 var testDatabases = []string{"internal/enginestore", "internal/sqldb", "internal/sqldb/sqldbtest"}
 
 // everyTest lists what the tests of any package may import.
-var everyTest = []string{"internal/alltest", "internal/goldentest"}
+var everyTest = []string{"internal/alltest", "internal/goldentest", "internal/storedtest"}
 
 // Rules is the house: who may import whom.
 var Rules = []Rule{
@@ -43,10 +43,57 @@ var Rules = []Rule{
 		Why: "the words of the engine stand below all that works with them"},
 	{Package: "engine/sqlstore", May: []string{"engine", "engine/internal/plan", "internal/sqldb", "scim"}, Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the only part of the engine that speaks SQL"},
+	{Package: "engine/internal/directory", May: []string{"engine"}, Tests: []string{"engine/enginetest"}, StdlibOnly: true,
+		Why: "the desired state is read without a target and without a store"},
+	{Package: "engine/internal/principal", May: []string{"engine"}, StdlibOnly: true,
+		Why: "what every room shows of a principal does not depend on any of them"},
 	{Package: "engine/internal/drift", May: []string{"engine", "engine/internal/plan", "scim"}, StdlibOnly: true,
 		Why: "what is compared with what is decided without a target, a store or a clock"},
 	{Package: "engine/internal/rehearse", May: []string{"engine", "engine/internal/plan", "scim/..."}, Tests: []string{"engine/internal/connect", "engine/enginetest"},
 		Why: "what is rehearsed cannot reach a target, a store or a lane by any other way than the reads that it is given"},
+	{Package: "engine/internal/plan", May: []string{"engine", "scim/...", "internal/errtext"}, Tests: []string{"engine/..."},
+		Why: "what is sent next is decided without a target, a store or a clock"},
+	{Package: "engine/internal/connect", May: []string{"engine", "engine/internal/plan", "internal/egress", "scim/..."}, Tests: []string{"engine/..."},
+		Why: "requests are sent without knowing why"},
+	{Package: "engine/internal/lane", May: []string{"engine"}, Tests: append([]string{"engine/..."}, testDatabases...),
+		Why: "leases, loop and backoff are the same whatever is worked on"},
+	{Package: "engine/internal/probe", May: []string{"engine", "engine/internal/plan", "scim/..."}, Tests: []string{"engine/..."},
+		Why: "a target is tried with a client that the caller gives"},
+	{Package: "engine/internal/target", May: []string{"engine", "engine/internal/connect", "engine/internal/lane", "engine/internal/plan", "scim/wirelog"},
+		Why: "a connection, its windows and its turns do not depend on what is sent"},
+	{Package: "engine/internal/sequence", May: []string{
+		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/lane", "engine/internal/plan", "engine/internal/principal",
+		"engine/internal/target", "internal/errtext", "scim", "scim/wirelog",
+	}, Tests: []string{"engine/enginetest"}, Why: "one sequence of one principal reaches the store by its own interface, and knows neither the lane that it is part of nor that it is a dry run"},
+	{Package: "engine/internal/applane", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/lane", "engine/internal/principal", "engine/internal/sequence", "engine/internal/target",
+		"scim/wirelog",
+	}, Why: "which principal comes next is decided without knowing what is sent for it"},
+	{Package: "engine/internal/trace", May: []string{"engine", "engine/internal/plan", "engine/internal/rehearse", "scim/..."},
+		Why: "what was or would be written is described without a store and a target"},
+	{Package: "engine/internal/dryrun", May: []string{
+		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/lane", "engine/internal/plan", "engine/internal/principal",
+		"engine/internal/rehearse", "engine/internal/sequence", "engine/internal/target", "engine/internal/trace", "scim/wirelog",
+	}, Tests: append([]string{"engine/..."}, testDatabases...),
+		Why: "a dry run is a sequence with another ledger and another line"},
+	{Package: "engine/internal/listing", May: []string{"engine", "engine/internal/connect", "engine/internal/lane", "engine/internal/plan", "engine/internal/target", "scim"},
+		Why: "a list is read without knowing what it is read for"},
+	{Package: "engine/internal/imports", May: []string{
+		"engine", "engine/internal/drift", "engine/internal/lane", "engine/internal/listing", "engine/internal/plan", "internal/errtext", "scim",
+	}, Why: "an import reads a target and never works on a principal"},
+	{Package: "engine/internal/reconcile", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/drift", "engine/internal/listing", "engine/internal/plan", "engine/internal/principal",
+		"engine/internal/trace", "scim",
+	}, Why: "a comparison marks principals, and leaves their sequences to the lane"},
+	{Package: "engine/internal/plans", May: []string{
+		"engine", "engine/internal/connect", "engine/internal/directory", "engine/internal/dryrun", "engine/internal/lane", "engine/internal/principal",
+		"engine/internal/sequence",
+	}, Why: "a plan is made of dry runs, and applied by marks"},
+	{Package: "engine/internal/watch", May: []string{"engine", "engine/internal/principal"}, StdlibOnly: true,
+		Why: "what is not done is told without a target"},
+	{Package: "engine/internal/explain", May: []string{
+		"engine", "engine/internal/directory", "engine/internal/principal", "engine/internal/target", "engine/internal/trace",
+	}, Why: "an explanation reads the store and the directory only"},
 	{Package: "engine/metrics", May: []string{"engine"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/expression", "internal/egress", "internal/errtext"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
@@ -68,6 +115,7 @@ var Rules = []Rule{
 		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
 	{Package: "internal/console", May: []string{"conformance/report", "scim/wirelog"}, Why: "the console shows what interfaces of its own give it"},
+	{Package: "internal/storedtest", StdlibOnly: true, Why: "stored forms are compared without knowing whose they are"},
 	{Package: "internal/goldentest", Why: "generated texts are compared without knowing what they are about"},
 	{Package: "internal/gofiles", StdlibOnly: true, Why: "files are found without knowing what they are checked for"},
 	{Package: "internal/archtest", May: []string{"internal/gofiles"}, Why: "the rules know names, not packages"},
@@ -88,10 +136,10 @@ var Rules = []Rule{
 // another goes through the model or a hook that mgmtapi wires.
 const slicesRoot = "mgmtapi/"
 
-// sharedBySlices are the packages under mgmtapi that every slice may import.
+// sharedBySlices are the packages under mgmtapi that every slice may import. Of these, slicetest is all tests.
 var sharedBySlices = []string{
 	"search", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox", "issue",
-	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly",
+	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly", "slicetest",
 }
 
 // Confined lists imports that only the named packages may have outside test files.
@@ -104,5 +152,7 @@ var Confined = []struct {
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
 	{"internal/sqldb/sqlopen", []string{"internal/sandbox/...", "internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"}, "only mains, the composition root and test helpers open databases"},
 	{"mgmtapi/assembly", []string{"mgmtapi", "mgmtapi/apitest/...", "internal/sandbox"}, "the management API is opened by mgmtapi.Open"},
+	{"go.yaml.in/yaml/v3", nil, "YAML is read by github.com/goccy/go-yaml everywhere, so that files are read alike"},
+	{"gopkg.in/yaml.v3", nil, "YAML is read by github.com/goccy/go-yaml everywhere, so that files are read alike"},
 	{"testing", []string{"*test"}, "test support lives in packages whose names end in test"},
 }

@@ -185,6 +185,7 @@ func (x *transcript) json(into any, args ...string) {
 }
 
 func TestTheEngineFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	x := newTranscript(t)
 	crm := x.app("CRM")
 	ann, bob, cy, dee := x.user("ann"), x.user("bob"), x.user("cy"), x.user("dee")

@@ -144,9 +144,9 @@ func outcomeOf(c engine.Class) mgmtapi.Outcome {
 		return mgmtapi.Skipped
 	case engine.Accepted:
 		return mgmtapi.Started // the target has yet to carry it out
-	default:
-		return mgmtapi.Failed
+	case engine.Held, engine.Rejected, engine.Transient, engine.Throttled, engine.Denied:
 	}
+	return mgmtapi.Failed
 }
 
 // connections verifies connections with the engine's client.

@@ -260,9 +260,9 @@ func laneWords(active, connected bool, l engine.Lane) (word, reason string) {
 		return "running", ""
 	case engine.HoldQuarantine:
 		return "quarantined", l.Hold.Reason
-	default:
-		return "paused", l.Hold.Reason
+	case engine.HoldPause, engine.HoldBreaker:
 	}
+	return "paused", l.Hold.Reason
 }
 
 // names returns the names of principals of an app, by id.
@@ -310,7 +310,7 @@ func word(s engine.Status) string {
 		return dismissed
 	case engine.StatusFailed, engine.StatusHeld:
 		return failed
-	default:
-		return waiting
+	case engine.StatusDirty, engine.StatusWaiting, engine.StatusPending:
 	}
+	return waiting
 }

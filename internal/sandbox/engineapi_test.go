@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -54,14 +55,23 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// documented returns a router over the OpenAPI document. The tests share it, because reading the document takes longer than most of them.
+var documented = sync.OnceValues(func() (routers.Router, error) {
+	text, err := sandbox.OpenAPI()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, err
+	}
+	return gorillamux.NewRouter(doc)
+})
+
 // checkedAPI is a client whose answers are held against the document.
 func checkedAPI(t *testing.T, s *sandbox.Sandbox) *sandbox.APIClient {
 	t.Helper()
-	text, err := sandbox.OpenAPI()
-	require.NoError(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	require.NoError(t, err)
-	router, err := gorillamux.NewRouter(doc)
+	router, err := documented()
 	require.NoError(t, err)
 	return &sandbox.APIClient{BaseURL: s.Ready().BaseURL, Token: s.Ready().APIToken, HTTP: &http.Client{Transport: checked{t, router}}}
 }
@@ -122,6 +132,7 @@ func (d *driven) settle() {
 }
 
 func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
 	d.settle()
@@ -143,6 +154,7 @@ func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
 }
 
 func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{Metrics: sandbox.MetricsOptions{Token: metricsToken}})
 	ann := d.assign("ann@northwind.example")
 	bob := newUser(t, d.api, "bob@northwind.example")
@@ -216,6 +228,7 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 }
 
 func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	working := d.target.handler.Load().(boxed)
 	d.target.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -251,6 +264,7 @@ func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
 }
 
 func TestAPlanIsLookedAtAndApplied(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { planAndApply(t, sandbox.Options{}) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		planAndApply(t, sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")})
@@ -325,6 +339,7 @@ func (d *driven) scim(method, path, body string, status int) []byte {
 }
 
 func TestDriftIsFoundAndRepaired(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
 	d.settle()
@@ -357,6 +372,7 @@ func TestDriftIsFoundAndRepaired(t *testing.T) {
 }
 
 func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`, nil)
 	for _, name := range []string{"ann@northwind.example", "stranger"} {
@@ -408,6 +424,7 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 }
 
 func TestOperationsAreHaltedAndRemovalsApproved(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{Guard: 1})
 	var ids []string
 	for _, name := range []string{"ann", "bob", "cy"} {
@@ -449,6 +466,7 @@ func (d *driven) held(n int) {
 }
 
 func TestATargetIsProbedAndForgotten(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	d.refused(http.MethodGet, "/profile", "", http.StatusNotFound, "(Profile)")
 	var p, stored sandboxapi.Profile

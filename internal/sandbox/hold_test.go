@@ -35,6 +35,7 @@ func TestHeldWork_SurvivesRestart(t *testing.T) {
 
 // The users of an application follow a change of its mapping once the work is released, also after a restart.
 func TestHeldWork_MappingWaits(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	s, api := startSandbox(t, o)
 	target, token := newSCIMServer(t)

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 		stop()
 		os.Exit(code)
 	}
-	if err := alltest.Draws(20); err != nil {
+	if err := errors.Join(alltest.Draws(20), alltest.Together(4)); err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")
 		os.Exit(1)
 	}

@@ -52,7 +52,7 @@ func New(t testing.TB, db *sqldb.DB, adjust ...func(*assembly.Options)) *Env {
 	e.Store, err = docstore.Open(t.Context(), db, e.Clock.Now, e.Model.Tables()...)
 	require.NoError(t, err)
 	o := assembly.Options{
-		Store: e.Store, Model: e.Model, HashCost: bcrypt.MinCost, RateLimits: auth.Limits{Off: true},
+		Store: e.Store, Model: e.Model, HashCost: bcrypt.MinCost, RateLimits: auth.Limits{Off: true}, KeySource: generated.of(t),
 		Now: e.Clock.Now, Logger: slog.New(slog.NewTextHandler(e.Log, nil)),
 	}
 	for _, f := range adjust {

@@ -69,7 +69,7 @@ func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
 		return err
 	}
 	// Outside of the transaction, which others wait for.
-	key, err := signkey.New(s.Secrets, signkey.Options{ID: kid, Name: s.Subdomain, Now: app.Created})
+	key, err := signkey.New(s.Secrets, signkey.Options{ID: kid, Name: s.Subdomain, Now: app.Created, Source: s.KeySource})
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Slice) generateKey(ctx context.Context, req *generateRequest) (Key, err
 		return Key{}, err
 	}
 	now := s.Now()
-	key, err := signkey.New(s.Secrets, signkey.Options{Name: s.Subdomain, Now: now, Validity: now.AddDate(req.Years, 0, 0).Sub(now)})
+	key, err := signkey.New(s.Secrets, signkey.Options{Name: s.Subdomain, Now: now, Validity: now.AddDate(req.Years, 0, 0).Sub(now), Source: s.KeySource})
 	if err != nil {
 		return Key{}, err
 	}

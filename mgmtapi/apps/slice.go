@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 
 // DefaultSubdomain begins the generated names of custom applications.
@@ -19,6 +20,8 @@ const DefaultSubdomain = "sandbox"
 type Options struct {
 	// Secrets seals shared passwords, the secrets of OAuth clients and the keys of applications.
 	Secrets seal.Secrets
+	// KeySource generates the key pairs of applications. Default: that of package signkey.
+	KeySource signkey.Source
 	// Subdomain begins the generated names of custom applications. Defaults to
 	// DefaultSubdomain.
 	Subdomain string

@@ -28,6 +28,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/mgmtapi/signkey"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 )
 
@@ -76,6 +77,8 @@ type Options struct {
 	Subdomain string
 	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
 	HashCost int
+	// KeySource generates the key pairs of authorization servers, applications and hook keys. Default: that of package signkey.
+	KeySource signkey.Source
 	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
 	MaxBody int64
 	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
@@ -147,7 +150,7 @@ func New(o Options) (*API, error) {
 		return nil, fmt.Errorf("mgmtapi: %w", err)
 	}
 	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger}), hooks: caller}
-	keys := issue.NewKeys(deps, o.Secrets)
+	keys := issue.NewKeys(deps, o.Secrets, o.KeySource)
 	a.keys = keys
 	guard := auth.NewGuard(deps, o.Authorizer, o.Logger)
 	guard.AcceptAccessTokens(keys)

@@ -60,6 +60,14 @@ func TestAnAuthenticatorThatDoesNotCount(t *testing.T) {
 	}
 }
 
+// One of 128 keys of the virtual authenticators has a coordinate with a leading zero, which they do not write.
+func TestBrowser_KeysAreWellFormed(t *testing.T) {
+	for range 1000 {
+		b := fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
+		require.Len(t, b.Credential.Key.AttestationData(), 77)
+	}
+}
+
 // object is an attestation object taken apart.
 type object struct {
 	Format    string         `cbor:"fmt"`

@@ -10,22 +10,28 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 
 // Options configure the slice.
 type Options struct {
 	// Secrets seals the private halves.
 	Secrets seal.Secrets
+	// KeySource generates the key pairs. Default: that of package signkey.
+	KeySource signkey.Source
 }
 
 // Slice serves the hook keys.
 type Slice struct {
 	model.Deps
 	secrets seal.Secrets
+	source  signkey.Source
 }
 
 // New returns the slice.
-func New(d model.Deps, o Options) *Slice { return &Slice{Deps: d, secrets: o.Secrets} }
+func New(d model.Deps, o Options) *Slice {
+	return &Slice{Deps: d, secrets: o.Secrets, source: o.KeySource}
+}
 
 const (
 	tag  = "Hook keys"

@@ -27,7 +27,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out HookKey, err 
 		return HookKey{}, err
 	}
 	id, keyID := model.NewID(model.KindHookKey), model.NewUUID()
-	key, err := signkey.New(s.secrets, signkey.Options{Name: keyID, Now: s.Now()})
+	key, err := signkey.New(s.secrets, signkey.Options{Name: keyID, Now: s.Now(), Source: s.source})
 	if err != nil {
 		return HookKey{}, err
 	}

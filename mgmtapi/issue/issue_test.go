@@ -52,7 +52,7 @@ func setUp(t testing.TB, secrets seal.Secrets, h issue.Transformer) (*issue.Issu
 	}
 	r.Decision, err = issue.Decide(&r.Server.Value, "client", r.Grant, nil, r.Scopes)
 	require.NoError(t, err)
-	return issue.New(deps, issue.NewKeys(deps, secrets), issue.Options{Transformer: h}), r
+	return issue.New(deps, issue.NewKeys(deps, secrets, nil), issue.Options{Transformer: h}), r
 }
 
 func claims(t *testing.T, token string) jwt.MapClaims {

@@ -22,6 +22,7 @@ import (
 type Keys struct {
 	model.Deps
 	secrets seal.Secrets
+	source  signkey.Source
 
 	making sync.Mutex // one key at a time is made: it takes all of a processor
 	mu     sync.Mutex
@@ -41,9 +42,9 @@ type opened struct {
 // maxOpened is how many opened keys are kept.
 const maxOpened = 1000
 
-// NewKeys makes Keys whose private halves are sealed with the secrets.
-func NewKeys(d model.Deps, secrets seal.Secrets) *Keys {
-	return &Keys{Deps: d, secrets: secrets, opened: map[string]opened{}}
+// NewKeys makes Keys whose private halves are sealed with the secrets. A nil source is the default of package signkey.
+func NewKeys(d model.Deps, secrets seal.Secrets, source signkey.Source) *Keys {
+	return &Keys{Deps: d, secrets: secrets, source: source, opened: map[string]opened{}}
 }
 
 // Ring returns the keys of a server. manual disables automatic rotation; otherwise Ring rotates a key that is past its period first. The id
@@ -194,7 +195,7 @@ func (k *Keys) known(kid string) (opened, bool) {
 
 // make makes a key and stores it, unless somebody else was faster.
 func (k *Keys) make(ctx context.Context, server, kid string) (doc docstore.Doc[model.AuthKey], err error) {
-	key, err := signkey.New(k.secrets, signkey.Options{Name: server, Now: k.Now(), ID: kid})
+	key, err := signkey.New(k.secrets, signkey.Options{Name: server, Now: k.Now(), ID: kid, Source: k.source})
 	if err != nil {
 		return doc, err
 	}

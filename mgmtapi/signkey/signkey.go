@@ -35,6 +35,11 @@ type Key struct {
 	Expires     time.Time `json:"expires"` // of the certificate
 }
 
+// Source generates key pairs.
+type Source func() (*rsa.PrivateKey, error)
+
+func generate() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, Bits) }
+
 // Options say how a key is made.
 type Options struct {
 	// Name is the common name of the certificate, e.g. that of the organisation.
@@ -45,6 +50,8 @@ type Options struct {
 	Now time.Time
 	// ID of the key, for one that had a name before it was made. Defaults to the SHA-256 thumbprint of the public half (RFC 7638), 43 characters.
 	ID string
+	// Source generates the key pair. Default: a new one of Bits bits, by [rsa.GenerateKey].
+	Source Source
 }
 
 // New makes a key.
@@ -55,7 +62,10 @@ func New(secrets seal.Secrets, o Options) (Key, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	private, err := rsa.GenerateKey(rand.Reader, Bits)
+	if o.Source == nil {
+		o.Source = generate
+	}
+	private, err := o.Source()
 	if err != nil {
 		return Key{}, fmt.Errorf("signkey: %w", err)
 	}

@@ -1,22 +1,28 @@
 package tenants
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// maxFile bounds a file of tenants, in bytes.
-const maxFile = 4 << 20
+// A file of tenants has at most maxFile bytes, and maxDepth levels in brackets.
+const (
+	maxFile  = 4 << 20
+	maxDepth = 100
+)
 
 // ReadFile reads the tenants of a YAML or JSON file, in its order. Directories of schemas are relative to the file. Errors
 // name the file, the line and the tenant, and repeat no token.
@@ -61,20 +67,13 @@ func LoadTypes(dir string) ([]*schema.ResourceType, error) {
 
 // parse reads the text of a file that stands in dir.
 func parse(data []byte, dir string) ([]Config, error) {
-	documents := yaml.NewDecoder(bytes.NewReader(data))
-	var root yaml.Node
-	switch err := documents.Decode(&root); {
-	case errors.Is(err, io.EOF):
-		return nil, errNoTenants
-	case err != nil:
-		return nil, fmt.Errorf("neither YAML nor JSON: %w", err)
-	}
-	if err := documents.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more than one document in it")
+	root, err := parseYAML(data)
+	if err != nil {
+		return nil, err
 	}
 	var configs []Config
-	err := members(root.Content[0], map[string]reader{"tenants": func(n *yaml.Node) error {
-		return pairs(n, func(name, n *yaml.Node) error {
+	err = members(root, map[string]reader{"tenants": func(n ast.Node) error {
+		return pairs(n, func(name, n ast.Node) error {
 			c, err := readTenant(name, n, dir)
 			configs = append(configs, c)
 			return err
@@ -88,13 +87,13 @@ func parse(data []byte, dir string) ([]Config, error) {
 
 var errNoTenants = errors.New("it names no tenants")
 
-func readTenant(name, n *yaml.Node, dir string) (Config, error) {
-	c := Config{Name: name.Value}
+func readTenant(name, n ast.Node, dir string) (Config, error) {
+	c := Config{Name: scalar(name)}
 	if err := CheckName(c.Name); err != nil {
 		return c, at(name, err)
 	}
 	strict, accepted := false, lenient.Set(0)
-	var leniency *yaml.Node
+	var leniency ast.Node
 	err := members(n, map[string]reader{
 		"tokens": texts(func(text string) error {
 			t, err := ParseToken(text)
@@ -109,13 +108,15 @@ func readTenant(name, n *yaml.Node, dir string) (Config, error) {
 			c.Quirks = append(c.Quirks, s)
 			return err
 		}),
-		"strict": func(n *yaml.Node) error {
-			if n.Tag != "!!bool" || n.Decode(&strict) != nil {
+		"strict": func(n ast.Node) error {
+			value, ok := n.(*ast.BoolNode)
+			if !ok {
 				return at(n, errors.New("strict is true or false"))
 			}
+			strict = value.Value
 			return nil
 		},
-		"lenient": func(n *yaml.Node) error {
+		"lenient": func(n ast.Node) error {
 			leniency = n
 			return texts(func(name string) error {
 				set, err := lenient.Parse(name)
@@ -123,7 +124,7 @@ func readTenant(name, n *yaml.Node, dir string) (Config, error) {
 				return err
 			})(n)
 		},
-		"schemas": func(n *yaml.Node) error {
+		"schemas": func(n ast.Node) error {
 			path, err := text(n)
 			if err != nil {
 				return err
@@ -155,23 +156,100 @@ func readTenant(name, n *yaml.Node, dir string) (Config, error) {
 }
 
 // reader reads the value of one member.
-type reader func(n *yaml.Node) error
+type reader func(n ast.Node) error
 
 // at adds the place.
-func at(n *yaml.Node, err error) error { return fmt.Errorf("line %d: %w", n.Line, err) }
+func at(n ast.Node, err error) error {
+	return fmt.Errorf("line %d: %w", n.GetToken().Position.Line, err)
+}
+
+// parseYAML returns the value of the only document in data. Names that stand twice are for [pairs] to reject.
+func parseYAML(data []byte) (ast.Node, error) {
+	tokens := lexer.Tokenize(string(data))
+	if t := tooDeep(tokens); t != nil {
+		return nil, fmt.Errorf("line %d: there are more than %d levels", t.Position.Line, maxDepth)
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, fmt.Errorf("neither YAML nor JSON: %w", syntaxError(err))
+	}
+	switch {
+	case len(file.Docs) > 1:
+		return nil, errors.New("there is more than one document in it")
+	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
+		return nil, errNoTenants
+	}
+	return plain(file.Docs[0].Body), nil
+}
+
+// tooDeep returns the token at which brackets, or the marks of list items and names in a row, are nested too deep. The time and memory of
+// the parser grow with the square of the depth.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, marks := 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType:
+			marks++
+		default:
+			marks = 0
+		}
+		if brackets+marks > maxDepth {
+			return t
+		}
+	}
+	return nil
+}
+
+// syntaxError has the line and the reason. The rest of the text of an error of the parser is an excerpt of the file, which has tokens.
+func syntaxError(err error) error {
+	var place yaml.Error
+	if !errors.As(err, &place) || place.GetToken() == nil {
+		return errors.New("syntax error")
+	}
+	return fmt.Errorf("line %d: %s", place.GetToken().Position.Line, place.GetMessage())
+}
+
+// plain returns the node without its anchor, its tag and the mark of a name. What is tagged as a string is one, and what is tagged as
+// null stays as it is: it is nothing that a file of tenants has.
+func plain(n ast.Node) ast.Node {
+	for {
+		switch outer := n.(type) {
+		case *ast.AnchorNode:
+			n = outer.Value
+		case *ast.TagNode:
+			value, single := outer.Value.(ast.ScalarNode)
+			switch {
+			case outer.Start.Value == "!!null":
+				return n
+			case outer.Start.Value == "!!str" && single:
+				return &ast.StringNode{BaseNode: &ast.BaseNode{}, Token: value.GetToken(), Value: scalar(value)}
+			}
+			n = outer.Value
+		case *ast.MappingKeyNode:
+			n = outer.Value
+		default:
+			return n
+		}
+	}
+}
 
 // pairs visits the members of an object, whose names are all different.
-func pairs(n *yaml.Node, visit func(name, value *yaml.Node) error) error {
-	if n.Kind != yaml.MappingNode {
+func pairs(n ast.Node, visit func(name, value ast.Node) error) error {
+	object, ok := n.(ast.MapNode)
+	if !ok {
 		return at(n, errors.New("an object is expected here"))
 	}
 	seen := map[string]bool{}
-	for i := 0; i < len(n.Content); i += 2 {
-		name, value := n.Content[i], n.Content[i+1]
-		if seen[name.Value] {
-			return at(name, fmt.Errorf("%q is there twice", name.Value))
+	for i := object.MapRange(); i.Next(); {
+		name, value := plain(i.Key()), plain(i.Value())
+		if seen[scalar(name)] {
+			return at(name, fmt.Errorf("%q is there twice", scalar(name)))
 		}
-		seen[name.Value] = true
+		seen[scalar(name)] = true
 		if err := visit(name, value); err != nil {
 			return err
 		}
@@ -180,11 +258,11 @@ func pairs(n *yaml.Node, visit func(name, value *yaml.Node) error) error {
 }
 
 // members reads an object that has no other members than these.
-func members(n *yaml.Node, known map[string]reader) error {
-	return pairs(n, func(name, value *yaml.Node) error {
-		read, ok := known[name.Value]
+func members(n ast.Node, known map[string]reader) error {
+	return pairs(n, func(name, value ast.Node) error {
+		read, ok := known[scalar(name)]
 		if !ok {
-			return at(name, fmt.Errorf("there is no member %q", name.Value))
+			return at(name, fmt.Errorf("there is no member %q", scalar(name)))
 		}
 		return read(value)
 	})
@@ -192,11 +270,13 @@ func members(n *yaml.Node, known map[string]reader) error {
 
 // texts reads a list of strings.
 func texts(read func(text string) error) reader {
-	return func(n *yaml.Node) error {
-		if n.Kind != yaml.SequenceNode {
+	return func(n ast.Node) error {
+		list, ok := n.(*ast.SequenceNode)
+		if !ok {
 			return at(n, errors.New("a list of strings is expected here"))
 		}
-		for _, item := range n.Content {
+		for _, item := range list.Values {
+			item = plain(item)
 			value, err := text(item)
 			if err != nil {
 				return err
@@ -210,9 +290,23 @@ func texts(read func(text string) error) reader {
 }
 
 // text reads a string. What YAML takes for a number, as a token of digits, is the text that stands there.
-func text(n *yaml.Node) (string, error) {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return "", at(n, errors.New("a string is expected here"))
+func text(n ast.Node) (string, error) {
+	switch n.(type) {
+	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return scalar(n), nil
 	}
-	return n.Value, nil
+	return "", at(n, errors.New("a string is expected here"))
+}
+
+// scalar returns the text of a value as it stands in the file, without quotes; empty for an object or a list.
+func scalar(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.LiteralNode:
+		return n.Value.Value
+	case ast.ScalarNode:
+		return n.GetToken().Value
+	}
+	return ""
 }

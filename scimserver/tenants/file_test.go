@@ -1,8 +1,11 @@
 package tenants_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver/quirks"
@@ -69,10 +73,11 @@ tenants:
 	}
 }
 
-func TestAFileThatIsWrongIsRefusedWithThePlace(t *testing.T) {
+// TestReadFile_Errors compares the whole texts with testdata/errors.txt.
+func TestReadFile_Errors(t *testing.T) {
 	tenant := func(lines ...string) string { return "tenants:\n  acme:\n    " + strings.Join(lines, "\n    ") + "\n" }
 	const tokens = "tokens: [hush]"
-	for name, test := range map[string]struct{ text, want string }{
+	tests := map[string]struct{ text, want string }{
 		"empty":                      {"", "names no tenants"},
 		"a comment only":             {"# nothing\n", "names no tenants"},
 		"no tenants":                 {"tenants: {}", "names no tenants"},
@@ -102,16 +107,46 @@ func TestAFileThatIsWrongIsRefusedWithThePlace(t *testing.T) {
 		"schemas that are not there": {tenant(tokens, "schemas: nowhere"), "line 4: schemas: stat "},
 		"an alias":                   {tenant("tokens: &t [hush]", "quirks: *t"), "line 4: a list of strings"},
 		"a merge key":                {tenant(tokens, "<<: {strict: true}"), `line 4: there is no member "<<"`},
-	} {
+		"a merge of an alias":        {"tenants:\n  a: &a\n    tokens: [hush]\n  b:\n    <<: *a\n", `line 5: there is no member "<<"`},
+		"an alias without anchor":    {tenant("tokens: *t"), "line 3"},
+		"an alias as a member":       {"tenants: &a\n  b: *a\n", "line 2: an object"},
+		"a member that is an object": {"? {a: b}\n: c\n", "neither YAML nor JSON: line 2"},
+		"a member that is null":      {"~: c\n", `line 1: there is no member "~"`},
+		"a comment between":          {tenant(tokens, "# hush", "", "strict: maybe"), "line 6: strict is true or false"},
+		"a folded string":            {tenant("tokens:", "  - >-", "    hush", "    hush"), "line 4: a token has characters"},
+		"a string without its end":   {tenant("tokens: [\"hush"), "neither YAML nor JSON: line 3"},
+		"a tab":                      {"tenants:\n\tacme: hush\n", "neither YAML nor JSON: line 2"},
+		"a member out of its column": {"tenants:\n  acme:\n    tokens: [hush]\n   strict: true\n", "neither YAML nor JSON: line 4"},
+		"a member after a string":    {"tenants: hush\n  acme: hush\n", "neither YAML nor JSON: line 1"},
+		"JSON without its end":       {"{\"tenants\": {\"acme\":\n {\"tokens\": [\"hush\"]}", "neither YAML nor JSON: line "},
+		"JSON, twice":                {"{\"tenants\": {\"acme\": {\"tokens\": [\"hush\"],\n\"tokens\": [\"hush\"]}}}", `line 2: "tokens" is there twice`},
+		"brackets without end":       {"tenants:\n  " + strings.Repeat("[{", 1<<20), "line 2: there are more than 100 levels"},
+		"lists in lists":             {strings.Repeat("- ", 1<<20), "line 1: there are more than 100 levels"},
+		"names in names":             {strings.Repeat("? ", 1<<20), "line 1: there are more than 100 levels"},
+		"more than 4 MiB":            {tenant(tokens) + strings.Repeat("#", 4<<20), "it has more than 4194304 bytes"},
+		"a token as a tagged null":   {tenant("tokens: [!!null hush]"), "line 3: a string"},
+		"strict as a tagged string":  {tenant(tokens, "strict: !!str true"), "line 4: strict is true or false"},
+	}
+	texts := map[string]string{}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, t.TempDir(), "tenants.yaml", test.text)
 			_, err := tenants.ReadFile(path)
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, path)
 			require.NotContains(t, err.Error(), "hush")
+			texts[name] = strings.ReplaceAll(err.Error(), filepath.Dir(path), "DIR")
 		})
 	}
-	_, err := tenants.ReadFile(filepath.Join(t.TempDir(), "missing.yaml"))
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		fmt.Fprintf(&text, "%s\n\t%s\n", name, strings.ReplaceAll(texts[name], "\n", "\n\t"))
+	}
+	goldentest.Check(t, "testdata/errors.txt", text.String())
+	wide := "tenants: {acme: {tokens: [" + strings.Repeat("[],", 200) + "]}}"
+	_, err := tenants.ReadFile(write(t, t.TempDir(), "wide.yaml", wide))
+	require.ErrorContains(t, err, "line 1: a string", "neighbors are no levels")
+	_, err = tenants.ReadFile(filepath.Join(t.TempDir(), "missing.yaml"))
 	require.ErrorContains(t, err, "missing.yaml")
 }
 

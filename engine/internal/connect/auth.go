@@ -61,6 +61,7 @@ func headerOf(a engine.Auth) (http.Header, error) {
 		if !httpguts.ValidHeaderFieldName(a.Header) || slices.Contains(reserved, name) {
 			return nil, fmt.Errorf("the header %q cannot carry the secret", a.Header)
 		}
+	case engine.ClientCredentials: // above
 	default:
 		return nil, fmt.Errorf("unknown authorization scheme %q: want BEARER, RAW, BASIC, HEADER or CLIENT_CREDENTIALS", a.Scheme)
 	}

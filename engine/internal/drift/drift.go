@@ -29,8 +29,8 @@ func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
 			differ, ignored = plan.Differences(have, want.Resource, want.Unkept)
 		}
 	case engine.Inactive, engine.Absent:
-	default:
-		return nil // Keep
+	case engine.Keep:
+		return nil
 	}
 	if len(differ) > 0 {
 		found = append(found, engine.Finding{What: engine.DriftDiffers, Values: differ})

@@ -34,23 +34,11 @@ func (b Backoff) Delay(failures int) time.Duration {
 // MaxPause bounds what a target can ask for with Retry-After.
 const MaxPause = time.Hour
 
-// SignalKind is what the work on one principal says about the target.
-type SignalKind int
-
-// The signals.
-const (
-	Neutral   SignalKind = iota // the target was not asked
-	OK                          // it answered, if only to refuse this principal
-	Failing                     // no answer, a 5xx, an unreadable answer
-	Throttled                   // it asks for a pause
-	Denied                      // it does not accept the credentials
-)
-
 // Signal is reported to the gate after each principal.
 type Signal struct {
-	Kind   SignalKind
-	Until  time.Time     // Throttled: when the pause ends; zero (or past) when the target does not say
-	Limit  time.Duration // Throttled: how long the pause is at most. Defaults to MaxPause
+	Kind   engine.Signal
+	Until  time.Time     // SignalThrottled: when the pause ends; zero (or past) when the target does not say
+	Limit  time.Duration // SignalThrottled: how long the pause is at most. Defaults to MaxPause
 	Reason string
 	Urgent bool // of an urgent task
 }
@@ -90,23 +78,23 @@ func (g *Gate) Hold() engine.Hold { return g.hold }
 
 // Report takes in what the work on one principal said.
 func (g *Gate) Report(now time.Time, s Signal) {
-	if s.Kind == Neutral {
+	if s.Kind == engine.SignalNone {
 		return
 	}
-	if s.Kind == OK {
+	if s.Kind == engine.SignalOK {
 		g.failures = 0
 		if !now.Before(g.hold.Until) { // a late answer from before the hold does not end it
 			g.hold = engine.Hold{}
 		}
 		return
 	}
-	g.refused = s.Kind == Denied && (s.Urgent || g.refused)
+	g.refused = s.Kind == engine.SignalDenied && (s.Urgent || g.refused)
 	g.failures++
 	var kind engine.HoldKind
 	switch {
-	case s.Kind == Throttled:
+	case s.Kind == engine.SignalThrottled:
 		kind = engine.HoldPause
-	case s.Kind == Denied:
+	case s.Kind == engine.SignalDenied:
 		kind = engine.HoldQuarantine
 	case g.hold.Kind != engine.HoldNone:
 		kind = g.hold.Kind // the probe failed

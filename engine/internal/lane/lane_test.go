@@ -34,54 +34,54 @@ func TestGate(t *testing.T) {
 	gate := func() *lane.Gate { return lane.NewGate(engine.Hold{}, backoff, 3) }
 	t.Run("failures in a row open the breaker, a success between them does not", func(t *testing.T) {
 		g := gate()
-		for _, k := range []lane.SignalKind{lane.Failing, lane.Failing, lane.OK, lane.Failing, lane.Neutral, lane.Failing} {
+		for _, k := range []engine.Signal{engine.SignalFailing, engine.SignalFailing, engine.SignalOK, engine.SignalFailing, engine.SignalNone, engine.SignalFailing} {
 			g.Report(now, lane.Signal{Kind: k})
 		}
 		require.Equal(t, 8, g.Slots(now, 8, false))
-		g.Report(now, lane.Signal{Kind: lane.Failing, Reason: "down"})
+		g.Report(now, lane.Signal{Kind: engine.SignalFailing, Reason: "down"})
 		require.Zero(t, g.Slots(now, 8, false))
 		require.Equal(t, engine.HoldBreaker, g.Hold().Kind)
 		require.Equal(t, "down", g.Hold().Reason)
 	})
 	t.Run("after a hold one is tried, which ends or prolongs it", func(t *testing.T) {
 		g := gate()
-		g.Report(now, lane.Signal{Kind: lane.Denied})
-		g.Report(now, lane.Signal{Kind: lane.Denied})
+		g.Report(now, lane.Signal{Kind: engine.SignalDenied})
+		g.Report(now, lane.Signal{Kind: engine.SignalDenied})
 		require.Equal(t, 1, g.Hold().Streak, "several were on their way")
-		g.Report(now, lane.Signal{Kind: lane.OK})
+		g.Report(now, lane.Signal{Kind: engine.SignalOK})
 		require.Zero(t, g.Slots(now, 8, false), "a late answer does not end a hold")
 		later := g.Hold().Until
 		require.Equal(t, 1, g.Slots(later, 8, false))
-		g.Report(later, lane.Signal{Kind: lane.Failing})
+		g.Report(later, lane.Signal{Kind: engine.SignalFailing})
 		require.Equal(t, 2, g.Hold().Streak)
 		require.Equal(t, engine.HoldQuarantine, g.Hold().Kind)
 		require.True(t, g.Hold().Until.After(later.Add(time.Second)), "the hold grows")
 		later = g.Hold().Until
-		g.Report(later, lane.Signal{Kind: lane.OK})
+		g.Report(later, lane.Signal{Kind: engine.SignalOK})
 		require.Equal(t, engine.Hold{}, g.Hold())
 		require.Equal(t, 8, g.Slots(later, 8, false))
 	})
 	t.Run("urgent ones go on during a quarantine until one is denied too", func(t *testing.T) {
 		g := gate()
-		g.Report(now, lane.Signal{Kind: lane.Denied})
+		g.Report(now, lane.Signal{Kind: engine.SignalDenied})
 		require.Zero(t, g.Slots(now, 8, false))
 		require.Equal(t, 1, g.Slots(now, 8, true))
-		g.Report(now, lane.Signal{Kind: lane.OK, Urgent: true})
+		g.Report(now, lane.Signal{Kind: engine.SignalOK, Urgent: true})
 		require.Zero(t, g.Slots(now, 8, false), "that says nothing about the others")
 		require.Equal(t, 1, g.Slots(now, 8, true))
-		g.Report(now, lane.Signal{Kind: lane.Denied, Urgent: true})
+		g.Report(now, lane.Signal{Kind: engine.SignalDenied, Urgent: true})
 		require.Zero(t, g.Slots(now, 8, true))
 		g = gate()
-		g.Report(now, lane.Signal{Kind: lane.Throttled})
+		g.Report(now, lane.Signal{Kind: engine.SignalThrottled})
 		require.Zero(t, g.Slots(now, 8, true), "a pause is a pause for all")
 	})
 	t.Run("a pause lasts as long as the target asks, within reason", func(t *testing.T) {
 		g := gate()
-		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: now.Add(30 * time.Second)})
+		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: now.Add(30 * time.Second)})
 		require.Equal(t, now.Add(30*time.Second), g.Hold().Until)
-		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: now.Add(10 * time.Second)})
+		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: now.Add(10 * time.Second)})
 		require.Equal(t, now.Add(30*time.Second), g.Hold().Until, "the longer one counts")
-		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: now.AddDate(1, 0, 0)})
+		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: now.AddDate(1, 0, 0)})
 		require.Equal(t, now.Add(lane.MaxPause), g.Hold().Until)
 	})
 }
@@ -140,12 +140,12 @@ func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, until := range []time.Time{now, now.Add(-time.Hour)} {
 		g := lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Minute, Max: time.Hour}, 5)
-		g.Report(now, lane.Signal{Kind: lane.Throttled, Until: until})
+		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: until})
 		require.Equal(t, engine.HoldPause, g.Hold().Kind)
 		first := g.Hold().Until.Sub(now)
 		require.Greater(t, first, 30*time.Second, "the own back-off applies")
 		later := g.Hold().Until
-		g.Report(later, lane.Signal{Kind: lane.Throttled, Until: later})
+		g.Report(later, lane.Signal{Kind: engine.SignalThrottled, Until: later})
 		require.Greater(t, g.Hold().Until.Sub(later), first, "and grows")
 	}
 }
@@ -241,7 +241,7 @@ func loop(t *testing.T, w *work, g *lane.Gate) {
 
 func TestTheLoopKeepsConcurrencyAndStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &work{signal: lane.Signal{Kind: lane.OK}}
+		w := &work{signal: lane.Signal{Kind: engine.SignalOK}}
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
 			w.due = append(w.due, lane.Task{Kind: "user", ID: id})
 		}
@@ -258,7 +258,7 @@ func TestTheLoopKeepsConcurrencyAndStages(t *testing.T) {
 
 func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &work{signal: lane.Signal{Kind: lane.Denied}}
+		w := &work{signal: lane.Signal{Kind: engine.SignalDenied}}
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
 			w.due = append(w.due, lane.Task{Kind: "user", ID: id})
 		}
@@ -269,7 +269,7 @@ func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
 
 func TestTheLoopTriesOneAfterAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &work{signal: lane.Signal{Kind: lane.Denied}, due: []lane.Task{{ID: "1"}, {ID: "2"}}}
+		w := &work{signal: lane.Signal{Kind: engine.SignalDenied}, due: []lane.Task{{ID: "1"}, {ID: "2"}}}
 		loop(t, w, lane.NewGate(engine.Hold{Kind: engine.HoldQuarantine, Until: time.Now()}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
 		require.Equal(t, []string{"1"}, w.order)
 	})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
 // Bounds of a pace that is found out.
@@ -123,20 +125,20 @@ func (p *RateLimiter) pace(now time.Time) float64 {
 
 // Report takes in what the target said, and returns what is found out by now and whether that is news. A refusal halves the
 // pace, time without one lets it grow again.
-func (p *RateLimiter) Report(k SignalKind) (found float64, news bool) {
+func (p *RateLimiter) Report(k engine.Signal) (found float64, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	switch {
-	case k == Throttled && now.Sub(p.changed) < calm && p.found > 0:
+	case k == engine.SignalThrottled && now.Sub(p.changed) < calm && p.found > 0:
 		return p.found, false
-	case k == Throttled:
+	case k == engine.SignalThrottled:
 		from := p.pace(now)
 		if from == 0 {
 			return p.found, false
 		}
 		p.found = max(from/2, minRate)
-	case k == OK && p.found > 0 && now.Sub(p.changed) >= growEvery:
+	case k == engine.SignalOK && p.found > 0 && now.Sub(p.changed) >= growEvery:
 		p.found *= growBy
 		if p.limit > 0 && p.found >= p.limit || p.found >= maxRate {
 			p.found = 0

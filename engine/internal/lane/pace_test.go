@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
@@ -40,25 +41,25 @@ func TestAPaceHalvesOnARefusalAndGrowsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lane.NewRateLimiter(time.Now)
 		p.Allow(16, 1)
-		_, news := p.Report(lane.Throttled)
+		_, news := p.Report(engine.SignalThrottled)
 		require.False(t, news, "nobody was in a hurry")
 		send(t, p, 17)
-		found, news := p.Report(lane.Throttled)
+		found, news := p.Report(engine.SignalThrottled)
 		require.True(t, news)
 		require.InDelta(t, 8, found, 0.1)
-		_, news = p.Report(lane.Throttled)
+		_, news = p.Report(engine.SignalThrottled)
 		require.False(t, news, "several were on their way")
 		time.Sleep(2 * time.Second)
-		found, _ = p.Report(lane.Throttled)
+		found, _ = p.Report(engine.SignalThrottled)
 		require.InDelta(t, 4, found, 0.1)
 		send(t, p, 8)
 		require.InDelta(t, 2*time.Second, send(t, p, 8), float64(50*time.Millisecond))
 
-		_, news = p.Report(lane.OK)
+		_, news = p.Report(engine.SignalOK)
 		require.False(t, news, "not at once")
 		for range 10 {
 			time.Sleep(11 * time.Second)
-			found, _ = p.Report(lane.OK)
+			found, _ = p.Report(engine.SignalOK)
 		}
 		require.Zero(t, found, "the limit is reached again")
 	})
@@ -73,9 +74,9 @@ func TestAPaceRemembersAndHasBounds(t *testing.T) {
 		require.InDelta(t, 2*time.Second, send(t, p, 4), float64(50*time.Millisecond))
 		for range 20 {
 			time.Sleep(2 * time.Second)
-			p.Report(lane.Throttled)
+			p.Report(engine.SignalThrottled)
 		}
-		found, _ := p.Report(lane.Neutral)
+		found, _ := p.Report(engine.SignalNone)
 		require.InDelta(t, 0.2, found, 0.001)
 		ctx, cancel := context.WithCancel(t.Context())
 		send(t, p, 1)

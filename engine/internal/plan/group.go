@@ -165,9 +165,9 @@ func (g *group) start() Step {
 		return g.push()
 	case engine.Inactive:
 		return g.end(engine.Done, "")
-	default:
-		return g.remote()
+	case engine.Absent, engine.Keep:
 	}
+	return g.remote()
 }
 
 // remote deletes the group at the target, or only forgets it. Without an id nothing is deleted unless a create of ours was

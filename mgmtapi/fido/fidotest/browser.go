@@ -27,7 +27,21 @@ func NewBrowser(origin string, kind virtualwebauthn.KeyType) *Browser {
 	if u, err := url.Parse(origin); err == nil {
 		page.ID = u.Hostname()
 	}
-	return &Browser{Page: page, Authenticator: virtualwebauthn.NewAuthenticator(), Credential: virtualwebauthn.NewCredential(kind)}
+	return &Browser{Page: page, Authenticator: virtualwebauthn.NewAuthenticator(), Credential: newCredential(kind)}
+}
+
+// ec2KeySize is the size of the COSE encoding of a P-256 public key whose coordinates have 32 bytes each (RFC 9053, section 7.1.1).
+const ec2KeySize = 77
+
+// newCredential returns a credential with a new key. The library omits leading zeros of a coordinate, as no genuine authenticator does, so that
+// one of 128 keys of P-256 is malformed: newCredential discards these.
+func newCredential(kind virtualwebauthn.KeyType) virtualwebauthn.Credential {
+	for {
+		c := virtualwebauthn.NewCredential(kind)
+		if kind != virtualwebauthn.KeyTypeEC2 || len(c.Key.AttestationData()) == ec2KeySize {
+			return c
+		}
+	}
 }
 
 // Raw reads base64url without padding.

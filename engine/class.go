@@ -1,0 +1,87 @@
+package engine
+
+import "slices"
+
+// Class says how a sequence ended, and so what is to be done about it.
+type Class string
+
+// The classes of outcomes. [Class.Info] describes them.
+const (
+	Done      Class = "done"
+	Skipped   Class = "skipped"
+	Held      Class = "held"
+	Rejected  Class = "rejected"
+	Transient Class = "transient"
+	Throttled Class = "throttled"
+	Denied    Class = "denied"
+	Accepted  Class = "accepted"
+)
+
+// Signal is what the end of a sequence says about the target as a whole.
+type Signal string
+
+// The signals.
+const (
+	SignalNone      Signal = ""          // nothing: no request was sent
+	SignalOK        Signal = "ok"        // the target responds, if only to reject this principal
+	SignalFailing   Signal = "failing"   // no response, a 5xx, an unreadable response
+	SignalThrottled Signal = "throttled" // the target requests a pause
+	SignalDenied    Signal = "denied"    // the target does not accept the credentials
+)
+
+// ClassInfo describes a class. There is one row per class, and no other list of them: what depends on the class is a column, or a switch
+// that the linter wants complete.
+type ClassInfo struct {
+	Class Class
+	// Status is the status of the principal afterwards. A halt, users that are waited for, a change that the target has accepted, and
+	// FallbackNone lead to others.
+	Status Status
+	// Signal is what the lane of the app receives.
+	Signal Signal
+	// Temporary reports whether the same requests may succeed later, without a change of the principal or of the target's settings.
+	Temporary bool
+	// Decided reports whether the end of the sequence makes a change obsolete that the target accepted before it (202).
+	Decided bool
+	// Text describes the class in one sentence.
+	Text string
+}
+
+var classes = []ClassInfo{
+	{Done, StatusClean, SignalOK, false, true, "The target has the desired state."},
+	{Skipped, StatusSkipped, SignalOK, false, true, "The options of the target exclude what is necessary. The engine changes nothing."},
+	{Held, StatusHeld, SignalOK, false, true, "An operator has to decide, e.g. because several accounts match."},
+	{Rejected, StatusFailed, SignalOK, false, false, "The target rejects this principal. The same request would be rejected again."},
+	{Transient, StatusRetrying, SignalFailing, true, false,
+		"Network error, timeout, 5xx or unreadable response. The request may succeed later."},
+	{Throttled, StatusDirty, SignalThrottled, true, false, "429, or 503 with Retry-After. The target requests a pause for all principals."},
+	{Denied, StatusRetrying, SignalDenied, false, false, "401 or 403. The target does not accept the credentials."},
+	{Accepted, StatusPending, SignalOK, false, false, "202. The target may carry the change out later."},
+}
+
+// Classes returns all classes in a fixed order.
+func Classes() []ClassInfo { return slices.Clone(classes) }
+
+// Info returns the row of the class. An unknown class has the row of [Transient]: the engine retries.
+func (c Class) Info() ClassInfo {
+	if i := slices.IndexFunc(classes, func(row ClassInfo) bool { return row.Class == c }); i >= 0 {
+		return classes[i]
+	}
+	return Transient.Info()
+}
+
+// Outcome returns the class of the sequence that led to a status, the first one if there are several; empty for a status that no sequence
+// leads to.
+func (s Status) Outcome() Class {
+	switch s {
+	case StatusWaiting:
+		return Done
+	case StatusDirty, StatusDismissed: // StatusDirty: the sequence of a throttled principal has yet to run
+		return ""
+	case StatusClean, StatusSkipped, StatusRetrying, StatusFailed, StatusHeld, StatusPending:
+	}
+	i := slices.IndexFunc(classes, func(row ClassInfo) bool { return row.Status == s })
+	if i < 0 {
+		return ""
+	}
+	return classes[i].Class
+}

@@ -1,0 +1,59 @@
+package applane
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// Do implements lane.Work: it runs the sequence of a principal, and tells the observer and the rate limit how it ended.
+func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
+	w.Running.Begin(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
+	if w.connection.Load().Rest(w.Now()).Reason != "" {
+		return lane.Signal{}, errResting // a window has begun since the task was queued
+	}
+	row, err := principal.State(ctx, w.Store, w.app(), engine.Kind(t.Kind), t.ID)
+	if err != nil {
+		return lane.Signal{}, err
+	}
+	_, first := w.first.LoadAndDelete(t)
+	if row.NextAt.IsZero() {
+		return lane.Signal{Kind: engine.SignalNone}, nil // dismissed or dropped since the task was queued
+	}
+	if !w.accepted.admit(w.target(), t.Urgent || row.Pending != nil) {
+		return lane.Signal{Kind: engine.SignalNone}, nil // it stays due
+	}
+	connection := w.connection.Load()
+	end, err := sequence.Deps{
+		Settings: w.Settings, Ledger: w.Store, Directory: w.Directory, Knowledge: w.knowledge, Connection: connection,
+		Lease: w.ownership.Lease, Valid: w.ownership.Valid,
+		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
+			return connection.Line(w.pace, record, secrets...)
+		},
+	}.Run(ctx, row, first)
+	w.accepted.leave(row.Status, cmp.Or(end.Status, row.Status))
+	switch {
+	case err != nil:
+		return lane.Signal{}, err
+	case end.Interrupted:
+		return lane.Signal{}, context.Cause(ctx)
+	}
+	w.Observer.Result(context.WithoutCancel(ctx), end.Result)
+	if rate, news := w.pace.Report(end.Signal.Kind); news {
+		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
+		defer cancel()
+		err = w.knowledge.Note(store, func(l *engine.Learned) { l.Rate = rate })
+	}
+	return end.Signal, err
+}
+
+// Ended implements lane.Work. A caller that waits for the principal continues now: its next mark finds the principal among those that
+// are not running, so that the deletion guard sees it.
+func (w *work) Ended(t lane.Task) {
+	w.Running.End(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
+}

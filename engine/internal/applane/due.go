@@ -1,0 +1,121 @@
+package applane
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+)
+
+// stages: users before the groups that contain them.
+var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
+
+// Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
+func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
+	if err := w.noteHold(ctx); err != nil {
+		return nil, err
+	}
+	// The rows before the target: a change that was marked together with a change of the target is never sent with the previous one.
+	rows, err := w.Store.Due(ctx, w.app(), w.Now(), limit)
+	if err != nil {
+		return nil, err
+	}
+	idle, err := w.refresh(ctx)
+	if err != nil || idle {
+		w.idle = idle
+		return nil, err
+	}
+	w.accepted.setFull(false)
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	q := queue{w: w, running: running, wants: map[lane.Task]engine.Want{}}
+	if q.room, q.bounded = w.accepted.room(w.target()); q.bounded && q.room == 0 && len(running) == 0 {
+		if err := w.recount(ctx); err != nil {
+			return nil, err
+		}
+		q.room, q.bounded = w.accepted.room(w.target())
+	}
+	for _, r := range rows {
+		q.add(ctx, r)
+	}
+	if full := w.accepted.isFull(); !q.leaving && len(rows) == limit && (full || w.onlyUrgent()) {
+		found, err := w.findLeavers(ctx, full, running)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			q.add(ctx, r)
+		}
+	}
+	if len(q.intents) > 0 {
+		if err := w.Store.Begin(ctx, w.ownership.Lease, q.intents); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(q.tasks, func(a, b lane.Task) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(urgency(q.wants[a]), urgency(q.wants[b])))
+	})
+	return q.tasks, nil
+}
+
+// queue is what comes next, while it is chosen.
+type queue struct {
+	w       *work
+	running map[lane.Task]bool
+	room    int // for sequences that may become an accepted change, if bounded
+	bounded bool
+
+	tasks   []lane.Task
+	wants   map[lane.Task]engine.Want
+	intents []engine.Intent // to be stored before the first request
+	leaving bool            // there are deactivations among them
+}
+
+// add queues a principal, unless it is running or must wait until the target has carried out more of what it has accepted.
+func (q *queue) add(ctx context.Context, r engine.State) {
+	t := taskOf(r)
+	if q.running[t] {
+		return // its sequence has stored itself what it works towards, maybe after the row was read
+	}
+	intent, err := directory.Intent(ctx, q.w.Directory, q.w.app(), principal.Of(r))
+	t.Urgent = err == nil && leaves(intent)
+	q.leaving = q.leaving || t.Urgent
+	if q.bounded && !t.Urgent && r.Pending == nil {
+		if q.room--; q.room < 0 {
+			q.w.accepted.setFull(true)
+			return
+		}
+	}
+	q.tasks = append(q.tasks, t)
+	if err != nil {
+		return // Do asks again, and records the failure
+	}
+	q.wants[t] = intent.Want
+	if intent.Want == engine.Active && !r.MayExist {
+		q.w.first.Store(t, true)
+	}
+	if directory.News(r, intent) {
+		q.intents = append(q.intents, intent)
+	}
+}
+
+func urgency(w engine.Want) int {
+	if w == engine.Inactive || w == engine.Absent {
+		return 0
+	}
+	return 1
+}
+
+// leaves reports whether a user is not to have an account.
+func leaves(i engine.Intent) bool {
+	return i.Kind == engine.User && (i.Want == engine.Inactive || i.Want == engine.Absent)
+}
+
+func taskOf(r engine.State) lane.Task {
+	return lane.Task{Kind: string(r.Kind), ID: r.ID, Stage: stages[r.Kind]}
+}

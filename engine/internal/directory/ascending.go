@@ -1,0 +1,41 @@
+package directory
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Page is the number of ids that the rooms read at a time, from the directory and from the store.
+const Page = 1000
+
+// Ascending reads what a directory lists by id, page by page, and checks that the list advances: a list that repeats itself would never
+// end. The last page has fewer than Page ids, possibly none. An error is the last value.
+func Ascending(what string, read func(after string) ([]string, error)) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		for after := ""; ; {
+			page, err := read(after)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, id := range page {
+				if id <= after {
+					yield(nil, fmt.Errorf("%s are not in ascending order (%q after %q)", what, id, after))
+					return
+				}
+				after = id
+			}
+			if !yield(page, nil) || len(page) < Page {
+				return
+			}
+		}
+	}
+}
+
+// Members reads the whole membership of a group.
+func Members(ctx context.Context, d engine.Directory, app, group string) iter.Seq2[[]string, error] {
+	return Ascending("members", func(after string) ([]string, error) { return d.Members(ctx, app, group, after, Page) })
+}

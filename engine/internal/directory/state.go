@@ -1,0 +1,80 @@
+package directory
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// UserIntent returns what the store is to know about a user before its first request.
+func UserIntent(id string, u engine.UserState) engine.Intent {
+	i := engine.Intent{Kind: engine.User, ID: id, Want: u.Want, Name: u.UserName}
+	if u.Want == engine.Active {
+		i.Manager = u.Manager
+	}
+	return i
+}
+
+// GroupIntent returns what the store is to know about a group before its first request.
+func GroupIntent(id string, g engine.GroupState) engine.Intent {
+	return engine.Intent{Kind: engine.Group, ID: id, Want: g.Want, Name: g.DisplayName}
+}
+
+// Intent queries the directory for the desired state of a principal.
+func Intent(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Intent, error) {
+	if p.Kind == engine.User {
+		u, err := d.User(ctx, app, p.ID)
+		return UserIntent(p.ID, u), err
+	}
+	g, err := d.Group(ctx, app, p.ID)
+	return GroupIntent(p.ID, g), err
+}
+
+// News reports whether Store.Begin has anything to store of an intent.
+func News(s engine.State, i engine.Intent) bool {
+	return s.Want != i.Want || i.Want == engine.Active && !s.MayExist || i.Manager != "" && i.Manager != s.Manager
+}
+
+// Undecided returns the error for a principal whose desired state the directory cannot tell.
+func Undecided(p engine.Principal, err error) error {
+	return fmt.Errorf("the directory cannot tell the desired state of the %s %s: %w", p.Kind, p.ID, err)
+}
+
+// Digest identifies the desired state of a principal without revealing it. A password is not part of it.
+func Digest(ctx context.Context, d engine.Directory, app string, p engine.Principal) (string, error) {
+	sum := sha256.New()
+	if p.Kind == engine.User {
+		u, err := d.User(ctx, app, p.ID)
+		if err != nil {
+			return "", err
+		}
+		u.Password = ""
+		if err := json.NewEncoder(sum).Encode(u); err != nil {
+			return "", err
+		}
+		return hex.EncodeToString(sum.Sum(nil)), nil
+	}
+	g, err := d.Group(ctx, app, p.ID)
+	if err != nil {
+		return "", err
+	}
+	if err := json.NewEncoder(sum).Encode(g); err != nil {
+		return "", err
+	}
+	if g.Want == engine.Active {
+		for page, err := range Members(ctx, d, app, p.ID) {
+			if err != nil {
+				return "", err
+			}
+			for _, m := range page {
+				_, _ = io.WriteString(sum, m+"\x00") // a hash does not fail
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,193 @@
+package dryrun
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
+)
+
+// ledger implements sequence.Ledger for one run. What the sequence stores about its own principal is kept in memory, where the sequence
+// reads it again; what it stores about others has no effect on the rest of it, and is dropped.
+type ledger struct {
+	Store     Store
+	row       engine.State // of the principal, as a lane would find it
+	unguarded bool
+
+	members map[string]engine.Member // of a group, by user; nil before the first use
+	users   []string                 // their keys, ascending
+	walked  map[string]bool          // who was seen on the walk
+}
+
+// States implements sequence.Ledger.
+func (l *ledger) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
+	if q.ID == l.row.ID && q.Kind == l.row.Kind {
+		return []engine.State{l.row}, nil
+	}
+	return l.Store.States(ctx, q)
+}
+
+// Halts implements sequence.Ledger.
+func (l *ledger) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
+	return l.Store.Halts(ctx, app)
+}
+
+// Begin implements sequence.Ledger.
+func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []engine.Intent) error {
+	for _, i := range intents {
+		if i.Kind == l.row.Kind && i.ID == l.row.ID {
+			l.row = begun(l.row, i)
+		}
+	}
+	return nil
+}
+
+// begun is a state as Store.Begin leaves it.
+func begun(s engine.State, i engine.Intent) engine.State {
+	if i.Want == engine.Active {
+		if s.Kind == engine.Group && (s.Want == engine.Inactive || s.Want == engine.Absent) {
+			s.Full = s.Desired
+		}
+		s.Activating = s.Activating || !s.MayExist
+	}
+	if s.RemoteID == "" && !s.MayExist && i.Name != "" {
+		s.RemoteName = i.Name
+	}
+	s.MayExist = s.MayExist || i.Want == engine.Active
+	s.Want, s.Manager = i.Want, cmp.Or(i.Manager, s.Manager)
+	return s
+}
+
+// Remove implements sequence.Ledger: it only asks whether the account might go.
+func (l *ledger) Remove(ctx context.Context, _ engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (int, error) {
+	if l.unguarded {
+		return 0, nil
+	}
+	return l.Store.CountRemovals(ctx, l.row.App, kind, id, now, g)
+}
+
+// Progress implements sequence.Ledger.
+func (l *ledger) Progress(context.Context, engine.Lease, engine.Progress) error { return nil }
+
+// Finish implements sequence.Ledger.
+func (l *ledger) Finish(_ context.Context, _ engine.Lease, f engine.Finish) (engine.Status, error) {
+	return f.Status, nil
+}
+
+// Recheck implements sequence.Ledger. It is never called: no lease is lost.
+func (l *ledger) Recheck(context.Context, time.Time, engine.Mark) error { return nil }
+
+// inSet are the member sets, as the store selects them.
+var inSet = map[engine.MemberSet]func(engine.Member) bool{
+	engine.MembersAsked:   func(m engine.Member) bool { return m.Asked > 0 },
+	engine.MembersWanted:  func(m engine.Member) bool { return m.Want },
+	engine.MembersPending: pending,
+	engine.MembersLeaving: func(m engine.Member) bool { return pending(m) && !m.Want },
+	engine.MembersAll:     func(engine.Member) bool { return true },
+}
+
+func pending(m engine.Member) bool { return m.Want != m.Pushed || m.MayBeMember }
+
+// Members implements sequence.Ledger.
+func (l *ledger) Members(ctx context.Context, _ string, q engine.MemberQuery) ([]engine.Member, error) {
+	if err := l.load(ctx); err != nil {
+		return nil, err
+	}
+	next, found := slices.BinarySearch(l.users, q.After)
+	if found {
+		next++
+	}
+	var page []engine.Member
+	for _, user := range l.users[next:] {
+		if m := l.members[user]; inSet[q.Which](m) {
+			if page = append(page, m); len(page) == q.Limit {
+				break
+			}
+		}
+	}
+	return page, nil
+}
+
+// load reads the members that the store knows.
+func (l *ledger) load(ctx context.Context) error {
+	if l.members != nil {
+		return nil
+	}
+	members := map[string]engine.Member{}
+	q := engine.MemberQuery{Group: l.row.ID, Which: engine.MembersAll, Limit: directory.Page}
+	for {
+		page, err := l.Store.Members(ctx, l.row.App, q)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			members[m.User] = m
+			l.users = append(l.users, m.User)
+		}
+		if len(page) < q.Limit {
+			l.members, l.walked = members, map[string]bool{}
+			return nil
+		}
+		q.After = page[len(page)-1].User
+	}
+}
+
+// SaveMembers implements sequence.Ledger.
+func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk int64, answers []engine.MemberAnswer) error {
+	if err := l.load(ctx); err != nil {
+		return err
+	}
+	var added []string
+	for _, a := range answers {
+		if _, known := l.members[a.User]; !known {
+			added = append(added, a.User)
+			l.members[a.User] = engine.Member{User: a.User}
+		}
+	}
+	if len(added) > 0 {
+		states, err := l.Store.StatesByID(ctx, l.row.App, engine.User, added)
+		if err != nil {
+			return err
+		}
+		for _, s := range states {
+			l.members[s.ID] = engine.Member{User: s.ID, RemoteID: s.RemoteID, RemoteName: s.RemoteName}
+		}
+		l.users = append(l.users, added...)
+		slices.Sort(l.users)
+	}
+	for _, a := range answers {
+		m := l.members[a.User]
+		if m.Want = a.Want; m.Asked == a.Asked {
+			m.Asked = 0
+		}
+		l.members[a.User] = m
+		if walk > 0 {
+			l.walked[a.User] = true
+		}
+	}
+	return nil
+}
+
+// EndWalk implements sequence.Ledger.
+func (l *ledger) EndWalk(ctx context.Context, lease engine.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+	if err := l.SaveMembers(ctx, lease, group, walk, last); err != nil {
+		return err
+	}
+	for user, m := range l.members {
+		m.Want = m.Want && l.walked[user]
+		l.members[user] = m
+	}
+	return nil
+}
+
+// roster returns all members, ascending by user. It is empty unless the sequence read them.
+func (l *ledger) roster() []engine.Member {
+	out := make([]engine.Member, len(l.users))
+	for i, user := range l.users {
+		out[i] = l.members[user]
+	}
+	return out
+}

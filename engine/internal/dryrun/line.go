@@ -1,0 +1,51 @@
+package dryrun
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/rehearse"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// line implements sequence.Line with a client that pretends to write.
+type line struct {
+	client *rehearse.Client
+	redact func(string) string
+}
+
+func (x *App) newLine(secrets []string) *line {
+	client := x.connection.Client
+	redact := client.Record(func(wirelog.Exchange) {}, secrets...).Redact
+	return &line{redact: redact, client: rehearse.New(paced{client, x.pace}, rehearse.Options{
+		Secrets: secrets, Redact: client.Redact, MaxBody: wirelog.DefaultMaxBody,
+	})}
+}
+
+// Turn does not wait: what is only pretended takes no turn of the lane's, and reads are paced below.
+func (l *line) Turn(context.Context) (done func(), err error) { return func() {}, nil }
+
+func (l *line) Do(ctx context.Context, r plan.Request) plan.Response { return l.client.Do(ctx, r) }
+
+func (l *line) Redact(text string) string { return l.redact(text) }
+
+// paced is a target that is read at its rate limit.
+type paced struct {
+	client *connect.Client
+	pace   *lane.RateLimiter
+}
+
+// Do implements rehearse.Target.
+func (p paced) Do(ctx context.Context, r plan.Request) plan.Response {
+	if r.Method != http.MethodGet {
+		return plan.Response{Err: fmt.Errorf("engine: a rehearsal sends no %s", r.Method)}
+	}
+	if err := p.pace.Wait(ctx); err != nil {
+		return plan.Response{Err: err}
+	}
+	return p.client.Do(ctx, r)
+}

@@ -1,0 +1,162 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/listing"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/internal/errtext"
+)
+
+const (
+	importAttempts = 10 // to read a page
+	confirmBatch   = 200
+
+	pausedRest = 10 * time.Minute // of an import whose app is paused
+	errorRest  = time.Second      // of an import after the store failed
+)
+
+// Store has the methods of engine.Store that work on a run, and those that find whose an object is.
+type Store interface {
+	StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (int64, error)
+	ImportRun(ctx context.Context, id int64) (engine.ImportRun, error)
+	SaveImportPage(ctx context.Context, l engine.Lease, p engine.ImportPage) error
+	CloseImport(ctx context.Context, l engine.Lease, now time.Time) error
+	ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (int, error)
+	DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error
+	EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error
+	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
+	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
+}
+
+// Worker works on imports; all fields are required.
+type Worker struct {
+	Store     Store
+	Directory engine.Directory
+	Lists     listing.Deps
+	Backoff   lane.Backoff
+	Now       func() time.Time
+	Logger    *slog.Logger
+	Wake      func(apps ...string) // has the lanes look, after a link has made principals due
+}
+
+// Work works on one run under its lease. It implements lane.Func for leases that name runs.
+func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
+	id, err := strconv.ParseInt(t.Lease.App, 10, 64)
+	var run engine.ImportRun
+	if err == nil {
+		run, err = w.Store.ImportRun(ctx, id)
+	}
+	if err == nil {
+		err = w.run(ctx, t, run)
+	}
+	if err == nil || ctx.Err() != nil || errors.Is(err, engine.ErrLeaseLost) || errors.Is(err, engine.ErrNotFound) {
+		return engine.Hold{}, time.Time{}
+	}
+	if later, ok := errors.AsType[*delayed](err); ok {
+		return engine.Hold{}, w.Now().Add(later.by)
+	}
+	w.Logger.ErrorContext(ctx, "import interrupted", "app", run.App, "run", id, "error", err)
+	return engine.Hold{}, w.Now().Add(errorRest)
+}
+
+// run reads on where the run is, draws the conclusions and confirms. What is the fault of the target or the directory ends or
+// delays the run; the error is the store's.
+func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRun) error {
+	store := w.Store
+	for first := true; !run.Read; first = false {
+		if t.Draining() || ctx.Err() != nil {
+			return nil
+		}
+		page, err := w.page(ctx, run, first)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, engine.ErrPaused):
+			return &delayed{pausedRest}
+		case err != nil:
+			return w.failed(ctx, t, run, err)
+		}
+		err = store.SaveImportPage(ctx, t.Lease, page)
+		if errors.Is(err, engine.ErrDuplicateObject) {
+			err = &plan.ListError{Broken: true, Message: fmt.Sprintf(
+				"the list %s cannot be read at startIndex %d: an object was listed before, so startIndex has no effect",
+				listing.Endpoints[run.Request.Kind], run.Seen+1)}
+			return w.failed(ctx, t, run, err)
+		}
+		if err != nil {
+			return err
+		}
+		run.Seen, run.Total, run.Read, run.Attempts = page.Seen, page.Total, page.Last, 0
+	}
+	if err := store.CloseImport(ctx, t.Lease, w.Now()); err != nil {
+		return err
+	}
+	run, err := store.ImportRun(ctx, run.ID)
+	if err != nil || run.State != engine.ImportRunning {
+		return err // stopped
+	}
+	for n := 1; run.Request.AutoConfirm && n > 0; {
+		if n, err = store.ConfirmMatched(ctx, t.Lease, w.Now(), confirmBatch); err != nil {
+			return err
+		}
+	}
+	if err := store.EndImport(ctx, t.Lease, engine.ImportDone, "", w.Now()); err != nil {
+		return err
+	}
+	w.Wake(run.App) // what a link has made due
+	return nil
+}
+
+// failed ends a run, or has it go on later at the same page.
+func (w *Worker) failed(ctx context.Context, t *lane.Ownership, run engine.ImportRun, failure error) error {
+	run.Attempts++
+	again, message := true, errtext.Plain(failure)
+	if f, ok := errors.AsType[*plan.ListError](failure); ok {
+		again = !f.Broken && f.Class.Info().Temporary
+	}
+	if !again || errors.Is(failure, engine.ErrUnknownApp) || errors.Is(failure, engine.ErrNoMatcher) || run.Attempts >= importAttempts {
+		return w.Store.EndImport(ctx, t.Lease, engine.ImportFailed, message, w.Now())
+	}
+	if err := w.Store.DelayImport(ctx, t.Lease, run.Attempts, message); err != nil {
+		return err
+	}
+	return &delayed{w.Backoff.Delay(run.Attempts)}
+}
+
+// page reads the next page of a run and says whose the objects are. The target is asked for each time, so that new credentials
+// and a pause take effect.
+func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (engine.ImportPage, error) {
+	r, err := w.Lists.Open(ctx, run.App)
+	if err == nil && first {
+		_, err = r.Recall(ctx)
+	}
+	if err != nil {
+		return engine.ImportPage{}, err
+	}
+	p := &plan.Pages{Endpoint: listing.Endpoints[run.Request.Kind], Listed: run.Seen, Total: run.Total, Max: engine.MaxListed}
+	p.FullPages = r.Target.Fallback == engine.FallbackNone
+	page, last, err := r.Page(ctx, p)
+	if err != nil {
+		return engine.ImportPage{}, err
+	}
+	objects, err := w.judge(ctx, run, page)
+	for i := range objects {
+		if objects[i].Resource.Delete("password"); !run.Request.Keep {
+			objects[i].Resource = nil
+		}
+	}
+	return engine.ImportPage{Objects: objects, Seen: p.Listed, Total: p.Total, Last: last}, err
+}
+
+// delayed has a run go on later.
+type delayed struct{ by time.Duration }
+
+func (d *delayed) Error() string { return "go on in " + d.by.String() }

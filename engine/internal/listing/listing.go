@@ -1,0 +1,150 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A read outside of the lanes is repeated this often when the target asks for a pause or the connection breaks, after the pause
+// but not after more than this.
+const (
+	readRepeats  = 3
+	maxReadPause = 30 * time.Second
+)
+
+// Store has the methods of engine.Store that a Reader uses.
+type Store interface {
+	Lane(ctx context.Context, app string) (engine.Lane, error)
+}
+
+// Deps are what readers of an engine use; all fields are required.
+type Deps struct {
+	Store     Store
+	Directory engine.Directory
+	Targets   *target.Connector
+	Backoff   lane.Backoff
+	Now       func() time.Time
+}
+
+// Reader reads from the target of an app.
+type Reader struct {
+	Target engine.Target
+	d      Deps
+	app    string
+	client *connect.Client
+	pace   *lane.RateLimiter
+}
+
+// Open returns a reader of the target that the directory names now. The error is ErrPaused while the app is paused or in a maintenance
+// window.
+func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
+	t, err := d.Directory.Target(ctx, app)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
+	case t.Paused:
+		return nil, engine.ErrPaused
+	}
+	c := d.Targets.Connect(t)
+	if c.Broken != nil {
+		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, c.Broken)
+	}
+	if rest := c.Rest(d.Now()); rest.Reason != "" {
+		return nil, fmt.Errorf("%w: %s until %s", engine.ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
+	}
+	r := &Reader{Target: t, d: d, app: app, client: c.Client, pace: d.Targets.Pace(app)}
+	r.pace.Allow(t.Rate, t.Burst)
+	return r, nil
+}
+
+// Recall reads what is known about the target, and continues at the rate that it has taught. It is called once, before many reads.
+func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
+	row, err := r.d.Store.Lane(ctx, r.app)
+	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
+		return engine.Learned{}, nil
+	}
+	if err == nil {
+		r.pace.Resume(row.Learned.Rate)
+	}
+	return row.Learned, err
+}
+
+// Get sends a request, again after a pause that the target asks for and after a broken connection.
+func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
+	if req.Method != http.MethodGet {
+		return plan.Response{Err: fmt.Errorf("engine: a list is not read by %s", req.Method)}
+	}
+	for repeats := 0; ; repeats++ {
+		if err := r.pace.Wait(ctx); err != nil {
+			return plan.Response{Err: err}
+		}
+		answer := r.client.Do(ctx, req)
+		wait, again := r.pause(answer, repeats)
+		if !again || repeats == readRepeats || ctx.Err() != nil {
+			return answer
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return answer
+		}
+	}
+}
+
+// pause reports whether a request may be sent again, and after how long.
+func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
+	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
+	switch {
+	case a.Status == http.StatusTooManyRequests:
+		r.pace.Report(engine.SignalThrottled)
+	case a.Err == nil && a.Status < http.StatusInternalServerError:
+		r.pace.Report(engine.SignalOK)
+	}
+	switch {
+	case throttled && a.RetryAfter != "":
+		now := r.d.Now()
+		until := connect.RetryAfter(a.RetryAfter, now)
+		if until.IsZero() {
+			until = now.Add(r.d.Backoff.Delay(repeats + 1))
+		}
+		return min(max(until.Sub(now), 0), maxReadPause), true
+	case a.Err != nil && a.Status == 0 && !final(a.Err):
+		return min(r.d.Backoff.Delay(repeats+1), maxReadPause), true
+	default:
+		return 0, false
+	}
+}
+
+// final reports whether the same request would only fail the same way, or take as long again.
+func final(err error) bool {
+	_, forbidden := errors.AsType[*connect.EgressError](err)
+	return forbidden || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// Page reads the next page of a list. What an error quotes of the target has no secrets.
+func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
+	page, last, failed := p.Read(r.Get(ctx, p.Request()))
+	if failed != nil {
+		failed.Message = r.client.Redact(failed.Message)
+		return nil, false, failed
+	}
+	return page, last, nil
+}
+
+// Redact replaces secrets in a text that quotes the target.
+func (r *Reader) Redact(text string) string { return r.client.Redact(text) }
+
+// Endpoints are the endpoints of the kinds.
+var Endpoints = map[engine.Kind]string{engine.User: plan.UsersEndpoint, engine.Group: plan.GroupsEndpoint}

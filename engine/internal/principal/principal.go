@@ -1,0 +1,39 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Check returns an error unless app, kind and id name a principal.
+func Check(app string, kind engine.Kind, id string) error {
+	if app == "" || id == "" || kind != engine.User && kind != engine.Group {
+		return fmt.Errorf("engine: app %q, kind %q, id %q do not name a principal", app, kind, id)
+	}
+	return nil
+}
+
+// Of returns the name of the principal that a row is about.
+func Of(s engine.State) engine.Principal { return engine.Principal{Kind: s.Kind, ID: s.ID} }
+
+// States is what State needs of a store.
+type States interface {
+	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
+}
+
+// State returns what is known about one principal, or ErrNotFound.
+func State(ctx context.Context, store States, app string, kind engine.Kind, id string) (engine.State, error) {
+	if app == "" || kind == "" || id == "" {
+		return engine.State{}, engine.ErrNotFound // an empty field would not restrict the query
+	}
+	found, err := store.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: id, Limit: 1})
+	if err != nil {
+		return engine.State{}, err
+	}
+	if len(found) == 0 {
+		return engine.State{}, fmt.Errorf("%s %s of %s: %w", kind, id, app, engine.ErrNotFound)
+	}
+	return found[0], nil
+}

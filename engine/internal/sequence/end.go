@@ -1,0 +1,129 @@
+package sequence
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+)
+
+// conclude turns the outcome into what is stored.
+func (r *run) conclude(interrupted bool) {
+	o, now := r.outcome, r.Now()
+	f := &r.finish
+	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
+	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
+	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
+	f.Halted, f.PasswordVersion, f.IgnoredAttributes = o.Halted, o.PasswordVersion, o.Unkept
+	f.Pending, f.Confirmed = o.Pending, o.Confirmed
+	if f.Pending != nil {
+		r.accept(f.Pending, now)
+	}
+	// What a sequence that was cut off was about to send was noted before, member by member.
+	f.Unsure = o.Full || o.Unsure && !interrupted
+	failures := r.row.Attempts + 1
+	switch {
+	case f.Pending != nil && !o.Class.Info().Decided:
+		r.await(f, f.Pending, interrupted)
+	case interrupted:
+		f.Status, f.Attempts, f.NextAt = engine.StatusDirty, r.row.Attempts, now
+		f.Error = r.row.LastError
+	case o.Class == engine.Done && r.waiting.all > 0:
+		f.Status = engine.StatusWaiting
+	case o.Halted:
+		f.Status, f.Attempts = engine.StatusHeld, r.row.Attempts
+	default:
+		r.follow(o.Class, failures)
+	}
+	created := slices.ContainsFunc(r.steps, func(s engine.Step) bool { return s.Method == http.MethodPost })
+	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !created
+	r.finishWaiting(o.Class == engine.Done && !interrupted)
+}
+
+// follow stores what a class leads to.
+func (r *run) follow(class engine.Class, failures int) {
+	f, now, row := &r.finish, r.finish.At, class.Info()
+	f.Status = row.Status
+	switch row.Class {
+	case engine.Done, engine.Skipped:
+	case engine.Held, engine.Rejected:
+		f.Attempts = failures
+	case engine.Throttled:
+		f.Attempts, f.NextAt = r.row.Attempts, now // the lane waits
+		if r.target.Fallback == engine.FallbackNone {
+			f.Attempts = failures
+		}
+		if r.throttledOut(failures) {
+			f.Status, f.Attempts, f.NextAt = engine.StatusFailed, failures, time.Time{}
+			f.Error += fmt.Sprintf("; tried %d times", failures)
+		}
+	case engine.Transient, engine.Denied, engine.Accepted:
+		f.Attempts = failures
+		if r.final() {
+			f.Status = engine.StatusFailed
+			return
+		}
+		delay := r.Backoff.Delay(failures)
+		if row.Class == engine.Denied {
+			delay *= 2 // twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe
+		}
+		f.NextAt = now.Add(delay)
+	}
+}
+
+// final reports whether a failure ends the attempts until the next Mark or Retry. So does every failure with FallbackNone, but for a
+// deactivation: a user who is not to have an account must not keep it because of one failure.
+func (r *run) final() bool {
+	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.unable && !r.deactivates()
+}
+
+// deactivates reports whether the user is not to have an account.
+func (r *run) deactivates() bool {
+	return r.row.Kind == engine.User && (r.row.Want == engine.Inactive || r.row.Want == engine.Absent)
+}
+
+// With FallbackNone, a principal whose target asks for a pause is tried so many times, and no pause is longer.
+const (
+	throttleTries = 3
+	throttlePause = 30 * time.Second
+)
+
+// throttledOut reports whether a principal is not tried again by itself after a target has asked for a pause so many times in a row. A
+// deactivation always is: a user who is not to have an account must not keep it because a target is busy.
+func (r *run) throttledOut(failures int) bool {
+	return r.target.Fallback == engine.FallbackNone && !r.deactivates() && failures >= throttleTries
+}
+
+func (r *run) signal() lane.Signal {
+	if len(r.steps) == 0 && r.outcome.Class != engine.Denied {
+		return lane.Signal{Kind: engine.SignalNone}
+	}
+	s := lane.Signal{Reason: r.outcome.Message}
+	if r.outcome.Lapsed {
+		s.Kind = engine.SignalOK // it has answered
+		return s
+	}
+	s.Kind = r.outcome.Class.Info().Signal
+	if s.Kind == engine.SignalThrottled {
+		s.Until = connect.RetryAfter(r.outcome.RetryAfter, r.Now())
+		if r.target.Fallback == engine.FallbackNone {
+			s.Limit = throttlePause
+		}
+	}
+	return s
+}
+
+func (r *run) result() engine.Result {
+	return engine.Result{
+		App: r.row.App, Kind: r.row.Kind, ID: r.row.ID, Want: r.row.Want, Operation: r.finish.Operation, Outcome: r.outcome.Class,
+		Status: r.finish.Status, RemoteID: r.finish.RemoteID, HTTP: r.finish.HTTP, Error: r.finish.Error, Steps: r.steps,
+		PasswordVersion: r.finish.PasswordVersion, Confirmed: r.finish.Confirmed, Lapsed: r.outcome.Lapsed,
+		IgnoredAttributes: principal.Ignored(r.finish.IgnoredAttributes),
+		Duration:          r.Now().Sub(r.begun),
+	}
+}

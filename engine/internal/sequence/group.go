@@ -1,0 +1,171 @@
+package sequence
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+)
+
+func (r *run) group(ctx context.Context) error {
+	want, err := r.Directory.Group(ctx, r.row.App, r.row.ID)
+	if err != nil {
+		r.directoryFailed(err)
+		return nil
+	}
+	r.desired = want
+	if err := r.begin(ctx, directory.GroupIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	if !r.target.PushGroups {
+		r.outcome = r.keep(cannot(engine.Skipped, "group push is switched off for this target"))
+		return nil
+	}
+	in := r.groupInput(want)
+	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.Members = func() ([]engine.RemoteMember, error) {
+		return ours(r, func() ([]engine.RemoteMember, error) { return r.accounts(ctx) })
+	}
+	if in.Want == engine.Active {
+		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
+			return err
+		}
+	}
+	if in.Want == engine.Absent && in.DeleteRemote {
+		if ok, err := r.guarded(ctx, engine.RemoveGroup); !ok {
+			return err
+		}
+	}
+	if err := r.exchange(ctx, plan.Group(in)); err != nil {
+		return err
+	}
+	r.finish.Forget = in.Want == engine.Absent && r.outcome.Class == engine.Done
+	return nil
+}
+
+// groupInput is what the sequence of a group starts from. It reads and writes nothing, and leaves the members open.
+func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
+	in := plan.GroupInput{
+		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
+		Style: r.known.Style(r.target, r.Now()), Fallback: r.target.Fallback,
+		OnMissing: r.target.OnMissing, DeleteRemote: want.DeleteRemote,
+		Batch: batch(r.known, r.target.MemberBatch), Traits: r.known.TraitsAt(r.Now()), Full: r.full(),
+		Pending: r.row.Pending, Expired: r.expired(),
+	}
+	if want.RemoteID != "" {
+		in.OnMissing = engine.Fail // the embedder chose that group: another one is not a replacement
+		if want.RemoteID != in.RemoteID {
+			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", engine.Linked, true
+		}
+	}
+	return in
+}
+
+// members brings the member rows up to date with the directory and fills in what the sequence needs of them.
+func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
+	if in.Full || in.RemoteID == "" {
+		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
+			return err
+		}
+	}
+	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	which := engine.MembersPending
+	if in.Full || in.RemoteID == "" {
+		which = engine.MembersLeaving // the sequence asks for all members that are wanted
+	}
+	return r.each(ctx, which, func(page []engine.Member) error {
+		for _, m := range page {
+			switch {
+			case !m.Want:
+				in.Remove = append(in.Remove, engine.RemoteMember{User: m.User, ID: m.PushedID})
+			case m.RemoteID == "":
+				r.waiting.on(m.User) // the user's sequence makes the group due when it has an id
+			default:
+				in.Add = append(in.Add, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+			}
+		}
+		return nil
+	})
+}
+
+// accounts are all members of the group that have an account at the target.
+func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
+	r.waiting = waits{} // it may be asked for again
+	err = r.each(ctx, engine.MembersWanted, func(page []engine.Member) error {
+		for _, m := range page {
+			if m.RemoteID == "" {
+				r.waiting.on(m.User)
+				continue
+			}
+			all = append(all, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// each reads a part of the members page by page. Rows that fn changes may leave the part: the paging is by user, so none is
+// skipped.
+func (r *run) each(ctx context.Context, which engine.MemberSet, fn func([]engine.Member) error) error {
+	after := ""
+	for {
+		page, err := r.Ledger.Members(ctx, r.row.App, engine.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: directory.Page})
+		if err != nil {
+			return err
+		}
+		if err := fn(page); err != nil {
+			return err
+		}
+		if len(page) < directory.Page {
+			return nil
+		}
+		after = page[len(page)-1].User
+	}
+}
+
+// walk reads the whole membership from the directory.
+func (r *run) walk(ctx context.Context) error {
+	for page, err := range directory.Members(ctx, r.Directory, r.row.App, r.row.ID) {
+		if err != nil {
+			r.directoryFailed(err)
+			return nil
+		}
+		answers := make([]engine.MemberAnswer, len(page))
+		for i, user := range page {
+			answers[i] = engine.MemberAnswer{User: user, Want: true}
+		}
+		if len(page) < directory.Page {
+			return r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers)
+		}
+		if err := r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, r.row.Desired, answers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer asks the directory about the members that were marked.
+func (r *run) answer(ctx context.Context) error {
+	return r.each(ctx, engine.MembersAsked, func(page []engine.Member) error {
+		if len(page) == 0 || r.outcome.Class != "" {
+			return nil
+		}
+		users := make([]string, len(page))
+		for i, m := range page {
+			users[i] = m.User
+		}
+		in, err := r.Directory.IsMember(ctx, r.row.App, r.row.ID, users)
+		if err != nil {
+			r.directoryFailed(err)
+			return nil
+		}
+		answers := make([]engine.MemberAnswer, len(page))
+		for i, m := range page {
+			answers[i] = engine.MemberAnswer{User: m.User, Want: in[m.User], Asked: m.Asked}
+		}
+		return r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, 0, answers)
+	})
+}

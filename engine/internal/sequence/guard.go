@@ -1,0 +1,31 @@
+package sequence
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+const guardWindow = 24 * time.Hour
+
+func guards(g engine.Guard) bool { return g.Limit > 0 || g.Percent > 0 }
+
+// guarded reports whether the principal may lose its account now. If not, the outcome is set.
+func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err error) {
+	g := r.target.Guard
+	if !guards(g) || r.row.RemoteID == "" && !r.row.MayExist {
+		return true, nil
+	}
+	if g.Window <= 0 {
+		g.Window = guardWindow
+	}
+	many, err := r.Ledger.Remove(ctx, r.Lease, r.row.Kind, r.row.ID, r.Now(), g)
+	if err != nil || many == 0 {
+		return err == nil, err
+	}
+	r.outcome = r.keep(cannot(engine.Held,
+		"%s: %d accounts would go within %s, which is more than the deletion guard allows; it waits for an approval", op, many, g.Window))
+	r.outcome.Operation = op
+	return false, nil
+}

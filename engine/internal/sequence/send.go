@@ -1,0 +1,114 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// exchange runs a sequence to its end. An error is the store's.
+func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
+	line := r.Line(func(x wirelog.Exchange) {
+		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
+	}, secrets...)
+	step := s.Step()
+	for {
+		r.acknowledge(step.Acked)
+		if step.Outcome != nil {
+			break
+		}
+		if err := r.progress(ctx, step); err != nil && ctx.Err() == nil {
+			return err
+		}
+		answer, why := r.send(ctx, line, *step.Request)
+		if why != nil {
+			step = s.Stop(*why)
+			continue
+		}
+		step = s.Feed(answer)
+	}
+	for _, a := range r.alternatives {
+		r.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", line.Redact(a))
+	}
+	r.outcome = r.withAlternatives(*step.Outcome)
+	r.outcome.Message = line.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
+	return r.noteEnds()
+}
+
+// noteAlternative keeps the form of a request that is sent instead of the one of the style.
+func (r *run) noteAlternative(q plan.Request) {
+	if q.Alternative == nil {
+		return
+	}
+	if form := q.Alternative.String(); !slices.Contains(r.alternatives, form) {
+		r.alternatives = append(r.alternatives, form)
+	}
+}
+
+// withAlternatives names the requests in other forms in the message of a sequence that failed.
+func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
+	if len(r.alternatives) > 0 && o.Message != "" && o.Class != engine.Done && !o.Halted {
+		o.Message += "; other forms were tried: " + strings.Join(r.alternatives, ", ")
+	}
+	return o
+}
+
+// announce stores, before a create is sent, what could not be detected afterwards if the end of this sequence is never stored: that
+// one without an identifier of ours, or under another name than was stored, may have been carried out. One that is halted is not
+// announced: why says so.
+func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {
+	if req.Op != engine.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
+		return nil, nil
+	}
+	if why := r.stop(ctx, req); why != nil {
+		return why, nil
+	}
+	i := engine.Intent{Kind: r.row.Kind, ID: r.row.ID, Want: engine.Active, Name: r.name, Creating: true}
+	return nil, r.Ledger.Begin(ctx, r.Lease, []engine.Intent{i})
+}
+
+// send sends a request when it is its turn among those of the app, by its pace, and among those of all apps. When it must not be sent,
+// why says so. What is to be stored before is stored before it waits for its turn, and whether it is halted is asked after that.
+func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.Response, why *plan.Outcome) {
+	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
+	if why, err := r.announce(ctx, q); err != nil || why != nil {
+		r.unable = r.unable || err != nil
+		return plan.Response{Err: err}, why
+	}
+	done, err := line.Turn(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	defer done()
+	if why := r.stop(ctx, q); why != nil {
+		return answer, why
+	}
+	if !r.Valid() {
+		return failed(engine.ErrLeaseLost)
+	}
+	step := engine.Step{Method: q.Method, Path: q.Path}
+	if r.noteAlternative(q); q.Alternative != nil {
+		step.Alternative = line.Redact(q.Alternative.String())
+	}
+	for range resetTries {
+		answer = line.Do(ctx, q)
+		step.Status, step.Message = answer.Status, line.Redact(plan.Refusal(answer))
+		r.steps = append(r.steps, step)
+		if r.target.Fallback != engine.FallbackNone || q.Method != http.MethodGet || !errors.Is(answer.Err, syscall.ECONNRESET) {
+			break // a failure ends the sequence, and is tried again by another one
+		}
+	}
+	r.late = r.late || q.Op != "" && !r.Valid()
+	return answer, nil
+}
+
+// resetTries is how often a read is sent whose connection is reset, where no other sequence repeats it.
+const resetTries = 3

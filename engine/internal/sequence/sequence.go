@@ -1,0 +1,214 @@
+package sequence
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/internal/errtext"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// StoreTimeout bounds the last write of what was cut off.
+const StoreTimeout = 5 * time.Second
+
+// Ledger is where a sequence reads what is known and stores what it does: the store, or, for a dry run, something that stores nothing.
+// The methods are those of engine.Store.
+type Ledger interface {
+	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
+	Halts(ctx context.Context, app string) ([]engine.Halt, error)
+	Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error
+	Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
+	Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error)
+	SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []engine.MemberAnswer) error
+	EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []engine.MemberAnswer) error
+	Progress(ctx context.Context, l engine.Lease, p engine.Progress) error
+	Finish(ctx context.Context, l engine.Lease, f engine.Finish) (engine.Status, error)
+	Recheck(ctx context.Context, now time.Time, m engine.Mark) error
+}
+
+// Knowledge is what is known about the target. *target.Knowledge is one.
+type Knowledge interface {
+	Learned() engine.Learned
+	Note(ctx context.Context, change func(*engine.Learned)) error
+}
+
+// Line sends requests. *target.Line is one.
+type Line interface {
+	// Turn waits until a request may be sent. The caller calls done after the request.
+	Turn(ctx context.Context) (done func(), err error)
+	Do(ctx context.Context, r plan.Request) plan.Response
+	// Redact replaces secrets in a text that quotes the target.
+	Redact(text string) string
+}
+
+// Settings are the settings of an engine that its sequences follow.
+type Settings struct {
+	Now                    func() time.Time
+	Logger                 *slog.Logger
+	Backoff                lane.Backoff  // after failures
+	CheckInitial, CheckMax time.Duration // between two reads of a principal whose change was accepted
+	KeepRounds             int           // how many sequences send an attribute that the target ignores
+}
+
+// Deps are what the sequences of one app use under one lease; all fields are required.
+type Deps struct {
+	Settings
+	Ledger     Ledger
+	Directory  engine.Directory
+	Knowledge  Knowledge
+	Connection *target.Connection
+	// Line opens the line of a sequence, which hands each exchange to record; secrets are to be redacted.
+	Line  func(record func(wirelog.Exchange), secrets ...string) Line
+	Lease engine.Lease
+	Valid func() bool // reports whether the lease still holds by the own clock
+}
+
+// End is how a sequence ended.
+type End struct {
+	Outcome plan.Outcome
+	Status  engine.Status // as stored, empty if nothing was
+	Result  engine.Result // for the observer
+	Signal  lane.Signal   // for the gate of the lane
+	// Interrupted says that the sequence was cut off: the observer and the lane have nothing to conclude from it.
+	Interrupted bool
+
+	Desired any    // engine.UserState or engine.GroupState as the directory returned it, nil if it did not
+	Waiting string // the users that the principal waits for, empty if none
+}
+
+// Run works on a principal. first says that no account of ours can exist yet: the desired state was never Active before. An error is the
+// store's; End.Status is then set if the end was stored.
+func (d Deps) Run(ctx context.Context, row engine.State, first bool) (End, error) {
+	r := &run{
+		Deps: d, target: d.Connection.Target, row: row, id: rand.Text(), first: first, begun: d.Now(),
+		known: d.Knowledge.Learned().UsedFor(d.Connection.Target),
+	}
+	err := r.do(ctx)
+	r.end.Outcome, r.end.Desired, r.end.Waiting = r.outcome, r.desired, r.waiting.String()
+	return r.end, err
+}
+
+// run is one sequence.
+type run struct {
+	Deps
+	target  engine.Target
+	known   engine.Learned
+	row     engine.State
+	id      string
+	name    string // the directory's
+	first   bool
+	finish  engine.Finish
+	steps   []engine.Step
+	outcome plan.Outcome
+	end     End
+	begun   time.Time
+	noted   int          // how many further requests of a push are about members that the store knows of
+	noting  func() error // waits for the progress that is being stored, nil if none is
+	desired any          // UserState or GroupState, as the directory said
+	late    bool         // the lease had ended when the response to a change came
+	waiting waits        // users that are not provisioned yet
+	unled   bool         // the manager of a user is not the engine's to write any more
+	// unable says that the store or the directory failed while the sequence ran: what follows is not the target's doing.
+	unable bool
+	// alternatives are the forms of requests that were sent instead of those of the style.
+	alternatives []string
+}
+
+// ours calls a function that asks the store or the directory, and notes whether it failed.
+func ours[T any](r *run, ask func() (T, error)) (T, error) {
+	answer, err := ask()
+	r.unable = r.unable || err != nil
+	return answer, err
+}
+
+// cannot is an outcome that is not the target's doing.
+func cannot(class engine.Class, format string, args ...any) plan.Outcome {
+	return plan.Outcome{Class: class, Operation: engine.OpNone, Message: fmt.Sprintf(format, args...)}
+}
+
+func (r *run) do(ctx context.Context) error {
+	var err error
+	switch broken := r.Connection.Broken; {
+	case broken != nil:
+		r.outcome = r.keep(cannot(engine.Denied, "the connection is not configured: %s", errtext.Plain(broken)))
+	case r.row.Kind == engine.User:
+		err = r.user(ctx)
+	default:
+		err = r.group(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	interrupted := (ctx.Err() != nil || !r.Valid()) && r.outcome.Class == engine.Transient
+	r.conclude(interrupted)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), StoreTimeout)
+	defer cancel()
+	status, err := r.Ledger.Finish(store, r.Lease, r.finish)
+	if err != nil {
+		return r.refused(store, err)
+	}
+	if status == engine.StatusHeld && r.finish.Status != engine.StatusHeld {
+		r.finish = r.finish.Taken()
+	}
+	r.finish.Status = status
+	r.end.Status, r.end.Interrupted = status, interrupted
+	if err := r.learn(store); err != nil {
+		return err
+	}
+	if !interrupted {
+		r.end.Result, r.end.Signal = r.result(), r.signal()
+	}
+	return nil
+}
+
+// keep carries over what is known about the remote resource into an outcome that learned nothing.
+func (r *run) keep(o plan.Outcome) plan.Outcome {
+	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
+	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
+	return o
+}
+
+// begin stores what is worked towards, if the directory changed its mind since the principal was queued.
+func (r *run) begin(ctx context.Context, intent engine.Intent) error {
+	switch want := intent.Want; {
+	case want == engine.Active, want == engine.Inactive, want == engine.Absent:
+	case want == engine.Keep && r.row.Kind == engine.User:
+	default:
+		r.outcome = r.keep(cannot(engine.Rejected, "the directory gave no valid state (%q)", want))
+		return nil
+	}
+	r.name = intent.Name
+	if !directory.News(r.row, intent) {
+		return nil
+	}
+	r.first = r.first || intent.Want == engine.Active && !r.row.MayExist
+	if err := r.Ledger.Begin(ctx, r.Lease, []engine.Intent{intent}); err != nil {
+		return err
+	}
+	fresh, err := r.state(ctx, r.row.Kind, r.row.ID)
+	if err != nil {
+		return err
+	}
+	fresh.Desired = r.row.Desired // what was marked since the directory was asked is not covered
+	r.row = fresh
+	return nil
+}
+
+// state returns what is known about a principal of the app.
+func (r *run) state(ctx context.Context, kind engine.Kind, id string) (engine.State, error) {
+	return principal.State(ctx, r.Ledger, r.row.App, kind, id)
+}
+
+// directoryFailed notes that the directory cannot tell now. That never leads to a deprovisioning.
+func (r *run) directoryFailed(err error) {
+	r.outcome = r.keep(cannot(engine.Transient, "the directory cannot tell the desired state: %s", errtext.Plain(err)))
+}

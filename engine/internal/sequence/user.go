@@ -1,0 +1,102 @@
+package sequence
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func (r *run) user(ctx context.Context) error {
+	want, err := r.Directory.User(ctx, r.row.App, r.row.ID)
+	if err != nil {
+		r.directoryFailed(err)
+		return nil
+	}
+	r.desired = want
+	if err := r.begin(ctx, directory.UserIntent(r.row.ID, want)); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	if r.target.DeactivateUsers && (want.Want == engine.Inactive || want.Want == engine.Absent) {
+		if ok, err := r.guarded(ctx, engine.RemoveUser); !ok {
+			return err
+		}
+	}
+	if want.Password == "" {
+		want.Password, want.PasswordVersion = placeholder(), ""
+	}
+	if want, err = r.manage(ctx, want); err != nil || r.outcome.Class != "" {
+		return err
+	}
+	in := r.userInput(want)
+	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.Former = func(account *scim.Resource) (string, error) {
+		return ours(r, func() (string, error) { return r.former(ctx, account) })
+	}
+	in.Owner = func(id string) (string, error) { return ours(r, func() (string, error) { return r.owner(ctx, id) }) }
+	if in.RemoteID != r.row.RemoteID {
+		switch owner, err := in.Owner(in.RemoteID); {
+		case err != nil:
+			return err
+		case owner != "":
+			r.outcome = r.keep(cannot(engine.Held, "the account %s belongs to the user %s already", in.RemoteID, owner))
+			return nil
+		}
+	}
+	if err := r.exchange(ctx, plan.User(in), want.Password); err != nil {
+		return err
+	}
+	lost := r.outcome.Operation == engine.OpCreate && r.outcome.Origin == engine.Unconfirmed && !r.outcome.Halted
+	if !lost && (r.outcome.Class != engine.Done || want.Want != engine.Active) {
+		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
+	}
+	return nil
+}
+
+// userInput is what the sequence of a user starts from. It reads and writes nothing, and leaves the Owner open.
+func (r *run) userInput(want engine.UserState) plan.UserInput {
+	t := r.target
+	in := plan.UserInput{
+		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate,
+		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
+
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Activating, Known: r.row.MayExist && !r.first,
+		EarlierName: r.earlierName(want.UserName),
+		Style:       r.known.Style(t, r.Now()), Fallback: t.Fallback, Traits: r.known.TraitsAt(r.Now()),
+		Unkept: r.row.IgnoredAttributes, Rounds: r.KeepRounds,
+		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
+		OnRecycled: t.OnRecycled, HoldName: r.Connection.HoldsName,
+		Pending: r.row.Pending, Expired: r.expired(),
+	}
+	if r.row.Activating {
+		in.OnMissing = engine.Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
+	}
+	if want.RemoteID != "" {
+		in.OnMissing = engine.Fail // the embedder chose that account: another one is not a replacement
+		if want.RemoteID != in.RemoteID {
+			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, engine.Linked, ""
+		}
+	}
+	return in
+}
+
+// earlierName is the name that an account may have, or was created under by a sequence whose end is not known.
+func (r *run) earlierName(now string) string {
+	if r.row.MayExist && now != "" && now != r.row.RemoteName {
+		return r.row.RemoteName
+	}
+	return ""
+}
+
+// placeholder is the password of an account whose user will never type one: 32 characters that are safe in a URL.
+func placeholder() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

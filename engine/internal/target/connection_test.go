@@ -1,0 +1,108 @@
+package target_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+func connector(concurrency int) *target.Connector {
+	return target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Second, Concurrency: concurrency, Now: time.Now})
+}
+
+var valid = engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}}
+
+// A configuration that cannot be read is reported by the connection: a sequence would take an unknown word for the default.
+func TestConnect_Broken(t *testing.T) {
+	for want, change := range map[string]func(*engine.Target){
+		`there is no Style "fancy"`:      func(t *engine.Target) { t.Style = "fancy" },
+		`there is no Fallback "often"`:   func(t *engine.Target) { t.Fallback = "often" },
+		`there is no OnMissing "wait"`:   func(t *engine.Target) { t.OnMissing = "wait" },
+		`there is no OnExisting "x"`:     func(t *engine.Target) { t.OnExisting = "x" },
+		`there is no OnRecycled "x"`:     func(t *engine.Target) { t.OnRecycled = "x" },
+		`SCIM base URL: it is empty`:     func(t *engine.Target) { t.BaseURL = "" },
+		`it begins and ends at 10:00`:    func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "10:00", To: "10:00"}} },
+		`HoldNames: error parsing regex`: func(t *engine.Target) { t.HoldNames = "(" },
+	} {
+		c := valid
+		change(&c)
+		connection := connector(1).Connect(c)
+		require.ErrorContains(t, connection.Broken, want)
+		require.Nil(t, connection.Client)
+		require.ErrorContains(t, connection.Test(t.Context()), want)
+	}
+	require.NoError(t, connector(1).Connect(valid).Broken)
+}
+
+func TestConnection_Is(t *testing.T) {
+	c := valid
+	c.Maintenance = []engine.Window{{Until: time.Unix(1, 0)}}
+	connection := connector(1).Connect(c)
+	same := c
+	same.Maintenance = []engine.Window{{Until: time.Unix(1, 0).UTC()}}
+	require.True(t, connection.Is(same), "the same time in another zone")
+	for name, change := range map[string]func(*engine.Target){
+		"credentials": func(t *engine.Target) { t.Auth.Secret = "other" },
+		"windows":     func(t *engine.Target) { t.Maintenance = nil },
+		"options":     func(t *engine.Target) { t.UpdateUsers = true },
+	} {
+		other := c
+		change(&other)
+		require.False(t, connection.Is(other), name)
+	}
+}
+
+// One app has at most half of the requests of all, and an app whose turn does not come gives back what it waited with.
+func TestLine_Turns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := connector(2)
+		require.Equal(t, 1, all.Connect(valid).Requests)
+		lines := map[string]*target.Line{}
+		for _, app := range []string{"a", "b", "c"} {
+			pace := all.Pace(app)
+			require.Same(t, pace, all.Pace(app))
+			lines[app] = all.Connect(valid).Line(pace, func(wirelog.Exchange) {})
+		}
+		turn := func(app string, wait time.Duration) (func(), error) {
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			return lines[app].Turn(ctx)
+		}
+		doneA, err := turn("a", time.Second)
+		require.NoError(t, err)
+		_, err = turn("a", time.Second)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "its own slot is taken")
+		doneB, err := turn("b", time.Second)
+		require.NoError(t, err)
+		_, err = turn("c", time.Second)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "all turns are taken")
+		doneB()
+		doneC, err := turn("c", time.Second)
+		require.NoError(t, err, "the slot was given back when the turn did not come")
+		doneA()
+		doneC()
+
+		slow := all.Pace("a")
+		slow.Allow(1, 1)
+		for range 2 { // the second one waits for a second
+			done, err := turn("a", 2*time.Second)
+			require.NoError(t, err)
+			done()
+		}
+		_, err = turn("a", time.Millisecond)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the rate is used up")
+		done, err := turn("a", 5*time.Second)
+		require.NoError(t, err)
+		done()
+		all.Forget("a")
+		require.NotSame(t, slow, all.Pace("a"))
+	})
+}

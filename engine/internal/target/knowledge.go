@@ -1,0 +1,103 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+)
+
+// configTTL is how long the ServiceProviderConfig of a target is trusted.
+const configTTL = 24 * time.Hour
+
+// Learner is what Knowledge needs of a store.
+type Learner interface {
+	Lane(ctx context.Context, app string) (engine.Lane, error)
+	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
+}
+
+// Knowledge is what is known about the target of an app, as it is stored with the lane. The owner of a lease has one.
+type Knowledge struct {
+	store Learner
+	lease engine.Lease
+	now   func() time.Time
+	value atomic.Pointer[engine.Learned]
+}
+
+// NewKnowledge returns the knowledge under a lease. It is empty until Recall.
+func NewKnowledge(store Learner, lease engine.Lease, now func() time.Time) *Knowledge {
+	k := &Knowledge{store: store, lease: lease, now: now}
+	k.value.Store(&engine.Learned{})
+	return k
+}
+
+// Learned returns what is known now.
+func (k *Knowledge) Learned() engine.Learned {
+	l := *k.value.Load()
+	l.Traits, l.Probed = maps.Clone(l.Traits), maps.Clone(l.Probed)
+	return l
+}
+
+// Note changes what is known.
+func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) error {
+	l, err := k.store.Learn(ctx, k.lease, change)
+	if err != nil {
+		return fmt.Errorf("engine: learn about %s: %w", k.lease.App, err)
+	}
+	k.value.Store(&l)
+	return nil
+}
+
+// Recall reads what is stored, forgets it if it is about another base URL, and reads the configuration of the target if that is to be
+// followed and is not known.
+func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
+	row, err := k.store.Lane(ctx, k.lease.App)
+	if err != nil {
+		return err
+	}
+	k.value.Store(&row.Learned)
+	if row.Learned.BaseURL != c.Target.BaseURL {
+		if err := k.Note(ctx, func(l *engine.Learned) { *l = engine.Learned{BaseURL: c.Target.BaseURL} }); err != nil {
+			return err
+		}
+	}
+	config := c.Config(ctx, k.Learned(), k.now())
+	if config == nil {
+		return nil
+	}
+	return k.Note(ctx, func(l *engine.Learned) { l.Config = config })
+}
+
+// Config reads the configuration of the target if the style follows it and what is known has none or an old one. It returns nil if there
+// is nothing to read, or if the target cannot tell now: the sequences report why.
+func (c *Connection) Config(ctx context.Context, known engine.Learned, now time.Time) *engine.Config {
+	if c.Client == nil || c.Target.Style != engine.Auto || known.Config != nil && now.Sub(known.Config.ReadAt) < configTTL {
+		return nil
+	}
+	return readConfig(ctx, c.Client, now)
+}
+
+func readConfig(ctx context.Context, client *connect.Client, now time.Time) *engine.Config {
+	answer := client.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/ServiceProviderConfig"})
+	if answer.Err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+		return nil
+	}
+	config := &engine.Config{ReadAt: now}
+	if answer.Body != nil {
+		config.NoPatch = refuses(answer, "patch")
+		config.NoFilter = refuses(answer, "filter")
+	}
+	return config
+}
+
+// refuses reports whether a ServiceProviderConfig declares a feature as not supported.
+func refuses(r plan.Response, feature string) bool {
+	supported, told := r.Body.Complex(feature).Bool("supported")
+	return told && !supported
+}

@@ -1,0 +1,51 @@
+package target
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// Test asks the target for its first page of users; see connect.Client.Test.
+func (c *Connection) Test(ctx context.Context) error {
+	if c.Broken != nil {
+		return c.Broken
+	}
+	return c.Client.Test(ctx)
+}
+
+// TestRecorded is Test, and returns the exchanges. Only a SCIM message is recorded as it is: the address may be that of anything, whose
+// response is not for administrators of the app to read.
+func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, err error) {
+	if c.Broken != nil {
+		return nil, c.Broken
+	}
+	run := rand.Text()
+	err = c.Client.Record(func(x wirelog.Exchange) {
+		a := connect.AttemptOf(run, x)
+		if !strings.Contains(a.ResponseBody, messageURN) {
+			withhold(&a)
+		}
+		sent = append(sent, a)
+	}).Test(ctx)
+	return sent, err
+}
+
+// messageURN is the prefix of the schemas of lists and errors.
+const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
+
+// withhold removes from an exchange all but its status and media type.
+func withhold(a *engine.Attempt) {
+	if a.ResponseBody != "" {
+		a.ResponseBody = "[not shown: no SCIM message]"
+	}
+	mediaType := a.ResponseHeader.Values("Content-Type")
+	if a.ResponseHeader = (http.Header{}); len(mediaType) > 0 {
+		a.ResponseHeader["Content-Type"] = mediaType
+	}
+}

@@ -1,0 +1,137 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Bounds of the look for overdue deactivations.
+const (
+	// lateEvery is the interval between two looks, or a fifth of OverdueOptions.Within where that is less.
+	lateEvery    = time.Minute
+	lateEveryMin = 10 * time.Millisecond
+	// lateAsks is how many users the directory is asked about in one look. They take turns.
+	lateAsks = 1000
+)
+
+// OverdueStore has the methods of engine.Store that find overdue deactivations.
+type OverdueStore interface {
+	Lane(ctx context.Context, app string) (engine.Lane, error)
+	OverdueApps(ctx context.Context, before time.Time) ([]string, error)
+	OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error)
+	Overdue(ctx context.Context, app, user string, before, now time.Time) (bool, error)
+}
+
+// OverdueOptions configures Overdue; all fields are required.
+type OverdueOptions struct {
+	Store     OverdueStore
+	Directory engine.Directory
+	Observer  engine.Observer // receives what is overdue if it is an OverdueObserver
+	Within    time.Duration   // how long a deactivation may take
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Overdue finds deactivations that take too long. It is used by one goroutine at a time.
+type Overdue struct {
+	o OverdueOptions
+	// after is how far the users of each late app were asked about, nil for the whole list.
+	after map[string]*engine.State
+	last  string // the app that was looked at last
+}
+
+// NewOverdue returns an Overdue.
+func NewOverdue(o OverdueOptions) *Overdue { return &Overdue{o: o} }
+
+// Run looks from time to time until the end of ctx.
+func (w *Overdue) Run(ctx context.Context) {
+	every := min(lateEvery, max(w.o.Within/5, lateEveryMin))
+	for {
+		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+			w.o.Logger.ErrorContext(ctx, "overdue deactivations could not be looked for", "error", err)
+		}
+		timer := time.NewTimer(every)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// Look asks about as many late users as it may, from each app the same number.
+func (w *Overdue) Look(ctx context.Context) error {
+	before := w.o.Now().Add(-w.o.Within)
+	apps, err := w.o.Store.OverdueApps(ctx, before)
+	if err != nil {
+		return err
+	}
+	next, found := slices.BinarySearch(apps, w.last)
+	if found {
+		next++
+	}
+	after := map[string]*engine.State{}
+	asks := max(lateAsks/max(len(apps), 1), 1)
+	for i, app := range slices.Concat(apps[next:], apps[:next]) {
+		if i == lateAsks {
+			after[app] = w.after[app]
+			continue
+		}
+		w.last = app
+		page, err := w.o.Store.OverdueUsers(ctx, app, before, w.after[app], asks)
+		if err != nil {
+			return err
+		}
+		if len(page) == asks {
+			after[app] = &page[asks-1]
+		}
+		if err := w.app(ctx, app, before, page); err != nil {
+			return err
+		}
+	}
+	w.after = after
+	return nil
+}
+
+func (w *Overdue) app(ctx context.Context, app string, before time.Time, late []engine.State) error {
+	t, err := w.o.Directory.Target(ctx, app)
+	if errors.Is(err, engine.ErrUnknownApp) || err == nil && !t.DeactivateUsers {
+		return nil
+	}
+	for _, row := range late {
+		want := row.Want // where the directory cannot say, what it said last
+		if u, err := w.o.Directory.User(ctx, app, row.ID); err == nil {
+			want = u.Want
+		}
+		if want != engine.Inactive && want != engine.Absent {
+			continue
+		}
+		first, err := w.o.Store.Overdue(ctx, app, row.ID, before, w.o.Now())
+		if err != nil {
+			return err
+		}
+		if first {
+			w.tell(ctx, row, want)
+		}
+	}
+	return nil
+}
+
+func (w *Overdue) tell(ctx context.Context, row engine.State, want engine.Want) {
+	o := engine.Overdue{
+		App: row.App, ID: row.ID, RemoteID: row.RemoteID, Since: row.DirtySince, Want: want, Status: row.Status, Error: row.LastError,
+	}
+	if l, err := w.o.Store.Lane(ctx, row.App); err == nil {
+		o.Hold = l.Hold
+	}
+	w.o.Logger.WarnContext(ctx, "deactivation overdue", "app", o.App, "user", o.ID, "since", o.Since, "status", o.Status, "hold", o.Hold.Kind)
+	if observer, ok := w.o.Observer.(engine.OverdueObserver); ok {
+		observer.Overdue(context.WithoutCancel(ctx), o)
+	}
+}

@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/principal"
+)
+
+// Store has the methods of engine.Store that tell what is not done. All of them read.
+type Store interface {
+	Lane(ctx context.Context, app string) (engine.Lane, error)
+	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
+	Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error)
+	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
+	Pending(ctx context.Context, app string) (int, error)
+}
+
+// Deps are what waiting uses; all fields are required.
+type Deps struct {
+	Store   Store
+	Running *Running
+	Now     func() time.Time
+}
+
+// waitPoll is how often Wait looks for work that other processes finish.
+const waitPoll = 250 * time.Millisecond
+
+// Wait waits until nothing of an app is due; see provision.Engine.Wait.
+func (d Deps) Wait(ctx context.Context, app string) error {
+	return d.until(ctx, func() (bool, error) {
+		ended := d.Running.next()
+		n, err := d.Store.Pending(ctx, app)
+		if err != nil || n > 0 || d.Running.any(app) {
+			return false, err
+		}
+		select {
+		case <-ended: // and may have left something due behind it that was not counted yet
+			return false, nil
+		default:
+			return true, nil
+		}
+	})
+}
+
+// until returns when something is so. It looks whenever this engine ends a sequence, and from time to time for what others do.
+func (d Deps) until(ctx context.Context, so func() (bool, error)) error {
+	for {
+		changed := d.Running.next()
+		if ok, err := so(); ok || err != nil {
+			return err
+		}
+		poll := time.NewTimer(waitPoll)
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+		}
+		poll.Stop()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// WaitFor waits until a principal is settled at or beyond a generation; see provision.Engine.WaitFor.
+func (d Deps) WaitFor(ctx context.Context, app string, kind engine.Kind, id string, generation int64) (engine.State, error) {
+	var s engine.State
+	err := d.until(ctx, func() (bool, error) {
+		var err error
+		s, err = principal.State(ctx, d.Store, app, kind, id)
+		return settled(s, generation), err
+	})
+	if err != nil {
+		return engine.State{}, err
+	}
+	return s, nil
+}
+
+// settled reports whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has
+// none of its own: the next mark makes it dirty.
+func settled(s engine.State, generation int64) bool {
+	switch s.Status {
+	case engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting, engine.StatusFailed, engine.StatusHeld, engine.StatusDismissed:
+		return s.Desired >= generation
+	case engine.StatusDirty, engine.StatusRetrying, engine.StatusPending:
+	}
+	return s.Synced >= generation
+}

@@ -1,0 +1,57 @@
+package sqlstore_test
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/internal/storedtest"
+)
+
+// calls are the places of this package that write JSON, by file and argument, with the names of their forms.
+var calls = map[string]string{
+	"attempts.go h": "sync_attempt headers", "events.go e.Data": "event data", "imports.go r": "import_run request",
+	"imports.go o.Candidates": "import_object candidates", "imports.go counts": "import_run counts", "lanes.go learned": "app_lane learned",
+	"plans.go p": "plan doc", "plans.go i": "plan_item doc", "profile.go c": "app_lane profile", "rest.go r": "app_lane rest",
+	"states.go f.Pending": "sync_state pending", "states.go f.IgnoredAttributes": "sync_state unkept",
+	"states.go f.WaitingOn": "sync_state waiting",
+}
+
+// TestStoredForms covers the columns that have JSON.
+func TestStoredForms(t *testing.T) {
+	codecs := map[string]storedtest.Codec{
+		"sync_attempt headers": storedtest.Of[http.Header](), "event data": storedtest.Of[engine.EventData](),
+		"import_run request": storedtest.Of[engine.ImportRequest](), "import_object candidates": storedtest.Of[[]engine.Candidate](),
+		"import_run counts": storedtest.Of[map[engine.Verdict]int](), "app_lane learned": storedtest.Of[engine.Learned](),
+		"plan doc": storedtest.Of[engine.Plan](), "plan_item doc": storedtest.Of[engine.PlanItem](),
+		"app_lane profile": storedtest.Of[engine.Profile](), "app_lane rest": storedtest.Of[engine.Suspension](),
+		"sync_state pending": storedtest.Of[engine.Pending](), "sync_state unkept": storedtest.Of[map[string]engine.IgnoredAttribute](),
+		"sync_state waiting": storedtest.Of[[]string](),
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Values(calls)), slices.Collect(maps.Keys(codecs)))
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	writes, found := regexp.MustCompile(`\b(?:written|json\.Marshal)\(([^()]+)\)`), map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range writes.FindAllStringSubmatch(string(text), -1) {
+			found[file+" "+m[1]] = true
+		}
+	}
+	delete(found, "lanes.go v any")
+	delete(found, "lanes.go v") // written itself
+	require.ElementsMatch(t, slices.Collect(maps.Keys(calls)), slices.Collect(maps.Keys(found)))
+	storedtest.Check(t, codecs)
+}

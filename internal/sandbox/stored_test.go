@@ -1,0 +1,34 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/storedtest"
+)
+
+// TestStoredForms covers the collections that the sandbox has for itself.
+func TestStoredForms(t *testing.T) {
+	codecs := map[string]storedtest.Codec{
+		"sandbox_settings": storedtest.Of[settings](), "sandbox_tenants": storedtest.Of[keptTenant](),
+		"sandbox_clock": storedtest.Of[keptClock](),
+	}
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	declared := regexp.MustCompile(`docstore\.NewCollection(?:\[\w+\])?\("(\w+)"`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			if !strings.HasSuffix(file, "_test.go") {
+				require.Contains(t, codecs, m[1], file)
+			}
+		}
+	}
+	storedtest.Check(t, codecs)
+}

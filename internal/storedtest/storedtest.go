@@ -1,0 +1,288 @@
+// Package storedtest checks that what earlier versions have stored as JSON is still read, and read as what it was.
+//
+// A package that stores JSON has files testdata/stored/COMMIT.json. Each has forms by name: the text that the code of that commit has
+// stored, and the values that it had in Go. Files are written once and never changed: a database of that commit does not change either. A
+// form that is stored first by a later commit is in a file of its own.
+package storedtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Form is a stored text and its values.
+type Form struct {
+	Stored json.RawMessage `json:"stored"`
+	// Means has the values of the decoded text by the names of the Go fields, such as "Profile.login" or "Keys.0.Expires".
+	Means map[string]any `json:"means"`
+}
+
+// Codec reads and writes a form. The zero value is encoding/json, which uses methods of the type.
+type Codec struct {
+	// New returns a pointer to a zero value.
+	New func() any
+	// Marshal is the encoder of types that encoding/json does not know.
+	Marshal func(value any) ([]byte, error)
+	// Renamed has the names of Go fields now, by the paths in the files: the meaning of a form does not depend on them.
+	Renamed map[string]string
+}
+
+// Of returns the codec of a type for encoding/json.
+func Of[T any]() Codec { return Codec{New: func() any { return new(T) }} }
+
+// Type is Of for a type that is found by reflection.
+func Type(t reflect.Type) Codec { return Codec{New: func() any { return reflect.New(t).Interface() }} }
+
+func (c Codec) marshal(value any) ([]byte, error) {
+	if c.Marshal != nil {
+		return c.Marshal(value)
+	}
+	return json.Marshal(value)
+}
+
+// Check fails unless all stored forms are read: every form in the files has a codec and is decoded to the values that it had, encoding it
+// again loses nothing, and every codec has a form. The message about a codec without a form has one that today's code writes.
+func Check(t *testing.T, codecs map[string]Codec) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "stored", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stored forms: %v", err)
+	}
+	covered := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var forms map[string]Form
+		if err := json.Unmarshal(text, &forms); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for name, form := range forms {
+			codec, ok := codecs[name]
+			if !ok {
+				t.Errorf("%s: nothing reads %s, which earlier versions have stored", file, name)
+				continue
+			}
+			covered[name] = true
+			for _, problem := range codec.Problems(form) {
+				t.Errorf("%s: %s: %s", file, name, problem)
+			}
+		}
+	}
+	for name, codec := range codecs {
+		if !covered[name] {
+			form, err := Example(codec)
+			t.Errorf("%s is stored, and no file has its form; add it to a new file testdata/stored/COMMIT.json, such as (%v)\n%s", name, err, form)
+		}
+	}
+}
+
+// Problems returns what the present code does to a form, and should not.
+func (c Codec) Problems(form Form) (problems []string) {
+	value := c.New()
+	if err := json.Unmarshal(form.Stored, value); err != nil {
+		return []string{err.Error()}
+	}
+	means := Values(value)
+	for path, want := range form.Means {
+		now := path
+		if renamed, ok := c.Renamed[path]; ok {
+			now = renamed
+		}
+		if got, ok := means[now]; !ok || !reflect.DeepEqual(got, want) {
+			problems = append(problems, fmt.Sprintf("%s was %v, and is read as %v", path, want, got))
+		}
+	}
+	again, err := c.marshal(value)
+	if err != nil {
+		return append(problems, err.Error())
+	}
+	var before, after any
+	if err := json.Unmarshal(form.Stored, &before); err != nil {
+		return append(problems, err.Error())
+	}
+	if err := json.Unmarshal(again, &after); err != nil {
+		return append(problems, err.Error())
+	}
+	problems = append(problems, lost("", before, after)...)
+	slices.Sort(problems)
+	return problems
+}
+
+// lost returns the members of before that after lacks, or has with another value.
+func lost(path string, before, after any) (problems []string) {
+	switch b := before.(type) {
+	case map[string]any:
+		a, ok := after.(map[string]any)
+		if !ok {
+			return []string{path + " is no object after encoding again"}
+		}
+		for name, value := range b {
+			if _, there := a[name]; !there {
+				problems = append(problems, path+"/"+name+" is lost by encoding again")
+				continue
+			}
+			problems = append(problems, lost(path+"/"+name, value, a[name])...)
+		}
+	case []any:
+		a, ok := after.([]any)
+		if !ok || len(a) != len(b) {
+			return []string{path + " is another list after encoding again"}
+		}
+		for i := range b {
+			problems = append(problems, lost(path+"/"+strconv.Itoa(i), b[i], a[i])...)
+		}
+	default:
+		if !reflect.DeepEqual(before, after) {
+			return []string{fmt.Sprintf("%s was %v and is %v after encoding again", path, before, after)}
+		}
+	}
+	return problems
+}
+
+// Values returns the values of all exported fields below value that are not zero, by their paths.
+func Values(value any) map[string]any {
+	out := map[string]any{}
+	collect(reflect.ValueOf(value), "", out)
+	return out
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+func collect(v reflect.Value, path string, out map[string]any) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return
+		}
+		if v.Type().Implements(marshaler) && v.Kind() == reflect.Pointer && path != "" {
+			break
+		}
+		v = v.Elem()
+	}
+	join := func(name string) string {
+		if path == "" {
+			return name
+		}
+		return path + "." + name
+	}
+	switch own := path != "" && (v.Type().Implements(marshaler) || reflect.PointerTo(v.Type()).Implements(marshaler)); {
+	case own:
+		out[path] = plain(v.Interface())
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if field.IsExported() && !v.Field(i).IsZero() {
+				collect(v.Field(i), join(field.Name), out)
+			}
+		}
+	case v.Kind() == reflect.Map:
+		for _, key := range v.MapKeys() {
+			collect(v.MapIndex(key), join(fmt.Sprint(key)), out)
+		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		for i := range v.Len() {
+			collect(v.Index(i), join(strconv.Itoa(i)), out)
+		}
+	default:
+		if path == "" {
+			path = "value"
+		}
+		out[path] = plain(v.Interface())
+	}
+}
+
+// plain is what the files have of a value.
+func plain(value any) (out any) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return out
+}
+
+// Example returns a form as the present code writes it, with a value in every field, as indented JSON.
+func Example(c Codec) (string, error) {
+	value := c.New()
+	n := 0
+	fill(reflect.ValueOf(value).Elem(), &n, 0)
+	text, err := c.marshal(value)
+	if err != nil {
+		return "", err
+	}
+	decoded := c.New() // members that are not stored mean nothing
+	if err := json.Unmarshal(text, decoded); err != nil {
+		return string(text), err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "\t")
+	err = enc.Encode(Form{Stored: text, Means: Values(decoded)})
+	return b.String(), err
+}
+
+// fill gives every field below v another value.
+func fill(v reflect.Value, n *int, depth int) {
+	if depth > 8 || !v.CanSet() {
+		return
+	}
+	*n++
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 4, 5, *n*int(time.Millisecond), time.UTC)))
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte(`{"raw":` + strconv.Itoa(*n) + `}`))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("s" + strconv.Itoa(*n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(*n % 100))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(*n % 100))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(float64(*n) + 0.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n, depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), n, depth+1)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n, depth+1)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, n, depth+1)
+		fill(value, n, depth+1)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), n, depth+1)
+		}
+	case reflect.Interface:
+		if v.NumMethod() == 0 {
+			v.Set(reflect.ValueOf("any" + strconv.Itoa(*n)))
+		}
+	}
+}
