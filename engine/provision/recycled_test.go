@@ -190,10 +190,10 @@ func TestABrokenExpressionForNamesIsAnErrorOfTheConnection(t *testing.T) {
 	w.poll("the error", told)
 	require.Equal(t, "the connection is not configured: HoldNames: error parsing regexp: missing closing ): `(deleted`", w.state(engine.User, "u-1").LastError)
 	w.requests()
-	require.ErrorContains(t, w.engine.Test(t.Context(), w.target), "HoldNames: error parsing regexp")
+	require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), "HoldNames: error parsing regexp")
 	w.target.HoldNames = ""
 	w.dir.SetTarget(app, w.target)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true})
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)

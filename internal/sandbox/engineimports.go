@@ -21,7 +21,7 @@ func (e *engineAPI) Import(ctx context.Context, app string, r mgmtapi.ImportRequ
 	if r.Kind == mgmtapi.Group {
 		request = engine.ImportRequest{Kind: engine.Group, Partial: true}
 	}
-	id, err := e.engine.Import(ctx, app, request)
+	id, err := e.engine.Imports().Start(ctx, app, request)
 	return strconv.FormatInt(id, 10), refused(err, "AppInstance", app)
 }
 
@@ -44,7 +44,7 @@ func (e *engineAPI) Accounts(ctx context.Context, app, job string, q mgmtapi.Acc
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+	found, err := e.engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
 		App: app, Kind: engine.User, Verdict: engine.Verdict(q.Verdict), Only: q.Only, After: q.After, Limit: q.Limit, Whole: true,
 	})
 	all := make([]mgmtapi.FoundAccount, 0, len(found))
@@ -70,7 +70,7 @@ func (e *engineAPI) Link(ctx context.Context, tx mgmtapi.Tx, app, job string, li
 	for _, l := range links {
 		wanted = append(wanted, engine.Link{Kind: engine.User, ID: l.User, RemoteID: l.Account, RemoteName: l.UserName})
 	}
-	return refused(e.engine.Confirm(ctx, tx, app, id, wanted), "Import", job)
+	return refused(e.engine.Imports().Confirm(ctx, tx, app, id, wanted), "Import", job)
 }
 
 // run finds an import of the app by its text.
@@ -79,7 +79,7 @@ func (e *engineAPI) run(ctx context.Context, app, job string) (engine.ImportRun,
 	if err != nil {
 		return engine.ImportRun{}, rest.NotFound("Import", job)
 	}
-	run, err := e.engine.ImportRun(ctx, app, id)
+	run, err := e.engine.Imports().Run(ctx, app, id)
 	return run, refused(err, "Import", job)
 }
 
@@ -110,7 +110,7 @@ func (e *engineAPI) RemoteObjects(ctx context.Context, app, job string, q sandbo
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+	found, err := e.engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
 		App: app, Kind: run.Request.Kind, Verdict: engine.Verdict(q.Verdict), After: q.After, Limit: q.Limit,
 	})
 	all := make([]sandboxapi.RemoteObject, 0, len(found))
@@ -138,13 +138,13 @@ func (e *engineAPI) ConfirmGroups(ctx context.Context, app, job string, links []
 			return 0, err
 		}
 	}
-	return len(wanted), e.link(ctx, app, wanted, func(tx engine.Execer) error { return e.engine.Confirm(ctx, tx, app, run.ID, wanted) })
+	return len(wanted), e.link(ctx, app, wanted, func(tx engine.Execer) error { return e.engine.Imports().Confirm(ctx, tx, app, run.ID, wanted) })
 }
 
 // matched is what the imports of a kind have matched.
 func (e *engineAPI) matched(ctx context.Context, app string, kind engine.Kind) (links []engine.Link, err error) {
 	for after := ""; ; {
-		page, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{App: app, Kind: kind, Verdict: engine.VerdictMatched, After: after, Limit: linkPage})
+		page, err := e.engine.Imports().Objects(ctx, engine.RemoteObjectQuery{App: app, Kind: kind, Verdict: engine.VerdictMatched, After: after, Limit: linkPage})
 		if err != nil {
 			return nil, err
 		}
