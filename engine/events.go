@@ -43,13 +43,13 @@ const (
 
 // Event is something that happened to a principal or an app. It holds no attribute values and no messages of the target.
 type Event struct {
-	App       string
-	Seq       int64 // of the app, ascending without gaps; begins with 1
-	At        time.Time
-	Type      EventType
-	Kind      Kind   // empty for events of the app
-	Principal string // empty for events of the app
-	Data      EventData
+	App       string    `json:"-"`
+	Seq       int64     `json:"seq"` // of the app, ascending without gaps; begins with 1
+	At        time.Time `json:"at"`
+	Type      EventType `json:"type"`
+	Kind      Kind      `json:"kind,omitempty"` // empty for events of the app
+	Principal string    `json:"id,omitempty"`   // empty for events of the app
+	Data      EventData `json:"-"`
 }
 
 // EventData is what is known about an event. Fields that do not apply are zero.

@@ -18,17 +18,19 @@ type DriftRequest struct {
 
 // DriftReport sums a comparison up.
 type DriftReport struct {
-	App  string
-	Kind Kind
+	App  string `json:"-"`
+	Kind Kind   `json:"-"`
 	// Listed is what the target has, Known the principals that the engine knows, Compared those of them that have an account.
-	Listed, Known, Compared int
+	Listed   int `json:"listed"`
+	Known    int `json:"known"`
+	Compared int `json:"compared"`
 	// Busy is how many principals differ that are due, or were worked on meanwhile: what they come to is not known yet, and they are
 	// neither findings nor marked.
-	Busy int
+	Busy int `json:"busy"`
 	// Hidden is how many groups were not compared in their members, because the target does not show any.
-	Hidden int
-	Found  map[DriftKind]int // findings
-	Marked int               // principals that were marked for repair
+	Hidden int               `json:"hidden"`
+	Found  map[DriftKind]int `json:"found"`  // findings
+	Marked int               `json:"marked"` // principals that were marked for repair
 }
 
 // Drifted says how many findings could be repaired.

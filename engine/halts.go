@@ -7,10 +7,10 @@ import (
 
 // Halt is an operation that is switched off, for one app or for all of them.
 type Halt struct {
-	App       string // empty for all apps
-	Operation Operation
-	Reason    string
-	Since     time.Time
+	App       string    `json:"app,omitempty"` // empty for all apps
+	Operation Operation `json:"operation"`
+	Reason    string    `json:"reason,omitempty"`
+	Since     time.Time `json:"since"`
 }
 
 func (h Halt) String() string {

@@ -66,26 +66,26 @@ type ImportRun struct {
 
 // RemoteObject is an account or group that an import has found at a target.
 type RemoteObject struct {
-	App         string
-	Kind        Kind
-	RemoteID    string
-	UserName    string // of a group: displayName
-	ExternalID  string
-	Email       string // the primary one, or the first
-	DisplayName string
-	Active      bool
-	Hash        string // of all attributes but meta: another one than at the last import when the object has changed
-	Run         int64  // that saw it last
+	App         string `json:"-"`
+	Kind        Kind   `json:"-"`
+	RemoteID    string `json:"remoteId"`
+	UserName    string `json:"userName"` // of a group: displayName
+	ExternalID  string `json:"externalId,omitempty"`
+	Email       string `json:"email,omitempty"` // the primary one, or the first
+	DisplayName string `json:"displayName,omitempty"`
+	Active      bool   `json:"active"`
+	Hash        string `json:"-"` // of all attributes but meta: another one than at the last import when the object has changed
+	Run         int64  `json:"-"` // that saw it last
 
-	Verdict   Verdict
-	Rule      MatchRule // that matched it, empty for none
-	Principal string    // whose it is, when Linked or Matched
+	Verdict   Verdict   `json:"verdict"`
+	Rule      MatchRule `json:"rule,omitempty"`      // that matched it, empty for none
+	Principal string    `json:"principal,omitempty"` // whose it is, when Linked or Matched
 	// Candidates are the principals that somebody has to choose from, when Ambiguous or Partial; at most MaxCandidates.
-	Candidates []string
-	Note       string // why it is ambiguous, as far as the candidates do not tell
+	Candidates []string `json:"candidates,omitempty"`
+	Note       string   `json:"note,omitempty"` // why it is ambiguous, as far as the candidates do not tell
 
 	// Resource is all that the target shows. It is there for Matcher.Match, and for a query that asks for it where the run has kept it.
-	Resource *scim.Resource
+	Resource *scim.Resource `json:"-"`
 }
 
 // MaxCandidates is how many candidates of an object are kept.

@@ -4,17 +4,19 @@ import "time"
 
 // Lag is how far the target of an app is behind the directory.
 type Lag struct {
-	App string
+	App string `json:"-"`
 	// Due is how many principals wait to be provisioned, those in a back-off too; Oldest since when the first of them does, zero for
 	// none.
-	Due    int
-	Oldest time.Time
+	Due      int `json:"due"`
+	Retrying int `json:"retrying"` // of those that are due, how many are in a back-off
+	// Accepted is how many of those that are due have a change that the target has accepted and was not seen to have carried out.
+	Accepted int `json:"accepted"`
 	// Failed and Held are not due: they wait for a Mark or a decision.
-	Failed, Held int
-	Retrying     int // of those that are due, how many are in a back-off
-	Accepted     int // of those that are due, how many have a change that the target has accepted and was not seen to have carried out
-	Hold         Hold
-	LastSuccess  time.Time // the last sequence that brought a principal into its desired state, zero for none
+	Failed      int       `json:"failed"`
+	Held        int       `json:"held"`
+	Oldest      time.Time `json:"oldest,omitzero"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // the last sequence that brought a principal into its desired state, zero for none
+	Hold        Hold      `json:"-"`
 }
 
 // Overdue is a deactivation that has not arrived within Options.DeactivateWithin.

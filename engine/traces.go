@@ -111,6 +111,26 @@ type PrincipalState struct {
 	Pending           *PendingChange              `json:"pending,omitempty"`
 }
 
+// PrincipalState returns the part of the state that is shown to people.
+func (s *State) PrincipalState() PrincipalState {
+	return PrincipalState{
+		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts, RemoteID: s.RemoteID,
+		RemoteName: s.RemoteName, Origin: s.Origin, IgnoredAttributes: s.IgnoredAttributes, Operation: s.LastOperation, HTTP: s.LastStatus,
+		Error: s.LastError, UpdatedAt: s.UpdatedAt, Pending: s.Pending.Change(),
+	}
+}
+
+// Change returns the part of a pending change that is shown to people, nil for nil.
+func (p *Pending) Change() *PendingChange {
+	if p == nil {
+		return nil
+	}
+	return &PendingChange{
+		Operation: p.Operation, Method: p.Method, Path: p.Path, Transaction: p.Txn, Location: p.Location, Generation: p.Gen,
+		At: p.At, Deadline: p.Deadline, Reads: p.Reads,
+	}
+}
+
 // PendingChange is the part of a Pending that is shown to people.
 type PendingChange struct {
 	Operation   Operation `json:"operation"`

@@ -88,9 +88,7 @@ type target struct {
 // targets lists the operations of the API by path and method.
 func targets(t *testing.T, e *apitest.Env) (out []target) {
 	t.Helper()
-	document, err := e.API.Document()
-	require.NoError(t, err)
-	paths := document.Paths.Map()
+	paths := e.Document().Paths.Map()
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		operations := paths[path].Operations()
 		for _, method := range slices.Sorted(maps.Keys(operations)) {
@@ -115,12 +113,7 @@ type world struct {
 // doneWork is provisioning work that has nothing to do.
 type doneWork struct{}
 
-func (doneWork) Drain(context.Context) (sandboxapi.Left, error)           { return sandboxapi.Left{}, nil }
-func (doneWork) Tasks(context.Context, string) ([]sandboxapi.Task, error) { return nil, nil }
-func (doneWork) Retry(context.Context, string, string) error              { return sandboxapi.ErrNoTask }
-func (doneWork) Attempts(context.Context, sandboxapi.AttemptQuery) ([]sandboxapi.Attempt, error) {
-	return nil, nil
-}
+func (doneWork) Drain(context.Context) (sandboxapi.Left, error) { return sandboxapi.Left{}, nil }
 
 func newWorld(t *testing.T, c *choices) *world {
 	t.Helper()

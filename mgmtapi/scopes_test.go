@@ -35,7 +35,7 @@ func areaOf(scope string) string { return scope[:strings.LastIndexByte(scope, '.
 
 // withSandbox has every operation served that there can be. Nothing of it may be reached.
 func withSandbox(o *assembly.Options) {
-	o.Work, o.Engine, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Engine }{}, struct{ sandboxapi.Providers }{}
+	o.Work, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Providers }{}
 	o.Imports = struct{ assembly.Imports }{}
 }
 

@@ -96,6 +96,11 @@ var Rules = []Rule{
 	}, Why: "an explanation reads the store and the directory only"},
 	{Package: "engine/metrics", May: []string{"engine"}, Tests: append([]string{"engine/...", "scim/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "it listens to the engine, so that embedders who count in another way need no metrics library"},
+	{Package: "engine/control/client", May: []string{"engine"}, Tests: []string{"engine/..."}, StdlibOnly: true,
+		Why: "a program that operates an engine elsewhere carries neither the machine nor the operation table"},
+	{Package: "engine/control", May: []string{"engine", "engine/control/client", "engine/provision", "internal/errtext", "internal/rest", "scim"},
+		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
+		Why:   "the engine over HTTP: it operates an engine by its methods, for any host"},
 	{Package: "engine/...", May: []string{"engine/...", "scim/...", "internal/expression", "internal/egress", "internal/errtext"}, Tests: append([]string{"internal/sqldb/sqlopen"}, testDatabases...),
 		Why: "the engine is embedded by identity providers that have no mgmtapi, no scimserver and no docstore"},
 
@@ -127,7 +132,10 @@ var Rules = []Rule{
 	}, Tests: []string{"..."}, Why: "the composition root knows everyone, and the management API as any embedder does, by its face"},
 	{Package: "internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
 	{Package: "internal/cli/conform", May: []string{"conformance/...", "scim/wirelog", "internal/cli/frame", "internal/mockserver", "scimserver/quirks"}, Why: "the conformance commands alone are a small static binary, without a database"},
-	{Package: "internal/cli/...", May: []string{"internal/cli/...", "internal/errtext", "internal/sandbox/...", "scim/lenient", "scimserver/...", "mgmtapi", "mgmtapi/sandboxapi", "internal/docstore", "internal/rest", "internal/sqldb/..."}, Why: "command groups start things; they hold no logic of their own"},
+	{Package: "internal/cli/...", May: []string{
+		"internal/cli/...", "internal/errtext", "internal/sandbox/...", "engine", "engine/control/client", "scim/lenient", "scimserver/...",
+		"mgmtapi", "internal/docstore", "internal/rest", "internal/sqldb/...",
+	}, Why: "command groups start things; they hold no logic of their own"},
 	{Package: "cmd/scim-conformance", May: []string{"internal/cli/conform"}, Why: "static, without cgo"},
 	{Package: "cmd/scimwright", May: []string{"internal/cli/...", "internal/sandbox"}, Why: "a main reads its arguments and exits"},
 }

@@ -61,6 +61,8 @@ type Options struct {
 	MaxBody int64
 	// Limited is told of the first request in each window of a bucket that was refused. Defaults to nobody.
 	Limited func(ctx context.Context, q Quota)
+	// Words describe types whose fields have none of the tags of this package. Default: none.
+	Words Words
 	// Now tells the time of the Date header. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets one line for each internal error, with its id, and at level debug one for each request. Defaults to none.
@@ -104,7 +106,7 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 	}
 	ids := map[string]bool{}
 	for _, route := range routes {
-		op, err := route.compile()
+		op, err := route.compile(o.Words)
 		if err != nil {
 			return nil, err
 		}
@@ -151,13 +153,17 @@ func (h *Handler) Guarded(op Info, next http.Handler) http.Handler {
 func (h *Handler) around(
 	w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error,
 ) {
-	c := &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
-	ctx := context.WithValue(r.Context(), callKey{}, c)
-	header := w.Header()
-	header.Set(HeaderRequestID, c.request.ID)
-	header.Set("Date", h.options.Now().UTC().Format(http.TimeFormat))
-	header.Set("Cache-Control", "no-cache, no-store")
-	if h.options.Logger.Enabled(ctx, slog.LevelDebug) {
+	ctx := r.Context()
+	c, guarded := ctx.Value(callKey{}).(*call) // by another handler, which has written headers and writes the log
+	if !guarded {
+		c = &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
+		ctx = context.WithValue(ctx, callKey{}, c)
+		header := w.Header()
+		header.Set(HeaderRequestID, c.request.ID)
+		header.Set("Date", h.options.Now().UTC().Format(http.TimeFormat))
+		header.Set("Cache-Control", "no-cache, no-store")
+	}
+	if !guarded && h.options.Logger.Enabled(ctx, slog.LevelDebug) {
 		answer := &statusWriter{ResponseWriter: w}
 		w = answer
 		defer func(began time.Time) {

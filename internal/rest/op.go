@@ -14,7 +14,7 @@ import (
 type Route interface {
 	// Info describes the operation.
 	Info() Info
-	compile() (*operation, error)
+	compile(words Words) (*operation, error)
 }
 
 // Slice is a part of the API: the operations of one resource.
@@ -119,7 +119,7 @@ type operation struct {
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-func (o Op[Req, Resp]) compile() (*operation, error) {
+func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
 	info := o.Info()
 	switch {
 	case o.ID == "":
@@ -135,7 +135,7 @@ func (o Op[Req, Resp]) compile() (*operation, error) {
 	case o.Do == nil:
 		return nil, fmt.Errorf("rest: operation %s has no Do", o.ID)
 	}
-	shape, err := shapeOfRequest(reflect.TypeFor[Req]())
+	shape, err := shapeOfRequest(reflect.TypeFor[Req](), words)
 	if err != nil {
 		return nil, fmt.Errorf("rest: operation %s: %w", o.ID, err)
 	}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,7 +22,7 @@ type Describer interface {
 // Document makes the OpenAPI 3.0 document of the table. It is the same for the same table, byte for byte, and valid.
 func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 	d := &document{
-		shaper: shaper{},
+		shaper: newShaper(h.options.Words),
 		names:  map[reflect.Type]string{},
 		doc: &openapi3.T{
 			OpenAPI: "3.0.3",
@@ -219,7 +220,7 @@ func (d *document) component(s *shape) *openapi3.SchemaRef {
 	}
 	name, known := d.names[s.typ]
 	if !known {
-		name = d.nameFor(s.typ)
+		name = cmp.Or(d.shaper.words[s.typ].Name, d.nameFor(s.typ))
 		d.names[s.typ] = name
 		schema := openapi3.NewObjectSchema()
 		d.doc.Components.Schemas[name] = schema.NewRef() // before its members, which may refer to it

@@ -61,17 +61,22 @@ var (
 )
 
 // shaper compiles types; the map lets types contain themselves.
-type shaper map[reflect.Type]*shape
+type shaper struct {
+	known map[reflect.Type]*shape
+	words Words
+}
+
+func newShaper(words Words) shaper { return shaper{known: map[reflect.Type]*shape{}, words: words} }
 
 func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if known, ok := s[t]; ok {
+	if known, ok := s.known[t]; ok {
 		return known, nil
 	}
 	out := &shape{typ: t}
-	s[t] = out
+	s.known[t] = out
 	if t == stdTime || t == wireTime {
 		out.kind = kindTime
 		return out, nil
@@ -107,6 +112,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	case reflect.Struct:
 		out.kind = kindObject
 		out.fields, err = s.fieldsOf(t, "json", nil)
+		out.fields = outermost(out.fields)
 	default:
 		return nil, fmt.Errorf("type %s cannot be described", t)
 	}
@@ -145,16 +151,32 @@ func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) 
 			name: name, index: index, pointer: sf.Type.Kind() == reflect.Pointer,
 			omit: strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"),
 		}
-		var err error
-		if f.shape, err = s.shapeOf(sf.Type); err != nil {
+		tags, err := s.words.tags(t, name, sf.Tag)
+		if err != nil {
+			return nil, err
+		}
+		if tags.Get("shape") == "any" {
+			f.shape = &shape{kind: kindAny, typ: reflect.TypeFor[any]()}
+		} else if f.shape, err = s.shapeOf(sf.Type); err != nil {
 			return nil, fmt.Errorf("field %s: %w", sf.Name, err)
 		}
-		if err := f.readTags(sf.Tag); err != nil {
+		if err := f.readTags(tags); err != nil {
 			return nil, fmt.Errorf("type %s: field %s: %w", t, sf.Name, err)
 		}
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// outermost leaves out members of embedded structs that have the name of a member further out, as encoding/json does.
+func outermost(fields []field) []field {
+	depth := map[string]int{}
+	for _, f := range fields {
+		if d, ok := depth[f.name]; !ok || len(f.index) < d {
+			depth[f.name] = len(f.index)
+		}
+	}
+	return slices.DeleteFunc(fields, func(f field) bool { return len(f.index) > depth[f.name] })
 }
 
 func (f *field) readTags(tag reflect.StructTag) (err error) {
@@ -229,11 +251,11 @@ type requestShape struct {
 	bodyRequired                      bool
 }
 
-func shapeOfRequest(t reflect.Type) (*requestShape, error) {
+func shapeOfRequest(t reflect.Type, words Words) (*requestShape, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("request type %s is not a struct", t)
 	}
-	s := shaper{}
+	s := newShaper(words)
 	out := &requestShape{}
 	var err error
 	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query, "form": &out.form} {

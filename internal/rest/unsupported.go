@@ -48,8 +48,8 @@ func (u Unsupported[Req]) op() Op[Req, Nothing] {
 	}
 }
 
-func (u Unsupported[Req]) compile() (*operation, error) {
-	compiled, err := u.op().compile()
+func (u Unsupported[Req]) compile(words Words) (*operation, error) {
+	compiled, err := u.op().compile(words)
 	if err != nil {
 		return nil, err
 	}

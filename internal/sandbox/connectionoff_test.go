@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // While a target is down, a create, an update, a deactivation and an import wait for it. Then its connection is deactivated.
@@ -48,7 +48,7 @@ func TestADeactivatedConnectionDropsWhatIsQueuedButNoDeactivation(t *testing.T) 
 	var begun struct{ JobID string }
 	do(t, api, http.MethodPost, jobs+"/import", `{"type":"USERS"}`, &begun)
 	do(t, api, http.MethodPost, path+"/connections/default/lifecycle/deactivate", "", nil)
-	var job sandboxapi.ImportJob
+	var job client.Import
 	eventually(t, "the import has ended", func() bool {
 		do(t, api, http.MethodGet, jobs+"/import/"+begun.JobID, "", &job)
 		return job.Status == "failed"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/console"
 	"github.com/scimwright/scimwright/mgmtapi"
@@ -136,7 +137,7 @@ func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchan
 
 func exchange(a engine.Attempt) console.Exchange {
 	return console.Exchange{
-		At: a.At, Method: a.Method, Path: relativePath(a.URL), Status: a.Status, Duration: a.Duration.Round(10 * time.Microsecond),
+		At: a.At, Method: a.Method, Path: control.RelativePath(a.URL), Status: a.Status, Duration: a.Duration.Round(10 * time.Microsecond),
 		Request: a.RequestBody, Response: a.ResponseBody, Error: a.Error, Curl: a.Curl(true),
 	}
 }
@@ -271,7 +272,7 @@ func (c *consoleSource) names(ctx context.Context, app string, states []engine.S
 	for _, s := range states {
 		about = append(about, engine.Principal{Kind: s.Kind, ID: s.ID})
 	}
-	found, err := namesOf(ctx, c.bridge.wanted, c.engine, app, about)
+	found, err := control.NamesOf(ctx, names{c.bridge}, c.engine, app, about)
 	names := make(map[string]string, len(found))
 	for p, name := range found {
 		names[p.ID] = name

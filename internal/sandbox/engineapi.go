@@ -1,19 +1,15 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // engineAPI gives the management API's sandbox surface the engine. Its methods are in the files engine*.go, one for each subject.
@@ -21,26 +17,6 @@ type engineAPI struct {
 	db     *sqldb.DB
 	engine *provision.Engine
 	bridge *bridge
-	now    func() time.Time
-}
-
-var _ sandboxapi.Engine = (*engineAPI)(nil)
-
-// shown turns a value of the engine into the type of the API that has the same JSON form. A member that the type does not have is
-// an error, so that nothing the engine tells is lost.
-func shown[T any](v any) (T, error) {
-	var to T
-	data, err := json.Marshal(v)
-	if err != nil {
-		return to, err
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	d.UseNumber()
-	if err := d.Decode(&to); err != nil {
-		return to, fmt.Errorf("the API's form of %T: %w", v, err)
-	}
-	return to, nil
 }
 
 // refusals are the errors of the engine that are for the caller, with their codes.
@@ -89,19 +65,6 @@ func linkRefused(e *engine.LinkError) error {
 	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
 }
 
-// unread is refused for operations that read a whole target: what is not one of the known refusals is about what the target has
-// answered, and the engine's message says what.
-func unread(err error, app string) error {
-	refusal := refused(err, "AppInstance", app)
-	if refusal == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[*rest.Error](refusal); ok {
-		return e
-	}
-	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
-}
-
 // update runs fn in a transaction of the sandbox's database, and wakes the engine for the app after the commit. Like the relay, it
 // does not ask for a serializable one: it writes no documents, and the engine's store orders its writes itself.
 func (e *engineAPI) update(ctx context.Context, app string, fn func(tx engine.Execer) error) error {
@@ -110,21 +73,4 @@ func (e *engineAPI) update(ctx context.Context, app string, fn func(tx engine.Ex
 		e.engine.Wake(app)
 	}
 	return err
-}
-
-// relayTime bounds how long the relay is waited for.
-const relayTime = 30 * time.Second
-
-// relayed waits until the engine was told about all changes that were made before.
-func (e *engineAPI) relayed(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, relayTime)
-	defer cancel()
-	return poll(ctx, func() (bool, error) {
-		n, err := e.bridge.wanted.Waiting(ctx)
-		return n == 0, err
-	})
-}
-
-func (e *engineAPI) names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
-	return namesOf(ctx, e.bridge.wanted, e.engine, app, principals)
 }

@@ -18,9 +18,10 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // checked sends requests and holds each answer of the sandbox surface against the OpenAPI document.
@@ -136,7 +137,7 @@ func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
 	d.settle()
-	var plan sandboxapi.Plan
+	var plan engine.Plan
 	d.post("/plans", `{"userIds":["`+ann+`"]}`, &plan)
 	d.post("/plans/"+plan.ID+"/apply", "{}", nil)
 	d.target.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
@@ -160,42 +161,42 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 	bob := newUser(t, d.api, "bob@northwind.example")
 	d.settle()
 
-	var apps []sandboxapi.EngineApp
+	var apps []client.App
 	do(t, d.api, http.MethodGet, "/sandbox/v1/engine/apps", "", &apps)
 	require.Len(t, apps, 1)
 	require.Equal(t, "running", apps[0].Lane.State)
-	require.Equal(t, map[string]int{"clean": 1}, apps[0].Counts)
+	require.Equal(t, map[engine.Status]int{engine.StatusClean: 1}, apps[0].Counts)
 	require.Equal(t, d.target.URL, apps[0].BaseURL)
 	require.NotZero(t, apps[0].Lag.LastSuccess)
 
 	one := "/principals/user/" + ann
-	var p sandboxapi.Principal
+	var p client.Principal
 	d.get(one, &p)
 	require.Equal(t, "ann@northwind.example", p.Name)
 	require.Equal(t, p.State.Desired, p.State.Synced)
-	var all []sandboxapi.Principal
+	var all []client.Principal
 	d.get("/principals?kind=user&status=clean", &all)
 	require.Len(t, all, 1)
 	d.get("/principals?after=user:"+ann, &all)
 	require.Empty(t, all)
 
-	var proof sandboxapi.Proof
+	var proof client.Verification
 	d.get(one+"/proof", &proof)
 	require.True(t, proof.Converged, proof.Summary)
 	require.Contains(t, proof.Summary, "read back equal")
 
-	var x sandboxapi.Explanation
+	var x client.Explanation
 	d.get(one+"/explanation", &x)
 	require.Equal(t, []string{"The user is assigned to the application directly."}, x.Reasons)
-	require.Contains(t, x.Values, sandboxapi.Value{Path: "name.givenName", Source: "the profile of the user", Rule: "user.firstName", Value: "Test"})
+	require.Contains(t, x.Values, engine.Value{Path: "name.givenName", Source: "the profile of the user", Rule: "user.firstName", Value: "Test"})
 	require.NotEmpty(t, x.Exchanges)
 	d.get("/principals/user/"+bob+"/explanation", &x)
 	require.Equal(t, []string{"The user is not assigned to the application."}, x.Reasons)
 
-	var trace sandboxapi.Trace
+	var trace client.Trace
 	d.get(one+"/trace", &trace)
 	require.True(t, trace.Rehearsed)
-	require.Equal(t, "done", trace.Outcome)
+	require.Equal(t, engine.Done, trace.Outcome)
 	for _, r := range trace.Requests {
 		require.Equal(t, http.MethodGet, r.Method, "nothing is to be changed")
 	}
@@ -203,11 +204,11 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 	require.False(t, trace.Rehearsed)
 	require.NotEmpty(t, trace.Requests)
 	d.post(one+"/wait", "", &p)
-	require.Equal(t, "clean", p.State.Status)
+	require.Equal(t, engine.StatusClean, p.State.Status)
 
-	var events []sandboxapi.Event
+	var events []client.Event
 	d.get("/events", &events)
-	require.Equal(t, "user.created", events[0].Type)
+	require.Equal(t, engine.UserCreated, events[0].Type)
 	require.Equal(t, "ann@northwind.example", events[0].Name)
 	d.get(one+"/events", &events)
 	require.NotEmpty(t, events)
@@ -256,11 +257,11 @@ func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
 	d.settle()
 	d.get("/tasks", &tasks)
 	require.Empty(t, tasks)
-	var p sandboxapi.Principal
+	var p client.Principal
 	d.get("/principals/user/"+ann, &p)
-	require.Equal(t, "clean", p.State.Status)
+	require.Equal(t, engine.StatusClean, p.State.Status)
 	d.get("/principals/user/"+bob, &p)
-	require.Equal(t, "dismissed", p.State.Status)
+	require.Equal(t, engine.StatusDismissed, p.State.Status)
 }
 
 func TestAPlanIsLookedAtAndApplied(t *testing.T) {
@@ -279,11 +280,11 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 	d.alter(ann, `{"title":"altered","name":{"givenName":"Anna","familyName":"Other"}}`)
 	d.alter(bob, `{"name":{"givenName":"Bobby","familyName":"Other"}}`)
 
-	var p sandboxapi.Plan
+	var p engine.Plan
 	d.post("/plans", `{"all":true,"reason":"names"}`, &p)
 	require.Equal(t, 2, p.Items)
-	require.Equal(t, map[string]int{"update": 2}, p.Operations)
-	var items []sandboxapi.PlanItem
+	require.Equal(t, map[engine.Operation]int{engine.OpUpdate: 2}, p.Operations)
+	var items []client.PlanItem
 	d.get("/plans/"+p.ID+"/items?operation=update&limit=1", &items)
 	require.Len(t, items, 1)
 	require.Contains(t, []string{"ann@northwind.example", "bob@northwind.example"}, items[0].Name)
@@ -291,14 +292,14 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 	require.NotEmpty(t, items[0].Requests)
 
 	d.post("/plans/"+p.ID+"/apply", `{"first":1}`, &p)
-	require.Equal(t, "partial", p.Status)
+	require.Equal(t, engine.PlanPartial, p.Status)
 	d.settle()
 	d.post("/plans/"+p.ID+"/apply", "", &p)
 	d.settle()
-	require.Equal(t, "applied", p.Status)
+	require.Equal(t, engine.PlanApplied, p.Status)
 	d.refused(http.MethodPost, "/plans/"+p.ID+"/apply", "", http.StatusConflict, "applied already")
 	for _, id := range []string{ann, bob} {
-		var proof sandboxapi.Proof
+		var proof client.Verification
 		d.get("/principals/user/"+id+"/proof", &proof)
 		require.True(t, proof.Converged, proof.Summary)
 	}
@@ -306,7 +307,7 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 	d.post("/plans", fmt.Sprintf(`{"userIds":[%q]}`, ann), &p)
 	d.post("/principals/user/"+ann+"/provision", "", nil)
 	d.refused(http.MethodPost, "/plans/"+p.ID+"/apply", "", http.StatusConflict, "moved")
-	var plans []sandboxapi.Plan
+	var plans []engine.Plan
 	d.get("/plans", &plans)
 	require.Len(t, plans, 2)
 	do(t, d.api, http.MethodDelete, d.of("/plans/"+p.ID), "", nil)
@@ -317,7 +318,7 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 // alter changes the account of a user behind the engine's back.
 func (d *driven) alter(user, attributes string) {
 	d.t.Helper()
-	var p sandboxapi.Principal
+	var p client.Principal
 	d.get("/principals/user/"+user, &p)
 	body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":%s}]}`, attributes)
 	d.scim(http.MethodPatch, "/Users/"+p.State.RemoteID, body, http.StatusOK)
@@ -346,9 +347,9 @@ func TestDriftIsFoundAndRepaired(t *testing.T) {
 	d.alter(ann, `{"name":{"givenName":"Anna","familyName":"Other"}}`)
 	d.scim(http.MethodPost, "/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"stranger"}`, http.StatusCreated)
 
-	var drift sandboxapi.Drift
+	var drift client.Drift
 	d.post("/drift", "", &drift)
-	require.Equal(t, map[string]int{"differs": 1, "stranger": 1}, drift.Found)
+	require.Equal(t, map[engine.DriftKind]int{engine.DriftDiffers: 1, engine.DriftUnmanaged: 1}, drift.Found)
 	require.Len(t, drift.Findings, 2)
 	d.post("/drift", `{"repair":true,"limit":0}`, &drift)
 	require.True(t, drift.More)
@@ -357,11 +358,11 @@ func TestDriftIsFoundAndRepaired(t *testing.T) {
 	d.post("/drift", "", &drift)
 	require.Zero(t, drift.Drifted)
 
-	var done map[string]sandboxapi.Reconciled
+	var done map[engine.Kind]client.Reconciled
 	d.post("/reconcile", "", &done)
-	require.Equal(t, 1, done["user"].Known)
-	require.Zero(t, done["user"].Unlisted)
-	require.Contains(t, done, "group")
+	require.Equal(t, 1, done[engine.User].Known)
+	require.Zero(t, done[engine.User].Unlisted)
+	require.Contains(t, done, engine.Group)
 
 	d.target.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"detail":"out of order"}`, http.StatusNotImplemented)
@@ -383,15 +384,15 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 
 	var job struct{ JobID string }
 	d.post("/import", `{"type":"USERS"}`, &job)
-	var run sandboxapi.ImportJob
+	var run client.Import
 	eventually(t, "the import ends", func() bool {
 		d.get("/import/"+job.JobID, &run)
 		return run.Status != "running"
 	})
-	require.Equal(t, "done", run.Status, run.Errors)
+	require.Equal(t, engine.ImportDone, run.Status, run.Errors)
 	require.Equal(t, 2, run.UsersImported)
-	require.Equal(t, map[string]int{"matched": 1, "unmatched": 1}, run.Verdicts)
-	var found []sandboxapi.RemoteObject
+	require.Equal(t, map[engine.Verdict]int{engine.VerdictMatched: 1, engine.VerdictUnmatched: 1}, run.Verdicts)
+	var found []engine.RemoteObject
 	d.get("/import/"+job.JobID+"/objects?verdict=matched", &found)
 	require.Len(t, found, 1)
 	require.Equal(t, ann, found[0].Principal)
@@ -400,11 +401,11 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 	require.Equal(t, 1, n.Linked)
 	d.settle()
 
-	var links []sandboxapi.Link
+	var links []engine.Link
 	d.get("/links", &links)
 	require.Len(t, links, 1)
 	require.Equal(t, found[0].RemoteID, links[0].RemoteID)
-	require.Equal(t, "imported", links[0].Origin)
+	require.Equal(t, engine.Imported, links[0].Origin)
 	d.get("/links?after="+url.QueryEscape("user:"+ann), &links)
 	require.Empty(t, links)
 	d.refused(http.MethodPost, "/links", fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"another"}]}`, ann), http.StatusBadRequest, "links: user "+ann)
@@ -432,11 +433,11 @@ func TestOperationsAreHaltedAndRemovalsApproved(t *testing.T) {
 	}
 	d.settle()
 
-	var halts []sandboxapi.Halt
+	var halts []engine.Halt
 	d.post("/halt", `{"operations":["deactivate"],"reason":"ticket 4711"}`, &halts)
 	require.Equal(t, "ticket 4711", halts[0].Reason)
 	do(t, d.api, http.MethodPost, "/sandbox/v1/engine/halt", `{"operations":["update"]}`, &halts)
-	var app sandboxapi.EngineApp
+	var app client.App
 	do(t, d.api, http.MethodGet, "/sandbox/v1/engine/apps/"+d.app, "", &app)
 	require.Len(t, app.Halts, 2)
 	do(t, d.api, http.MethodPost, "/sandbox/v1/engine/resume", "", &halts)
@@ -460,7 +461,7 @@ func TestOperationsAreHaltedAndRemovalsApproved(t *testing.T) {
 // held asserts how many principals wait for an approval.
 func (d *driven) held(n int) {
 	d.t.Helper()
-	var app sandboxapi.EngineApp
+	var app client.App
 	do(d.t, d.api, http.MethodGet, "/sandbox/v1/engine/apps/"+d.app, "", &app)
 	require.Equal(d.t, n, app.Lag.Held)
 }
@@ -469,7 +470,7 @@ func TestATargetIsProbedAndForgotten(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	d.refused(http.MethodGet, "/profile", "", http.StatusNotFound, "(Profile)")
-	var p, stored sandboxapi.Profile
+	var p, stored engine.Profile
 	d.post("/probe", `{"domain":"example.org"}`, &p)
 	require.NotEmpty(t, p.Results)
 	d.get("/profile", &stored)
@@ -478,7 +479,7 @@ func TestATargetIsProbedAndForgotten(t *testing.T) {
 	d.refused(http.MethodGet, "/profile", "", http.StatusNotFound, "(Profile)")
 	d.target.set(http.NotFoundHandler())
 	do(t, d.api, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"Unconnected","settings":{"app":{}}}`, &struct{}{})
-	var apps []sandboxapi.EngineApp
+	var apps []client.App
 	do(t, d.api, http.MethodGet, "/sandbox/v1/engine/apps", "", &apps)
 	require.Equal(t, "Unconnected", apps[1].Label)
 	require.Equal(t, "unknown-app", apps[1].Lane.State)

@@ -158,22 +158,6 @@ func (e *engineAPI) matched(ctx context.Context, app string, kind engine.Kind) (
 	}
 }
 
-// Links implements sandboxapi.Links.
-func (e *engineAPI) Links(ctx context.Context, app, afterKind, after string, limit int) ([]sandboxapi.Link, error) {
-	found, err := e.engine.Links(ctx, app, engine.Link{Kind: engine.Kind(afterKind), ID: after}, limit)
-	all := make([]sandboxapi.Link, 0, len(found))
-	for _, l := range found {
-		all = append(all, sandboxapi.Link{Kind: string(l.Kind), ID: l.ID, RemoteID: l.RemoteID, RemoteName: l.RemoteName, Origin: string(l.Origin)})
-	}
-	return all, err
-}
-
-// TakeLinks implements sandboxapi.Links.
-func (e *engineAPI) TakeLinks(ctx context.Context, app string, links []sandboxapi.Link) error {
-	wanted := linksOf(links)
-	return e.link(ctx, app, wanted, func(tx engine.Execer) error { return e.engine.Link(ctx, tx, app, wanted) })
-}
-
 func linksOf(links []sandboxapi.Link) []engine.Link {
 	all := make([]engine.Link, 0, len(links))
 	for _, l := range links {
@@ -185,7 +169,7 @@ func linksOf(links []sandboxapi.Link) []engine.Link {
 // link makes links in one transaction and has those principals provisioned that are wanted at the app, so that the documents of the
 // management API come to know the accounts. Nothing is sent for others: somebody who is not assigned would lose the account.
 func (e *engineAPI) link(ctx context.Context, app string, links []engine.Link, fn func(tx engine.Execer) error) error {
-	if err := e.relayed(ctx); err != nil {
+	if err := e.bridge.relayed(ctx); err != nil {
 		return refused(err, "AppInstance", app)
 	}
 	var marks []engine.Mark

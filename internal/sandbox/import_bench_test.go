@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -49,7 +49,7 @@ func benchmarkImport(b *testing.B, accounts int) {
 	start := time.Now()
 	var begun struct{ JobID string }
 	do(b, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/import", `{"type":"USERS"}`, &begun)
-	var out sandboxapi.ImportJob
+	var out client.Import
 	for tick := time.NewTicker(time.Second); out.Status != "done"; <-tick.C {
 		do(b, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
 		require.NotEqual(b, "failed", out.Status, out)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // A sandbox is killed while it makes users of the accounts that an import has found: one piece is done, and another one has begun. The
@@ -64,7 +64,7 @@ func TestKilledInTheMiddleOfAnImportEachAccountBecomesOneUser(t *testing.T) {
 	second := startCommand(t, args...)
 	api = second.api()
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=120", "", nil)
-	var out sandboxapi.ImportJob
+	var out client.Import
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
 	require.Equal(t, []any{"done", accounts, accounts, 0, 0, 0}, []any{out.Status, out.UsersImported, out.UsersCreated, out.UsersMatched, out.UsersFailed, out.UsersPending}, "%+v", out)
 	require.Less(t, asked.Load(), int64(accounts+heldAt), "the first piece was not done again")

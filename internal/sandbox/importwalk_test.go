@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // account puts an account into the target, or with a path changes one, and returns its id.
@@ -49,7 +49,7 @@ func person(userName, given, family, email string) string {
 }
 
 // imported runs an import and returns what came of it.
-func (w *walk) imported() (job string, out sandboxapi.ImportJob) {
+func (w *walk) imported() (job string, out client.Import) {
 	w.t.Helper()
 	var begun struct{ JobID string }
 	do(w.t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/import", `{"type":"USERS"}`, &begun)

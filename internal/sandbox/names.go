@@ -5,7 +5,8 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/control"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
@@ -18,34 +19,58 @@ func (p *parts) label(ctx context.Context, app string) string {
 	return a.Label
 }
 
-// namesOf returns the names of principals of an app, by kind and id: the login of a user, the name of a group. One that was deleted has the
-// name that it had at the target, if the engine knows one.
-func namesOf(
-	ctx context.Context, wanted *mgmtapi.Wanted, e *provision.Engine, app string, principals []engine.Principal,
-) (map[engine.Principal]string, error) {
+// names tells the engine's control API what the management API knows about apps and principals.
+type names struct{ *bridge }
+
+var _ control.Names = names{}
+
+// Apps implements control.Names.
+func (n names) Apps(ctx context.Context) (all []control.App, err error) {
+	err = n.wanted.Apps(ctx, func(a mgmtapi.App) error {
+		all = append(all, control.App{ID: a.ID, Label: a.Label})
+		return nil
+	})
+	return all, err
+}
+
+// App implements control.Names.
+func (n names) App(ctx context.Context, id string) (control.App, error) {
+	a, err := n.wanted.App(ctx, id)
+	if errors.Is(err, mgmtapi.ErrNotFound) {
+		err = engine.ErrNotFound
+	}
+	return control.App{ID: a.ID, Label: a.Label}, err
+}
+
+// Names implements control.Names. App ids do not matter: a user has one login.
+func (n names) Names(ctx context.Context, _ string, principals []engine.Principal) (map[engine.Principal]string, error) {
 	ids := map[engine.Kind][]string{}
 	for _, p := range principals {
 		ids[p.Kind] = append(ids[p.Kind], p.ID)
 	}
-	names := make(map[engine.Principal]string, len(principals))
+	named := make(map[engine.Principal]string, len(principals))
 	for kind, some := range ids {
-		found, err := wanted.Names(ctx, kinds[kind], some)
+		found, err := n.wanted.Names(ctx, kinds[kind], some)
 		if err != nil {
 			return nil, err
 		}
 		for id, name := range found {
-			names[engine.Principal{Kind: kind, ID: id}] = name
+			named[engine.Principal{Kind: kind, ID: id}] = name
 		}
 	}
-	for _, p := range principals {
-		if _, known := names[p]; known || p.ID == "" {
-			continue
-		}
-		s, err := e.State(ctx, app, p.Kind, p.ID)
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
-			return nil, err
-		}
-		names[p] = s.RemoteName
+	return named, nil
+}
+
+// Assigned implements control.Names.
+func (n names) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
+	return n.wanted.Assigned(ctx, principalOf(app, p.Kind, p.ID))
+}
+
+// unprovisioned is control.Options.Unprovisioned.
+func (n names) unprovisioned(ctx context.Context, app string) (all []client.Unprovisioned, err error) {
+	found, err := n.wanted.Unprovisioned(ctx, app)
+	for _, u := range found {
+		all = append(all, client.Unprovisioned(u))
 	}
-	return names, nil
+	return all, err
 }

@@ -13,6 +13,7 @@ import (
 // part to say.
 type routes struct {
 	api     http.Handler     // apiPrefixes
+	control http.Handler     // the engine's part of /sandbox/v1
 	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json
 	health  http.Handler     // /sandbox/v1/health, without credentials
@@ -38,6 +39,9 @@ func (r *routes) route(path string) http.Handler {
 	}
 	if r.scim.Owns(path) {
 		return r.scim
+	}
+	if ofControl(path) {
+		return r.control
 	}
 	for _, prefix := range apiPrefixes {
 		if under(path, prefix) {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,21 +229,21 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	var metrics *observe.Metrics
-	if servers.tenants, metrics, err = newTenants(db, sandboxPasswordCost, clk.Now, o.Logger); err != nil {
+	if servers.tenants, metrics, err = newTenants(db, min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), clk.Now, o.Logger); err != nil {
 		return nil, err
 	}
 	servers.store = p.store
 	if err := servers.start(ctx, given); err != nil {
 		return nil, err
 	}
-	p.work = &work{engine: p.engine, bridge: p.bridge}
-	engineSide := &engineAPI{db: db, engine: p.engine, bridge: p.bridge, now: clk.Now}
+	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}}
+	engineSide := &engineAPI{db: db, engine: p.engine, bridge: p.bridge}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err
 	}
 	shown := assembly.Sandbox{
-		Work: p.work, Engine: engineSide, Imports: engineSide, Providers: servers, Clock: clk,
+		Work: p.work, Imports: engineSide, Providers: servers, Clock: clk, Beside: controlOperations(),
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
 	options := on(db)
@@ -272,8 +273,13 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	p.metrics = together(metrics, counted)
+	operate, err := newControl(db, p.engine, p.bridge, api, clk.Now, o.Logger)
+	if err != nil {
+		return nil, err
+	}
 	p.handler = &routes{
-		api: api, scim: servers.tenants, metrics: s.metrics.next(p.metrics), openAPI: document(api.OpenAPI, o.Logger), health: http.HandlerFunc(health), console: pages,
+		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.next(p.metrics),
+		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health), console: pages,
 	}
 	return p, nil
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // traced is a sandbox with an app, and a reference server that records what the app sends to it.
@@ -153,7 +153,7 @@ func (w *traced) read(path string, into any) {
 }
 
 // imports runs an import of users and returns its job.
-func (w *traced) imports() (out sandboxapi.ImportJob) {
+func (w *traced) imports() (out client.Import) {
 	w.t.Helper()
 	var begun struct{ JobID string }
 	do(w.t, w.api, http.MethodPost, "/sandbox/v1/apps/"+w.app+"/import", `{"type":"USERS"}`, &begun)

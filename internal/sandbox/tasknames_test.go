@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 func TestTask_DeletedUserHasName(t *testing.T) {
@@ -20,11 +20,11 @@ func TestTask_DeletedUserHasName(t *testing.T) {
 	do(t, d.api, http.MethodDelete, "/api/v1/users/"+ann, "", nil)
 	d.settle()
 
-	var tasks []sandboxapi.Task
+	var tasks []client.Task
 	d.get("/tasks", &tasks)
 	require.Len(t, tasks, 1)
 	require.Equal(t, "ann@northwind.example", tasks[0].Name)
-	var events []sandboxapi.Event
+	var events []client.Event
 	d.get("/principals/user/"+ann+"/events", &events)
 	require.NotEmpty(t, events)
 	for _, e := range events {

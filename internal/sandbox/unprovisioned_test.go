@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 func TestUnprovisioned_CountedWithReason(t *testing.T) {
@@ -24,10 +24,10 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 		do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+id+`"}`, nil)
 		return id
 	}
-	shows := func(want ...sandboxapi.Unprovisioned) {
+	shows := func(want ...client.Unprovisioned) {
 		t.Helper()
 		do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
-		var a sandboxapi.EngineApp
+		var a client.App
 		do(t, api, http.MethodGet, "/sandbox/v1/engine/apps/"+app, "", &a)
 		require.ElementsMatch(t, want, a.Unprovisioned)
 		for _, path := range []string{"/", "/apps/" + app} {
@@ -47,20 +47,20 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 	feature("DISABLED")
 	assign("bob@late.example")
 	assign("cy@late.example")
-	shows(sandboxapi.Unprovisioned{Reason: "Create Users is off", Users: 2})
+	shows(client.Unprovisioned{Reason: "Create Users is off", Users: 2})
 	feature("ENABLED")
-	shows(sandboxapi.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2})
+	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2})
 	dee := assign("dee@late.example")
-	shows(sandboxapi.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // dee has an account
+	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // dee has an account
 	do(t, api, http.MethodPost, "/api/v1/users/"+dee+"/lifecycle/suspend", "", nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/provision", "", nil)
 	shows()
 	feature("DISABLED")
 	assign("eve@late.example")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default/lifecycle/deactivate", "", nil)
-	shows(sandboxapi.Unprovisioned{Reason: "the connection is not active", Users: 1})
+	shows(client.Unprovisioned{Reason: "the connection is not active", Users: 1})
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/lifecycle/deactivate", "", nil)
-	shows(sandboxapi.Unprovisioned{Reason: "the application is inactive", Users: 1})
+	shows(client.Unprovisioned{Reason: "the application is inactive", Users: 1})
 }
 
 func TestConsole_RetryingIsNotWaiting(t *testing.T) {
@@ -78,7 +78,7 @@ func TestConsole_RetryingIsNotWaiting(t *testing.T) {
 	setFallback(t, api, app, "LEARN") // with NONE nothing is retried
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+newUser(t, api, "ann@retry.example")+`"}`, nil)
 	eventually(t, "the first attempt has failed", func() bool {
-		var a sandboxapi.EngineApp
+		var a client.App
 		do(t, api, http.MethodGet, "/sandbox/v1/engine/apps/"+app, "", &a)
 		return a.Lag.Retrying == 1
 	})

@@ -41,6 +41,9 @@ type Env struct {
 	unrecorded bool
 }
 
+// Document returns the OpenAPI document that the API generates of itself. Tests share it and must not change it.
+func (e *Env) Document() *openapi3.T { return e.document }
+
 // Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
 func (e *Env) Unrecorded() { e.unrecorded = true }
 

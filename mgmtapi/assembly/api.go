@@ -48,8 +48,8 @@ type Options struct {
 	Work sandboxapi.Work
 	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
 	Released func()
-	// Engine is the provisioning engine that /sandbox/v1 shows and drives beside Work. Defaults to none: its paths are not served.
-	Engine sandboxapi.Engine
+	// Beside lists operations that another handler serves behind API.Authorize, so that /sandbox/v1/authz/explain explains them, too.
+	Beside []rest.Info
 	// Imports reads the accounts of targets, for /sandbox/v1. Defaults to none: its paths are not served.
 	Imports Imports
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
@@ -154,7 +154,8 @@ func New(o Options) (*API, error) {
 	a.keys = keys
 	guard := auth.NewGuard(deps, o.Authorizer, o.Logger)
 	guard.AcceptAccessTokens(keys)
-	list, importing := slicesOf(deps, o, keys, a.log, caller, a.infos, a.keepTokens)
+	infos := func() []rest.Info { return append(a.infos(), o.Beside...) }
+	list, importing := slicesOf(deps, o, keys, a.log, caller, infos, a.keepTokens)
 	if o.Imports != nil {
 		a.imports = importing
 	}

@@ -3,6 +3,7 @@ package assembly
 import (
 	"context"
 
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
@@ -11,11 +12,12 @@ import (
 // context, until /sandbox/v1 is a handler of its own behind mgmtapi.API.Authorize.
 type Sandbox struct {
 	Work      sandboxapi.Work
-	Engine    sandboxapi.Engine
 	Imports   sandboxapi.Imports
 	Providers sandboxapi.Providers
 	Clock     sandboxapi.Clock
 	Reset     func(ctx context.Context, seed bool) error
+	// Beside is Options.Beside.
+	Beside []rest.Info
 }
 
 type sandboxKey struct{}
@@ -28,7 +30,7 @@ func WithSandbox(ctx context.Context, s Sandbox) context.Context {
 // Complete adds to the options what the context hands over, and whoever reads accounts, nil for nobody.
 func (o *Options) Complete(ctx context.Context, reads imports.Engine) {
 	s, _ := ctx.Value(sandboxKey{}).(Sandbox)
-	o.Work, o.Engine, o.Providers, o.Clock, o.Reset = s.Work, s.Engine, s.Providers, s.Clock, s.Reset
+	o.Work, o.Providers, o.Clock, o.Reset, o.Beside = s.Work, s.Providers, s.Clock, s.Reset, s.Beside
 	if reads != nil {
 		o.Imports = struct {
 			imports.Engine

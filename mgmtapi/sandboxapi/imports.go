@@ -8,6 +8,38 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 )
 
+const engineTag = "Engine"
+
+// The kinds of principals.
+const (
+	KindUser  = "user"
+	KindGroup = "group"
+)
+
+// Link is one link.
+type Link struct {
+	Kind       string `json:"kind" required:"true" enum:"user,group"`
+	ID         string `json:"id" required:"true" doc:"of the user or group"`
+	RemoteID   string `json:"remoteId" required:"true"`
+	RemoteName string `json:"remoteName,omitempty" doc:"userName or displayName at the target"`
+	Origin     string `json:"origin,omitempty" enum:"created,linked,imported" doc:"imported when absent"`
+}
+
+// inApp is a request about an app.
+type inApp interface{ app() string }
+
+func (r appRequest) app() string { return r.App }
+
+// row is an operation of the engine about an app: the app is looked for first.
+func row[Req, Resp any, P interface {
+	*Req
+	inApp
+}](s *Slice, id, route, summary string, status int, do func(context.Context, *Req) (Resp, error)) rest.Route {
+	return rest.Op[Req, Resp]{ID: id, Route: route, Tag: engineTag, Summary: summary, Status: status, Scopes: []string{manage}, Do: do,
+		Find: func(ctx context.Context, r *Req) error { return s.findApp(ctx, &appRequest{App: P(r).app()}) },
+	}
+}
+
 // Imports find out whose the accounts of a target are. Each is about an import of the app; for others it is not found.
 type Imports interface {
 	ImportJob(ctx context.Context, app, job string) (ImportJob, error)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
@@ -15,34 +12,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-// work is provisioning work with one failed task. The real one is tested where the parts are put together.
-type work struct{ pending, retried int }
+// work is provisioning work. The real one is tested where the parts are put together.
+type work struct{ pending int }
 
 func (w *work) Drain(context.Context) (sandboxapi.Left, error) {
 	if w.pending > 0 {
 		return sandboxapi.Left{Pending: w.pending, Waiting: []string{"user ann of CRM (retrying): 500"}}, context.DeadlineExceeded
 	}
 	return sandboxapi.Left{}, nil
-}
-
-func (w *work) Tasks(context.Context, string) ([]sandboxapi.Task, error) {
-	return []sandboxapi.Task{{ID: "t1", User: "00u1", Operation: "create", Status: "failed", Error: "503", Created: time.Unix(1, 0), Attempts: 2}}, nil
-}
-
-func (w *work) Retry(_ context.Context, _, task string) error {
-	if task != "t1" {
-		return sandboxapi.ErrNoTask
-	}
-	w.retried++
-	return nil
-}
-
-func (w *work) Attempts(_ context.Context, q sandboxapi.AttemptQuery) ([]sandboxapi.Attempt, error) {
-	all := []sandboxapi.Attempt{
-		{ID: 2, User: "00u1", At: time.Unix(2, 0), Method: "POST", Path: "/Users", Status: 503},
-		{ID: 1, Group: "00g1", At: time.Unix(1, 0), Method: "POST", Path: "/Groups", Status: 201},
-	}
-	return slices.DeleteFunc(all, func(a sandboxapi.Attempt) bool { return q.User != "" && a.User != q.User }), nil
 }
 
 // providers is a list of service providers in memory.
@@ -124,14 +101,7 @@ func TestWork(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Do: "POST /sandbox/v1/jobs/drain", Equal: map[string]any{"pending": 0}},
 		apitest.Step{Do: "POST /sandbox/v1/jobs/drain?timeoutSeconds=0", Status: 400, Code: "E0000001", Causes: []string{"timeoutSeconds: "}},
-		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
-		apitest.Step{Do: "GET /sandbox/v1/apps/{{app}}/tasks", Equal: map[string]any{"#": 1, "0.id": "t1", "0.userId": "00u1", "0.attempts": 2}},
-		apitest.Step{Do: "GET /sandbox/v1/apps/nobody/tasks", Status: 404, Code: "E0000007"},
-		apitest.Step{Do: "POST /sandbox/v1/apps/{{app}}/tasks/t1/retry", Status: 202},
-		apitest.Step{Do: "POST /sandbox/v1/apps/{{app}}/tasks/t2/retry", Status: 404, Code: "E0000007"},
-		apitest.Step{Do: "GET /sandbox/v1/apps/{{app}}/attempts?userId=00u1", Equal: map[string]any{"#": 1, "0.id": 2, "0.at": "1970-01-01T00:00:02.000Z"}},
 	)
-	require.Equal(t, 1, w.retried)
 	w.pending = 3
 	e.Run(t, apitest.Step{Do: "POST /sandbox/v1/jobs/drain", Status: 504, Code: "E0000504", Causes: []string{
 		"pending: 3 ", "user ann of CRM (retrying): 500",

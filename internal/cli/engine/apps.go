@@ -1,18 +1,26 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/cli/frame"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
+
+// taskCommands show what fails, and retry it.
+type taskCommands struct {
+	Apps    appsCommand    `cmd:"" help:"List the apps: what is sent, what waits, what is wrong."`
+	Tasks   tasksCommand   `cmd:"" help:"List who failed, is tried again or is held."`
+	Retry   retryCommand   `cmd:"" help:"Try a failed user or group again, or all of them."`
+	Dismiss dismissCommand `cmd:"" help:"Mark a failed user or group as done, whatever the target has."`
+}
 
 type appsCommand struct {
 	App string `arg:"" optional:"" help:"Show one app, by id or label, in detail."`
@@ -27,19 +35,18 @@ func (c *appsCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var all []sandboxapi.EngineApp
-	raw, err := s.call(http.MethodGet, "/sandbox/v1/engine/apps", nil, &all)
+	all, err := s.engine.Apps(s.ctx)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		p.row("APP", "ID", "LANE", "STYLE", "FALLBACK", "WAITING", "RETRYING", "ACCEPTED", "FAILED", "HELD", "NOT PROVISIONED", "LAST SUCCESS")
 		for _, a := range all {
 			lacking := 0
 			for _, u := range a.Unprovisioned {
 				lacking += u.Users
 			}
-			p.row(a.Label, a.ID, a.Lane.State, nameOr(a.Style, "-"), nameOr(a.Fallback, "-"),
+			p.row(a.Label, a.ID, a.Lane.State, nameOr(string(a.Style), "-"), nameOr(string(a.Fallback), "-"),
 				strconv.Itoa(a.Lag.Due-a.Lag.Retrying-a.Lag.Accepted), strconv.Itoa(a.Lag.Retrying), strconv.Itoa(a.Lag.Accepted),
 				strconv.Itoa(a.Lag.Failed), strconv.Itoa(a.Lag.Held), strconv.Itoa(lacking), when(a.Lag.LastSuccess))
 		}
@@ -56,16 +63,15 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var a sandboxapi.EngineApp
-	raw, err := s.call(http.MethodGet, "/sandbox/v1/engine/apps/"+at.id, nil, &a)
+	a, err := s.engine.App(s.ctx, at.id)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		p.row("app", a.Label+" ("+a.ID+")")
 		p.row("target", nameOr(a.BaseURL, "none"))
-		p.row("style", nameOr(a.Style, "-"))
-		p.row("fallback", nameOr(a.Fallback, "-"))
+		p.row("style", nameOr(string(a.Style), "-"))
+		p.row("fallback", nameOr(string(a.Fallback), "-"))
 		p.row("lane", laneText(a.Lane))
 		p.row("principals", counts(a.Counts))
 		for _, u := range a.Unprovisioned {
@@ -83,11 +89,11 @@ func (c *appsCommand) one(in *Invocation, g *Commands) error {
 	})
 }
 
-func notProvisioned(u sandboxapi.Unprovisioned) string {
+func notProvisioned(u client.Unprovisioned) string {
 	return many(u.Users, "assigned user is", "assigned users are") + " not provisioned"
 }
 
-func laneText(l sandboxapi.LaneState) string {
+func laneText(l client.Lane) string {
 	text := l.State
 	if l.Reason != "" {
 		text += ": " + l.Reason
@@ -98,11 +104,14 @@ func laneText(l sandboxapi.LaneState) string {
 	return text
 }
 
-func learned(l sandboxapi.Learned) string {
-	parts := slices.Sorted(maps.Keys(l.Traits))
+func learned(l engine.Learned) string {
+	var parts []string
+	for _, trait := range slices.Sorted(maps.Keys(l.Traits)) {
+		parts = append(parts, string(trait))
+	}
 	for _, trait := range slices.Sorted(maps.Keys(l.Probed)) {
 		if l.Probed[trait] {
-			parts = append(parts, trait+" (probed)")
+			parts = append(parts, string(trait)+" (probed)")
 		}
 	}
 	if l.MemberBatch > 0 {
@@ -117,8 +126,8 @@ func learned(l sandboxapi.Learned) string {
 	return strings.Join(parts, ", ")
 }
 
-func haltText(h sandboxapi.Halt) string {
-	text := h.Operation + " since " + when(h.Since)
+func haltText(h engine.Halt) string {
+	text := string(h.Operation) + " since " + when(h.Since)
 	if h.App == "" {
 		text += ", for all apps"
 	}
@@ -126,156 +135,6 @@ func haltText(h sandboxapi.Halt) string {
 		text += ": " + h.Reason
 	}
 	return text
-}
-
-// halted names the app, or all of them, and operations.
-type halted struct {
-	App     string   `arg:"" optional:"" help:"Id or label of the app."`
-	AllApps bool     `help:"All apps."`
-	Op      []string `help:"Operation: create, link, update, reactivate, deactivate, members or delete. All of them when none is given." placeholder:"OPERATION"`
-}
-
-func (h halted) run(in *Invocation, g *Commands, verb, reason string) error {
-	if (h.App == "") != h.AllApps {
-		return frame.Usage("name an app, or give --all-apps")
-	}
-	s, err := g.open(in)
-	if err != nil {
-		return err
-	}
-	path := "/sandbox/v1/engine/" + verb
-	if h.App != "" {
-		a, err := s.app(h.App)
-		if err != nil {
-			return err
-		}
-		path = a.at("/" + verb)
-	}
-	body := map[string]any{}
-	if len(h.Op) > 0 {
-		body["operations"] = h.Op
-	}
-	if reason != "" {
-		body["reason"] = reason
-	}
-	var halts []sandboxapi.Halt
-	raw, err := s.call(http.MethodPost, path, body, &halts)
-	if err != nil {
-		return err
-	}
-	return s.show(raw, func(p *page) {
-		if len(halts) == 0 {
-			p.line("Nothing is halted.")
-		}
-		for _, h := range halts {
-			p.row("halted", haltText(h))
-		}
-	})
-}
-
-type haltCommand struct {
-	halted
-	Reason string `help:"Why, for those who find it halted." placeholder:"TEXT"`
-}
-
-// Run halts and shows what is halted.
-func (c *haltCommand) Run(in *Invocation, g *Commands) error { return c.run(in, g, "halt", c.Reason) }
-
-type resumeCommand struct{ halted }
-
-// Run ends halts and shows what is halted still.
-func (c *resumeCommand) Run(in *Invocation, g *Commands) error { return c.run(in, g, "resume", "") }
-
-type approveCommand struct {
-	App   string `arg:"" help:"Id or label of the app."`
-	Count int    `arg:"" help:"How many were looked at. When more or fewer are held by now, nothing is done."`
-}
-
-// Run approves.
-func (c *approveCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "/approve", map[string]int{"expected": c.Count}, many(c.Count, "removal is", "removals are")+" let through.")
-}
-
-type releaseCommand struct {
-	App string `arg:"" help:"Id or label of the app."`
-}
-
-// Run ends a hold.
-func (c *releaseCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "/release", nil, "The app is worked on again.")
-}
-
-type unlearnCommand struct {
-	App string `arg:"" help:"Id or label of the app."`
-}
-
-// Run forgets what was learned.
-func (c *unlearnCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "/unlearn", nil, "What was found out about the target is forgotten.")
-}
-
-// tell posts something to an app that has no answer.
-func (g *Commands) tell(in *Invocation, name, path string, body any, done string) error {
-	s, a, err := g.openAt(in, name)
-	if err != nil {
-		return err
-	}
-	raw, err := s.call(http.MethodPost, a.at(path), body, nil)
-	if err != nil {
-		return err
-	}
-	return s.show(raw, func(p *page) { p.line("%s", done) })
-}
-
-type probeCommand struct {
-	App    string `arg:"" help:"Id or label of the app."`
-	Domain string `help:"Domain of the user name and address of the probe's user; some targets take verified ones only." placeholder:"DOMAIN"`
-	Stored bool   `help:"Show what the last probe found instead of probing."`
-}
-
-// Run probes and shows what was found. What does not work is a finding.
-func (c *probeCommand) Run(in *Invocation, g *Commands) error {
-	s, a, err := g.openAt(in, c.App)
-	if err != nil {
-		return err
-	}
-	var p sandboxapi.Profile
-	method, path, body := http.MethodPost, "/probe", any(map[string]string{"domain": c.Domain})
-	if c.Stored {
-		method, path, body = http.MethodGet, "/profile", nil
-	}
-	raw, err := s.call(method, a.at(path), body, &p)
-	if err != nil {
-		return err
-	}
-	wrong := 0
-	for _, r := range p.Results {
-		if r.Verdict == "refused" || r.Verdict == "lost" {
-			wrong++
-		}
-	}
-	err = s.show(raw, func(out *page) {
-		out.row("FEATURE", "VERDICT", "STATUS", "DETAIL")
-		for _, r := range p.Results {
-			out.row(r.Feature, r.Verdict, number(r.Status), r.Detail)
-		}
-		for _, path := range p.Leftovers {
-			out.line("It could not be removed: %s", path)
-		}
-		out.line("%s at %s", many(p.Requests, "request", "requests"), when(p.At))
-	})
-	if err == nil && wrong > 0 {
-		return errors.New(many(wrong, "feature of the target does not work", "features of the target do not work"))
-	}
-	return err
-}
-
-// number shows a number, "-" for none.
-func number(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
 }
 
 type tasksCommand struct {
@@ -288,27 +147,22 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var tasks []struct {
-		UserID, GroupID, Name, Status, Operation, ErrorSummary string
-		Attempts                                               int
-		NextAttempt                                            time.Time
-	}
-	raw, err := s.call(http.MethodGet, a.at("/tasks"), nil, &tasks)
+	tasks, err := s.engine.Tasks(s.ctx, a.id)
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) {
+	err = s.show(func(p *page) {
 		if len(tasks) == 0 {
 			p.line("Nothing is wrong with %s.", a.label)
 			return
 		}
 		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "NEXT TRY", "MESSAGE")
 		for _, t := range tasks {
-			kind, id := sandboxapi.KindUser, t.UserID
+			kind := engine.User
 			if t.GroupID != "" {
-				kind, id = sandboxapi.KindGroup, t.GroupID
+				kind = engine.Group
 			}
-			p.row(kind, nameOr(t.Name, id), t.Status, t.Operation, strconv.Itoa(t.Attempts), when(t.NextAttempt), t.ErrorSummary)
+			p.row(string(kind), nameOr(t.Name, t.ID), string(t.Status), string(t.Operation), strconv.Itoa(t.Attempts), when(t.Next), t.Error)
 		}
 	})
 	if err == nil && len(tasks) > 0 {
@@ -334,14 +188,13 @@ func (c *retryCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	if c.All {
-		var n struct{ Retried int }
-		raw, err := s.call(http.MethodPost, a.at("/tasks/retry"), nil, &n)
+		n, err := s.engine.RetryAll(s.ctx, a.id)
 		if err != nil {
 			return err
 		}
-		return s.show(raw, func(p *page) { p.line("%s tried again.", many(n.Retried, "task is", "tasks are")) })
+		return s.show(func(p *page) { p.line("%s tried again.", many(n, "task is", "tasks are")) })
 	}
-	return s.task(a, c.Who, c.Group, "retry", "It is tried again.")
+	return s.task(a, c.Who, c.Group, s.engine.Retry, "It is tried again.")
 }
 
 type dismissCommand struct{ principal }
@@ -352,20 +205,20 @@ func (c *dismissCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	return s.task(a, c.Who, c.Group, "dismiss", "It counts as done until it changes again.")
+	return s.task(a, c.Who, c.Group, s.engine.Dismiss, "It counts as done until it changes again.")
 }
 
-func (s *session) task(a app, name string, group bool, verb, done string) error {
+func (s *session) task(a app, name string, group bool, do func(ctx context.Context, app, task string) error, done string) error {
 	who, err := s.find(a, name, group)
 	if err != nil {
 		return err
 	}
-	raw, err := s.call(http.MethodPost, a.at("/tasks/"+who.id+"/"+verb), nil, nil)
-	if notThere(err) {
+	err = do(s.ctx, a.id, who.ID)
+	if client.IsNotFound(err) {
 		return errors.New(name + " has no task")
 	}
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) { p.line("%s", done) })
+	return s.show(func(p *page) { p.line("%s", done) })
 }

@@ -1,5 +1,5 @@
 // Package engine holds the commands that drive the provisioning engine of a running sandbox and show what it knows. They speak
-// to its API and know no engine: what they print is what the API answers, for people or, with --json, as it came.
+// to its control API and run no engine: what they print is what the API responds, human-readable or, with --json, as it was sent.
 package engine
 
 import (
@@ -17,42 +17,23 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/cli/remote"
 	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-// Commands is the group.
+// Commands is the group. Each file has its commands; the help lists them in this order.
 type Commands struct {
 	remote.Connection
 	JSON bool `name:"json" help:"Print the API's answer as it is."`
 
-	Apps      appsCommand      `cmd:"" help:"List the apps: what is sent, what waits, what is wrong."`
-	Tasks     tasksCommand     `cmd:"" help:"List who failed, is tried again or is held."`
-	Retry     retryCommand     `cmd:"" help:"Try a failed user or group again, or all of them."`
-	Dismiss   dismissCommand   `cmd:"" help:"Mark a failed user or group as done, whatever the target has."`
-	Trace     traceCommand     `cmd:"" help:"Show the requests that would be sent now for a user or group; with --apply, send them."`
-	Explain   explainCommand   `cmd:"" help:"Say why a user or group is in an app, and why its attributes have their values."`
-	Verify    verifyCommand    `cmd:"" help:"Read a user or group at the target and compare it with what is wanted."`
-	Wait      waitCommand      `cmd:"" help:"Wait until an app, or one user or group of it, is settled."`
-	Plan      planCommand      `cmd:"" help:"Work out what would be sent for many, to be looked at and applied."`
-	Plans     plansCommand     `cmd:"" help:"List the plans of an app, or what is in one."`
-	Apply     applyCommand     `cmd:"" help:"Apply a plan, unless something has moved since it was made."`
-	Discard   discardCommand   `cmd:"" help:"Remove a plan."`
-	Drift     driftCommand     `cmd:"" help:"Compare all that a target has with what is wanted there."`
-	Reconcile reconcileCommand `cmd:"" help:"Bring a target, and what is known about it, back in line."`
-	Import    importCommand    `cmd:"" help:"Read the accounts of a target and find out whose they are."`
-	Links     struct {
-		Export linksExportCommand `cmd:"" help:"Print which account belongs to whom, one JSON object a line."`
-		Import linksImportCommand `cmd:"" help:"Take such lines in, all or none."`
-	} `cmd:"" help:"Carry links from one provisioning client to another."`
-	Halt    haltCommand    `cmd:"" help:"Switch operations off, for an app or all of them."`
-	Resume  resumeCommand  `cmd:"" help:"End what was halted."`
-	Approve approveCommand `cmd:"" help:"Let through what the deletion guard holds back."`
-	Release releaseCommand `cmd:"" help:"End a pause, the breaker or a quarantine."`
-	Probe   probeCommand   `cmd:"" help:"Find out what a target does, on objects that are removed again."`
-	Unlearn unlearnCommand `cmd:"" help:"Forget what was found out about a target."`
-	Events  eventsCommand  `cmd:"" help:"List what has happened, in order."`
+	taskCommands
+	principalCommands
+	planCommands
+	targetCommands
+	laneCommands
+	eventCommands
 }
 
 // Invocation is what every command gets besides its flags.
@@ -68,12 +49,44 @@ type session struct {
 	in   io.Reader
 	out  io.Writer
 	json bool
-	api  *sandbox.APIClient
+	api  *sandbox.APIClient // of the directory
+	// engine is the engine's control API, sent the last response of it.
+	engine *client.Client
+	sent   *lastResponse
 }
 
 func (g *Commands) open(in *Invocation) (*session, error) {
 	api, err := g.Client()
-	return &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api}, err
+	if err != nil {
+		return nil, err
+	}
+	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{}}
+	s.engine = client.New(api.BaseURL+"/sandbox/v1", api.Token)
+	s.engine.Scheme, s.engine.HTTP = "SSWS", &http.Client{Transport: s.sent}
+	return s, nil
+}
+
+// lastResponse keeps the last response, which --json prints as it was sent.
+type lastResponse struct{ body []byte }
+
+// RoundTrip implements http.RoundTripper.
+func (l *lastResponse) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(res.Body, l), res.Body}
+	l.body = nil
+	return res, nil
+}
+
+// Write keeps what is read of a response.
+func (l *lastResponse) Write(p []byte) (int, error) {
+	l.body = append(l.body, p...)
+	return len(p), nil
 }
 
 // openAt opens a session and finds the app that is named.
@@ -86,20 +99,11 @@ func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
 	return s, a, err
 }
 
-// call sends a request. The answer is returned as it came, and decoded when into is not nil.
-func (s *session) call(method, path string, body, into any) (json.RawMessage, error) {
-	var raw json.RawMessage
-	if err := s.api.Do(s.ctx, method, path, body, &raw); err != nil {
-		return nil, err
-	}
-	if into == nil || len(raw) == 0 {
-		return raw, nil
-	}
-	return raw, json.Unmarshal(raw, into)
-}
+// show prints the last response: as it was sent with --json, otherwise as text does.
+func (s *session) show(text func(*page)) error { return s.print(s.sent.body, text) }
 
-// show prints an answer: as it came with --json, otherwise as text does.
-func (s *session) show(raw json.RawMessage, text func(*page)) error {
+// print prints a response: raw with --json, otherwise as text does.
+func (s *session) print(raw json.RawMessage, text func(*page)) error {
 	if !s.json {
 		p := &page{out: s.out}
 		text(p)
@@ -191,7 +195,7 @@ func when(t time.Time) string {
 }
 
 // counts shows numbers by their names.
-func counts(m map[string]int) string {
+func counts[K ~string](m map[K]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, fmt.Sprintf("%d %s", m[name], name))
@@ -205,15 +209,10 @@ func counts(m map[string]int) string {
 // app is an app by its id.
 type app struct{ id, label string }
 
-// at is a path below the app.
-func (a app) at(path string) string {
-	return "/sandbox/v1/apps/" + url.PathEscape(a.id) + path
-}
-
 // app finds an app by its id or its label.
 func (s *session) app(name string) (app, error) {
-	var all []sandboxapi.EngineApp
-	if _, err := s.call(http.MethodGet, "/sandbox/v1/engine/apps", nil, &all); err != nil {
+	all, err := s.engine.Apps(s.ctx)
+	if err != nil {
 		return app{}, err
 	}
 	var found []app
@@ -253,50 +252,45 @@ func (p principal) unassigned(a app) error {
 	return fmt.Errorf("%s is not assigned to %s", p.Who, a.label)
 }
 
-// someone is a user or group by its id.
-type someone struct{ kind, id string }
-
-func (w someone) path() string { return "/principals/" + w.kind + "/" + url.PathEscape(w.id) }
-
 // open opens a session and finds the app and the user or group.
-func (p principal) open(in *Invocation, g *Commands) (*session, app, someone, error) {
+func (p principal) open(in *Invocation, g *Commands) (*session, app, engine.Principal, error) {
 	s, a, err := g.openAt(in, p.App)
 	if err != nil {
-		return nil, a, someone{}, err
+		return nil, a, engine.Principal{}, err
 	}
 	who, err := s.find(a, p.Who, p.Group)
 	return s, a, who, err
 }
 
 // find finds a user or group of an app. A name that the directory does not have is taken for an id that the engine may still know.
-func (s *session) find(a app, name string, group bool) (someone, error) {
+func (s *session) find(a app, name string, group bool) (engine.Principal, error) {
 	find := s.findUser
 	if group {
 		find = s.findGroup
 	}
 	who, err := find(name)
-	if err != nil || who.id != "" {
+	if err != nil || who.ID != "" {
 		return who, err
 	}
-	who.id = name
-	if _, err = s.call(http.MethodGet, a.at(who.path()), nil, nil); notThere(err) {
-		err = fmt.Errorf("%s not found: %s", who.kind, name)
+	who.ID = name
+	if _, err = s.engine.Principal(s.ctx, a.id, who); client.IsNotFound(err) {
+		err = fmt.Errorf("%s not found: %s", who.Kind, name)
 	}
 	return who, err
 }
 
-func (s *session) findUser(name string) (someone, error) {
+func (s *session) findUser(name string) (engine.Principal, error) {
 	var user struct {
 		ID string `json:"id"`
 	}
-	_, err := s.call(http.MethodGet, "/api/v1/users/"+url.PathEscape(name), nil, &user)
+	err := s.api.Do(s.ctx, http.MethodGet, "/api/v1/users/"+url.PathEscape(name), nil, &user)
 	if notThere(err) {
-		return someone{kind: sandboxapi.KindUser}, nil
+		return engine.Principal{Kind: engine.User}, nil
 	}
-	return someone{sandboxapi.KindUser, user.ID}, err
+	return engine.Principal{Kind: engine.User, ID: user.ID}, err
 }
 
-func (s *session) findGroup(name string) (someone, error) {
+func (s *session) findGroup(name string) (engine.Principal, error) {
 	var found []struct {
 		ID      string `json:"id"`
 		Type    string `json:"type"`
@@ -304,20 +298,20 @@ func (s *session) findGroup(name string) (someone, error) {
 			Name string `json:"name"`
 		} `json:"profile"`
 	}
-	if _, err := s.call(http.MethodGet, "/api/v1/groups?limit=200&q="+url.QueryEscape(name), nil, &found); err != nil {
-		return someone{}, err
+	if err := s.api.Do(s.ctx, http.MethodGet, "/api/v1/groups?limit=200&q="+url.QueryEscape(name), nil, &found); err != nil {
+		return engine.Principal{}, err
 	}
 	for _, g := range found {
 		if g.Profile.Name == name && g.Type != "APP_GROUP" {
-			return someone{sandboxapi.KindGroup, g.ID}, nil
+			return engine.Principal{Kind: engine.Group, ID: g.ID}, nil
 		}
 	}
-	_, err := s.call(http.MethodGet, "/api/v1/groups/"+url.PathEscape(name), nil, nil)
+	err := s.api.Do(s.ctx, http.MethodGet, "/api/v1/groups/"+url.PathEscape(name), nil, nil)
 	switch {
 	case notThere(err):
-		return someone{kind: sandboxapi.KindGroup}, nil
+		return engine.Principal{Kind: engine.Group}, nil
 	default:
-		return someone{sandboxapi.KindGroup, name}, err
+		return engine.Principal{Kind: engine.Group, ID: name}, err
 	}
 }
 

@@ -2,13 +2,17 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
+
+// eventCommands show what has happened.
+type eventCommands struct {
+	Events eventsCommand `cmd:"" help:"List what has happened, in order."`
+}
 
 // followPoll is how often --follow asks for further events.
 const followPoll = 500 * time.Millisecond
@@ -28,18 +32,20 @@ func (c *eventsCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	path := a.at("/events")
+	var who engine.Principal // empty for all of the app
 	if c.Who != "" {
-		who, err := s.find(a, c.Who, c.Group)
-		if err != nil {
+		if who, err = s.find(a, c.Who, c.Group); err != nil {
 			return err
 		}
-		path = a.at(who.path() + "/events")
 	}
-	after := c.After
+	from := client.EventOptions{After: c.After, Limit: c.Limit}
 	for {
-		var events []sandboxapi.Event
-		raw, err := s.call(http.MethodGet, fmt.Sprintf("%s?after=%d&limit=%d", path, after, c.Limit), nil, &events)
+		var events []client.Event
+		if who.ID == "" {
+			events, err = s.engine.Events(s.ctx, a.id, from)
+		} else {
+			events, err = s.engine.PrincipalEvents(s.ctx, a.id, who, from)
+		}
 		if err != nil {
 			if s.ctx.Err() != nil && c.Follow {
 				return nil
@@ -47,13 +53,13 @@ func (c *eventsCommand) Run(in *Invocation, g *Commands) error {
 			return err
 		}
 		if !c.Follow {
-			return s.show(raw, func(p *page) { p.events(events) })
+			return s.show(func(p *page) { p.events(events) })
 		}
 		if err := s.follow(events); err != nil {
 			return err
 		}
 		if len(events) > 0 {
-			after = events[len(events)-1].Seq
+			from.After = events[len(events)-1].Seq
 			continue
 		}
 		select {
@@ -65,7 +71,7 @@ func (c *eventsCommand) Run(in *Invocation, g *Commands) error {
 }
 
 // follow prints events as they come, one a line.
-func (s *session) follow(events []sandboxapi.Event) error {
+func (s *session) follow(events []client.Event) error {
 	if !s.json {
 		p := &page{out: s.out}
 		p.events(events)
@@ -80,9 +86,9 @@ func (s *session) follow(events []sandboxapi.Event) error {
 	return nil
 }
 
-func (p *page) events(all []sandboxapi.Event) {
+func (p *page) events(all []client.Event) {
 	for _, e := range all {
-		detail := e.Operation
+		detail := string(e.Operation)
 		switch {
 		case e.Hold != "":
 			detail = "until " + when(e.Until)
@@ -91,6 +97,6 @@ func (p *page) events(all []sandboxapi.Event) {
 		case e.HTTP != 0:
 			detail += " " + strconv.Itoa(e.HTTP)
 		}
-		p.row(strconv.FormatInt(e.Seq, 10), when(e.At), e.Type, nameOr(e.Name, e.ID), detail)
+		p.row(strconv.FormatInt(e.Seq, 10), when(e.At), string(e.Type), nameOr(e.Name, e.Principal), detail)
 	}
 }

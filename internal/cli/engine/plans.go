@@ -2,13 +2,20 @@ package engine
 
 import (
 	"errors"
-	"net/http"
-	"net/url"
 	"strconv"
 
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/cli/frame"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
+
+// planCommands are about many users and groups.
+type planCommands struct {
+	Plan    planCommand    `cmd:"" help:"Work out what would be sent for many, to be looked at and applied."`
+	Plans   plansCommand   `cmd:"" help:"List the plans of an app, or what is in one."`
+	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless something has moved since it was made."`
+	Discard discardCommand `cmd:"" help:"Remove a plan."`
+}
 
 type planCommand struct {
 	App    string   `arg:"" help:"Id or label of the app."`
@@ -27,36 +34,39 @@ func (c *planCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	body := map[string]any{"all": c.All}
-	if c.Reason != "" {
-		body["reason"] = c.Reason
+	wanted := client.NewPlan{All: c.All, Reason: c.Reason}
+	if wanted.Users, err = s.findAll(a, c.Users, false); err != nil {
+		return err
 	}
-	for member, names := range map[string][]string{"userIds": c.Users, "groupIds": c.Group} {
-		ids := []string{}
-		for _, name := range names {
-			who, err := s.find(a, name, member == "groupIds")
-			if err != nil {
-				return err
-			}
-			ids = append(ids, who.id)
-		}
-		body[member] = ids
+	if wanted.Groups, err = s.findAll(a, c.Group, true); err != nil {
+		return err
 	}
-	var plan sandboxapi.Plan
-	raw, err := s.call(http.MethodPost, a.at("/plans"), body, &plan)
+	plan, err := s.engine.CreatePlan(s.ctx, a.id, wanted)
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) { p.plan(plan) })
-	if wrong := plan.Items - plan.Outcomes["done"] - plan.Outcomes["skipped"]; err == nil && wrong > 0 {
+	err = s.show(func(p *page) { p.plan(plan) })
+	if wrong := plan.Items - plan.Outcomes[engine.Done] - plan.Outcomes[engine.Skipped]; err == nil && wrong > 0 {
 		return errors.New(many(wrong, "item", "items") + " would not succeed")
 	}
 	return err
 }
 
-func (p *page) plan(plan sandboxapi.Plan) {
+// findAll returns the ids of users or groups.
+func (s *session) findAll(a app, names []string, groups bool) (ids []string, err error) {
+	for _, name := range names {
+		who, err := s.find(a, name, groups)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, who.ID)
+	}
+	return ids, nil
+}
+
+func (p *page) plan(plan engine.Plan) {
 	p.row("plan", plan.ID)
-	p.row("status", plan.Status)
+	p.row("status", string(plan.Status))
 	if plan.Reason != "" {
 		p.row("reason", plan.Reason)
 	}
@@ -81,31 +91,24 @@ func (c *plansCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	if c.Plan == "" {
-		var all []sandboxapi.Plan
-		raw, err := s.call(http.MethodGet, a.at("/plans"), nil, &all)
+		all, err := s.engine.Plans(s.ctx, a.id)
 		if err != nil {
 			return err
 		}
-		return s.show(raw, func(p *page) {
+		return s.show(func(p *page) {
 			p.row("PLAN", "STATUS", "ITEMS", "CREATED", "REASON")
 			for _, plan := range all {
-				p.row(plan.ID, plan.Status, strconv.Itoa(plan.Items), when(plan.CreatedAt), plan.Reason)
+				p.row(plan.ID, string(plan.Status), strconv.Itoa(plan.Items), when(plan.CreatedAt), plan.Reason)
 			}
 		})
 	}
-	query := url.Values{"after": {strconv.Itoa(c.After)}, "limit": {strconv.Itoa(c.Limit)}}
-	if c.Operation != "" {
-		query.Set("operation", c.Operation)
-	}
-	if c.Outcome != "" {
-		query.Set("outcome", c.Outcome)
-	}
-	var items []sandboxapi.PlanItem
-	raw, err := s.call(http.MethodGet, a.at("/plans/"+url.PathEscape(c.Plan)+"/items?"+query.Encode()), nil, &items)
+	items, err := s.engine.PlanItems(s.ctx, a.id, c.Plan, client.ItemOptions{
+		Operation: engine.Operation(c.Operation), Outcome: engine.Class(c.Outcome), After: c.After, Limit: c.Limit,
+	})
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		for _, item := range items {
 			mark := ""
 			if item.Marked {
@@ -133,16 +136,11 @@ func (c *applyCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var body any
-	if c.First != 0 {
-		body = map[string]int{"first": c.First}
-	}
-	var plan sandboxapi.Plan
-	raw, err := s.call(http.MethodPost, a.at("/plans/"+url.PathEscape(c.Plan)+"/apply"), body, &plan)
+	plan, err := s.engine.ApplyPlan(s.ctx, a.id, c.Plan, c.First)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) { p.plan(plan) })
+	return s.show(func(p *page) { p.plan(plan) })
 }
 
 type discardCommand struct {
@@ -156,9 +154,8 @@ func (c *discardCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	raw, err := s.call(http.MethodDelete, a.at("/plans/"+url.PathEscape(c.Plan)), nil, nil)
-	if err != nil {
+	if err := s.engine.DiscardPlan(s.ctx, a.id, c.Plan); err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) { p.line("The plan is removed.") })
+	return s.show(func(p *page) { p.line("The plan is removed.") })
 }

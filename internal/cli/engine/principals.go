@@ -1,28 +1,33 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
+
+// principalCommands are about one user or group.
+type principalCommands struct {
+	Trace   traceCommand   `cmd:"" help:"Show the requests that would be sent now for a user or group; with --apply, send them."`
+	Explain explainCommand `cmd:"" help:"Say why a user or group is in an app, and why its attributes have their values."`
+	Verify  verifyCommand  `cmd:"" help:"Read a user or group at the target and compare it with what is wanted."`
+	Wait    waitCommand    `cmd:"" help:"Wait until an app, or one user or group of it, is settled."`
+}
 
 // patience is how long commands wait.
 type patience struct {
 	Timeout time.Duration `help:"How long to wait, at most 10m." default:"30s"`
 }
 
-// query is the parameter of the API, in whole seconds.
-func (p patience) query() string {
-	seconds := min(max(int(p.Timeout.Round(time.Second)/time.Second), 1), 600)
-	return "?timeoutSeconds=" + strconv.Itoa(seconds)
+// options is patience for the API.
+func (p patience) options() client.WaitOptions {
+	return client.WaitOptions{Timeout: max(p.Timeout, client.MinWait)}
 }
 
 type traceCommand struct {
@@ -39,25 +44,25 @@ func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var t sandboxapi.Trace
-	var raw json.RawMessage
+	var t client.Trace
 	if c.Apply {
-		body := map[string]bool{"forceSync": c.ForceSync, "allMembers": c.AllMembers}
-		raw, err = s.call(http.MethodPost, a.at(who.path()+"/provision"+c.query()), body, &t)
+		t, err = s.engine.Provision(s.ctx, a.id, who, client.ProvisionOptions{
+			ProvisionOptions: engine.ProvisionOptions{ForceSync: c.ForceSync, AllMembers: c.AllMembers}, WaitOptions: c.options(),
+		})
 	} else {
-		raw, err = s.call(http.MethodGet, a.at(who.path()+"/trace"), nil, &t)
+		t, err = s.engine.DryRun(s.ctx, a.id, who)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.show(raw, func(p *page) { p.trace(t) }); err != nil {
+	if err := s.show(func(p *page) { p.trace(t) }); err != nil {
 		return err
 	}
 	switch {
 	case !t.Assigned:
 		return c.unassigned(a)
-	case t.Outcome != "done":
-		return fmt.Errorf("%s has not converged: the sequence ends with %q", c.Who, nameOr(t.Outcome, t.State.Status))
+	case t.Outcome != engine.Done:
+		return fmt.Errorf("%s has not converged: the sequence ends with %q", c.Who, nameOr(string(t.Outcome), string(t.State.Status)))
 	case len(t.Waiting) > 0:
 		return fmt.Errorf("%s has not converged: it waits for %s", c.Who, many(len(t.Waiting), "user", "users"))
 	case t.Rehearsed && !t.Idle:
@@ -66,7 +71,7 @@ func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	return nil
 }
 
-func (p *page) trace(t sandboxapi.Trace) {
+func (p *page) trace(t client.Trace) {
 	verb := "sent"
 	if t.Rehearsed {
 		verb = "rehearsed, nothing was changed"
@@ -78,7 +83,7 @@ func (p *page) trace(t sandboxapi.Trace) {
 	for _, id := range t.Waiting {
 		p.line("  waits for the user %s", id)
 	}
-	p.line("%s: %s", t.Operation, nameOr(t.Outcome, t.State.Status))
+	p.line("%s: %s", t.Operation, nameOr(string(t.Outcome), string(t.State.Status)))
 	if t.Message != "" {
 		p.line("  %s", oneLine(t.Message))
 	}
@@ -87,7 +92,7 @@ func (p *page) trace(t sandboxapi.Trace) {
 	}
 }
 
-func (p *page) sent(requests []sandboxapi.Sent) {
+func (p *page) sent(requests []engine.Sent) {
 	for i, r := range requests {
 		status := number(r.Status)
 		if r.Pretended {
@@ -101,14 +106,14 @@ func (p *page) sent(requests []sandboxapi.Sent) {
 	p.end()
 }
 
-func (p *page) diff(all []sandboxapi.Difference) {
+func (p *page) diff(all []engine.Difference) {
 	for _, d := range all {
 		p.row("  "+d.Path, value(d.Before)+" -> "+value(d.After))
 	}
 	p.end()
 }
 
-func (p *page) members(m *sandboxapi.MemberDiff) {
+func (p *page) members(m *engine.MemberDiff) {
 	if m == nil {
 		return
 	}
@@ -129,12 +134,11 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var x sandboxapi.Explanation
-	raw, err := s.call(http.MethodGet, a.at(who.path()+"/explanation"), nil, &x)
+	x, err := s.engine.Explain(s.ctx, a.id, who)
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) {
+	err = s.show(func(p *page) {
 		for _, reason := range x.Reasons {
 			p.line("%s", reason)
 		}
@@ -158,21 +162,21 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	case !x.Assigned:
 		return c.unassigned(a)
-	case k.Status != "clean" || k.Synced < k.Desired || len(x.Waiting) > 0:
-		return fmt.Errorf("%s has not converged: it is %s", c.Who, nameOr(k.Status, "not provisioned"))
+	case k.Status != engine.StatusClean || k.Synced < k.Desired || len(x.Waiting) > 0:
+		return fmt.Errorf("%s has not converged: it is %s", c.Who, nameOr(string(k.Status), "not provisioned"))
 	}
 	return nil
 }
 
-func (p *page) known(k sandboxapi.Known) {
+func (p *page) known(k engine.PrincipalState) {
 	if k.Desired == 0 {
 		p.line("The engine was never told about it.")
 		return
 	}
-	p.row("status", k.Status)
+	p.row("status", string(k.Status))
 	p.row("generations", fmt.Sprintf("wanted %d, reached %d", k.Desired, k.Synced))
-	p.row("account", nameOr(k.RemoteID, "not known"), k.Origin)
-	p.row("last operation", k.Operation, when(k.UpdatedAt))
+	p.row("account", nameOr(k.RemoteID, "not known"), string(k.Origin))
+	p.row("last operation", string(k.Operation), when(k.UpdatedAt))
 	if k.Error != "" {
 		p.row("message", k.Error)
 	}
@@ -180,8 +184,8 @@ func (p *page) known(k sandboxapi.Known) {
 		p.row("accepted", c.Method+" "+c.Path, when(c.At), "transaction "+nameOr(c.Transaction, "unknown"),
 			"read "+many(c.Reads, "time", "times")+", waits until "+when(c.Deadline))
 	}
-	for _, path := range slices.Sorted(maps.Keys(k.Unkept)) {
-		p.row("not kept", path, fmt.Sprintf("sent %d times", k.Unkept[path].Rounds))
+	for _, path := range slices.Sorted(maps.Keys(k.IgnoredAttributes)) {
+		p.row("not kept", path, fmt.Sprintf("sent %d times", k.IgnoredAttributes[path].Rounds))
 	}
 	p.end()
 }
@@ -194,12 +198,11 @@ func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var proof sandboxapi.Proof
-	raw, err := s.call(http.MethodGet, a.at(who.path()+"/proof"), nil, &proof)
+	proof, err := s.engine.Verify(s.ctx, a.id, who)
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) {
+	err = s.show(func(p *page) {
 		p.line("%s", proof.Summary)
 		for _, d := range proof.Diff {
 			p.row("  "+d.Path, "the target has "+value(d.Before)+", wanted is "+value(d.After))
@@ -240,13 +243,12 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var p sandboxapi.Principal
-	raw, err := s.call(http.MethodPost, a.at(who.path()+"/wait"+c.query()), nil, &p)
+	p, err := s.engine.WaitFor(s.ctx, a.id, who, c.options())
 	if err != nil {
 		return s.unsettled(err, c.Who, c.Timeout)
 	}
-	err = s.show(raw, func(out *page) { out.known(p.State) })
-	if err == nil && (p.State.Status == "failed" || p.State.Status == "held") {
+	err = s.show(func(out *page) { out.known(p.State) })
+	if err == nil && (p.State.Status == engine.StatusFailed || p.State.Status == engine.StatusHeld) {
 		return fmt.Errorf("%s is %s", c.Who, p.State.Status)
 	}
 	return err
@@ -254,11 +256,11 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 
 // unsettled shows who is not settled, why and until when, after the time to wait was up.
 func (s *session) unsettled(err error, what string, timeout time.Duration) error {
-	e, ok := errors.AsType[*sandbox.APIError](err)
+	e, ok := errors.AsType[*client.Error](err)
 	if !ok || e.Status != http.StatusGatewayTimeout || s.json {
 		return err
 	}
-	shown := s.show(nil, func(p *page) {
+	shown := s.print(nil, func(p *page) {
 		for _, cause := range e.Causes {
 			p.line("%s", oneLine(cause))
 		}
@@ -267,12 +269,11 @@ func (s *session) unsettled(err error, what string, timeout time.Duration) error
 }
 
 func (s *session) waitApp(at app, within patience) error {
-	var a sandboxapi.EngineApp
-	raw, err := s.call(http.MethodPost, at.at("/wait"+within.query()), nil, &a)
+	a, err := s.engine.Wait(s.ctx, at.id, within.options())
 	if err != nil {
 		return s.unsettled(err, at.label, within.Timeout)
 	}
-	err = s.show(raw, func(p *page) { p.line("%s is settled: %s", a.Label, counts(a.Counts)) })
+	err = s.show(func(p *page) { p.line("%s is settled: %s", a.Label, counts(a.Counts)) })
 	if wrong := a.Lag.Failed + a.Lag.Held; err == nil && wrong > 0 {
 		return errors.New(many(wrong, "is", "are") + " failed or held")
 	}

@@ -6,14 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
+
+// targetCommands compare all that a target has.
+type targetCommands struct {
+	Drift     driftCommand     `cmd:"" help:"Compare all that a target has with what is wanted there."`
+	Reconcile reconcileCommand `cmd:"" help:"Bring a target, and what is known about it, back in line."`
+	Import    importCommand    `cmd:"" help:"Read the accounts of a target and find out whose they are."`
+	Links     struct {
+		Export linksExportCommand `cmd:"" help:"Print which account belongs to whom, one JSON object a line."`
+		Import linksImportCommand `cmd:"" help:"Take such lines in, all or none."`
+	} `cmd:"" help:"Carry links from one provisioning client to another."`
+}
 
 type driftCommand struct {
 	App    string `arg:"" help:"Id or label of the app."`
@@ -28,16 +38,15 @@ func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	kind := sandboxapi.KindUser
+	kind := engine.User
 	if c.Groups {
-		kind = sandboxapi.KindGroup
+		kind = engine.Group
 	}
-	var d sandboxapi.Drift
-	raw, err := s.call(http.MethodPost, a.at("/drift"), map[string]any{"kind": kind, "repair": c.Repair, "limit": c.Limit}, &d)
+	d, err := s.engine.Drift(s.ctx, a.id, client.DriftOptions{Kind: kind, Repair: c.Repair, Limit: c.Limit})
 	if err != nil {
 		return err
 	}
-	err = s.show(raw, func(p *page) {
+	err = s.show(func(p *page) {
 		for _, f := range d.Findings {
 			p.finding(f)
 		}
@@ -55,8 +64,8 @@ func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 	return err
 }
 
-func (p *page) finding(f sandboxapi.Finding) {
-	p.row(f.What, nameOr(f.RemoteName, nameOr(f.RemoteID, f.Principal)), f.Note)
+func (p *page) finding(f engine.Finding) {
+	p.row(string(f.What), nameOr(f.RemoteName, nameOr(f.RemoteID, f.Principal)), f.Note)
 	p.end()
 	for _, v := range f.Values {
 		p.row("  "+v.Path, "the target has "+value(v.Have)+", wanted is "+value(v.Want))
@@ -80,16 +89,15 @@ func (c *reconcileCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	var found map[string]sandboxapi.Reconciled
-	raw, err := s.call(http.MethodPost, a.at("/reconcile"), nil, &found)
+	found, err := s.engine.Reconcile(s.ctx, a.id)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) {
+	return s.show(func(p *page) {
 		p.row("KIND", "LISTED", "COMPARED", "AGAIN", "UNKNOWN", "UNLISTED", "FOUND")
-		for _, kind := range []string{sandboxapi.KindUser, sandboxapi.KindGroup} {
+		for _, kind := range []engine.Kind{engine.User, engine.Group} {
 			if r, ok := found[kind]; ok {
-				p.row(kind, strconv.Itoa(r.Listed), strconv.Itoa(r.Compared), strconv.Itoa(r.Marked), strconv.Itoa(r.Unknown), strconv.Itoa(r.Unlisted), counts(r.Found))
+				p.row(string(kind), strconv.Itoa(r.Listed), strconv.Itoa(r.Compared), strconv.Itoa(r.Marked), strconv.Itoa(r.Unknown), strconv.Itoa(r.Unlisted), counts(r.Found))
 			}
 		}
 	})
@@ -112,68 +120,65 @@ func (c *importCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	kind := "USERS"
+	kind := engine.User
 	if c.Groups {
-		kind = "GROUPS"
+		kind = engine.Group
 	}
-	var started struct {
-		JobID string `json:"jobId"`
-	}
-	if _, err := s.call(http.MethodPost, a.at("/import"), map[string]string{"type": kind}, &started); err != nil {
-		return err
-	}
-	one := a.at("/import/" + started.JobID)
-	var job sandboxapi.ImportJob
-	raw, err := s.ended(one, &job, c.Timeout)
+	id, err := s.engine.StartImport(s.ctx, a.id, kind)
 	if err != nil {
 		return err
 	}
-	var objects []sandboxapi.RemoteObject
+	job, err := s.ended(a, id, c.Timeout)
+	if err != nil {
+		return err
+	}
+	raw := s.sent.body
+	var objects []engine.RemoteObject
 	if c.Limit > 0 {
-		if _, err := s.call(http.MethodGet, one+"/objects?limit="+strconv.Itoa(c.Limit), nil, &objects); err != nil {
+		if objects, err = s.engine.ImportedObjects(s.ctx, a.id, id, client.ObjectOptions{Limit: c.Limit}); err != nil {
 			return err
 		}
 	}
-	var n struct{ Linked int }
-	if c.Confirm && job.Status == "done" {
-		if _, err := s.call(http.MethodPost, one+"/confirm", nil, &n); err != nil {
+	var done client.Confirmed
+	if c.Confirm && job.Status == engine.ImportDone {
+		if done, err = s.engine.ConfirmImport(s.ctx, a.id, id, nil); err != nil {
 			return err
 		}
 	}
-	err = s.show(raw, func(p *page) {
+	err = s.print(raw, func(p *page) {
 		if len(objects) > 0 {
 			p.row("ACCOUNT", "NAME", "VERDICT", "BY", "WHOSE", "NOTE")
 		}
 		for _, o := range objects {
-			p.row(o.RemoteID, o.UserName, o.Verdict, o.Rule, o.Principal, o.Note)
+			p.row(o.RemoteID, o.UserName, string(o.Verdict), string(o.Rule), o.Principal, o.Note)
 		}
-		p.line("import %s is %s: %d read, %s", started.JobID, job.Status, job.UsersImported+job.GroupsImported, counts(job.Verdicts))
+		p.line("import %s is %s: %d read, %s", id, job.Status, job.UsersImported+job.GroupsImported, counts(job.Verdicts))
 		if c.Confirm {
-			p.line("%s linked.", many(n.Linked, "is", "are"))
+			p.line("%s linked.", many(done.Linked, "is", "are"))
 		}
 	})
-	if err == nil && job.Status != "done" {
+	if err == nil && job.Status != engine.ImportDone {
 		return fmt.Errorf("the import is %s: %s", job.Status, fmt.Sprint(job.Errors))
 	}
 	return err
 }
 
 // ended waits for the end of an import.
-func (s *session) ended(path string, job *sandboxapi.ImportJob, timeout time.Duration) (json.RawMessage, error) {
+func (s *session) ended(a app, id string, timeout time.Duration) (client.Import, error) {
 	tick := time.NewTicker(importPoll)
 	defer tick.Stop()
 	over := time.NewTimer(timeout)
 	defer over.Stop()
 	for {
-		raw, err := s.call(http.MethodGet, path, nil, job)
-		if err != nil || job.Status != "running" {
-			return raw, err
+		job, err := s.engine.Import(s.ctx, a.id, id)
+		if err != nil || job.Status != engine.ImportRunning {
+			return job, err
 		}
 		select {
 		case <-s.ctx.Done():
-			return nil, s.ctx.Err()
+			return job, s.ctx.Err()
 		case <-over.C:
-			return nil, fmt.Errorf("the import still runs after %s; GET %s tells how far it is", timeout, path)
+			return job, fmt.Errorf("the import still runs after %s; GET /sandbox/v1/apps/%s/import/%s tells how far it is", timeout, a.id, id)
 		case <-tick.C:
 		}
 	}
@@ -192,15 +197,15 @@ func (c *linksExportCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	all := []sandboxapi.Link{}
+	all := []engine.Link{}
 	out := json.NewEncoder(s.out)
-	for after := ""; ; {
-		var links []sandboxapi.Link
-		if _, err := s.call(http.MethodGet, a.at(fmt.Sprintf("/links?limit=%d&after=%s", linkPage, url.QueryEscape(after))), nil, &links); err != nil {
+	for after := (engine.Link{}); ; {
+		links, err := s.engine.Links(s.ctx, a.id, after, linkPage)
+		if err != nil {
 			return err
 		}
 		for _, l := range links {
-			after = l.Kind + ":" + l.ID
+			after = l
 			if s.json {
 				all = append(all, l)
 			} else if err := out.Encode(l); err != nil {
@@ -218,7 +223,7 @@ func (c *linksExportCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	return s.show(raw, nil)
+	return s.print(raw, nil)
 }
 
 type linksImportCommand struct {
@@ -245,20 +250,19 @@ func (c *linksImportCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	var n struct{ Linked int }
-	raw, err := s.call(http.MethodPost, a.at("/links"), map[string]any{"links": links}, &n)
+	n, err := s.engine.ImportLinks(s.ctx, a.id, links)
 	if err != nil {
 		return err
 	}
-	return s.show(raw, func(p *page) { p.line("%s taken in.", many(n.Linked, "link was", "links were")) })
+	return s.show(func(p *page) { p.line("%s taken in.", many(n, "link was", "links were")) })
 }
 
-func readLinks(from io.Reader) ([]sandboxapi.Link, error) {
-	links := []sandboxapi.Link{}
+func readLinks(from io.Reader) ([]engine.Link, error) {
+	links := []engine.Link{}
 	d := json.NewDecoder(bufio.NewReader(from))
 	d.DisallowUnknownFields()
 	for {
-		var l sandboxapi.Link
+		var l engine.Link
 		err := d.Decode(&l)
 		if errors.Is(err, io.EOF) {
 			return links, nil

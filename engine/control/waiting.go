@@ -1,4 +1,4 @@
-package sandbox
+package control
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi"
 )
 
 // maxWaiting is how many of those that wait are named.
@@ -20,26 +18,15 @@ const maxWaiting = 20
 // waitTime bounds the look at who waits, after the time of the caller was up.
 const waitTime = 5 * time.Second
 
-// waited is refused for an operation that has waited for an app, or for one user or group of it: when time is up, the causes say who waits,
-// why and until when.
-func (e *engineAPI) waited(ctx context.Context, err error, what, app, kind, id string) error {
-	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return refused(err, what, cmp.Or(id, app))
-	}
-	var only *engine.Principal
-	if id != "" {
-		only = &engine.Principal{Kind: engine.Kind(kind), ID: id}
-	}
-	causes, told := waitingFor(ctx, e.bridge.wanted, e.engine, app, only)
-	if told != nil {
-		return told
-	}
-	return &rest.Error{Code: rest.CodeNotDrained, Causes: causes, Err: err}
+// DescribeWaiting returns a line for each of the first principals of all apps that are pending, with the reason, as the API does when the time
+// of an operation is up.
+func DescribeWaiting(ctx context.Context, e *provision.Engine, n Names) ([]string, error) {
+	return waitingFor(ctx, n, e, "", nil)
 }
 
-// waitingFor says of the principals of an app, or (empty) of all, or of one of them, that are not settled why they wait, and until when.
+// waitingFor describes the principals of an app (empty: of all apps), or one of them, that are pending.
 func waitingFor(
-	ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.Engine, app string, only *engine.Principal,
+	ctx context.Context, n Names, eng *provision.Engine, app string, only *engine.Principal,
 ) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
@@ -69,14 +56,14 @@ func waitingFor(
 		waiting = append(waiting, some...)
 		more += l.Due - len(some)
 	}
-	texts, err := waitingTexts(ctx, wanted, eng, waiting)
+	texts, err := waitingTexts(ctx, n, eng, waiting)
 	if more > 0 && len(waiting) > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return texts, err
 }
 
-func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.Engine, waiting []engine.Waiting) ([]string, error) {
+func waitingTexts(ctx context.Context, n Names, eng *provision.Engine, waiting []engine.Waiting) ([]string, error) {
 	about := map[string][]engine.Principal{} // by app
 	for _, w := range waiting {
 		about[w.App] = append(about[w.App], engine.Principal{Kind: w.Kind, ID: w.ID})
@@ -84,7 +71,7 @@ func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.En
 	names := map[string]map[engine.Principal]string{}
 	for app, principals := range about {
 		var err error
-		if names[app], err = namesOf(ctx, wanted, eng, app, principals); err != nil {
+		if names[app], err = NamesOf(ctx, n, eng, app, principals); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +79,8 @@ func waitingTexts(ctx context.Context, wanted *mgmtapi.Wanted, eng *provision.En
 	var texts []string
 	for _, w := range waiting {
 		if _, known := labels[w.App]; !known {
-			app, err := wanted.App(ctx, w.App)
-			if err != nil && !errors.Is(err, mgmtapi.ErrNotFound) {
+			app, err := n.App(ctx, w.App)
+			if err != nil && !errors.Is(err, engine.ErrNotFound) {
 				return nil, err
 			}
 			labels[w.App] = cmp.Or(app.Label, w.App)

@@ -1,0 +1,252 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// Apps returns all apps, by label.
+func (c *Client) Apps(ctx context.Context) ([]App, error) { return get[[]App](ctx, c, "/engine/apps") }
+
+// App returns an app.
+func (c *Client) App(ctx context.Context, app string) (App, error) {
+	return get[App](ctx, c, "/engine/apps/"+url.PathEscape(app))
+}
+
+// Halting names operations.
+type Halting struct {
+	// Operations that are halted or resumed. Default: all.
+	Operations []engine.Operation `json:"operations,omitempty"`
+	// Reason is for administrators. Resume has none.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Halt disables operations for an app, or with an empty one for all apps, and returns what is halted.
+func (c *Client) Halt(ctx context.Context, app string, h Halting) ([]engine.Halt, error) {
+	return post[[]engine.Halt](ctx, c, haltPath(app, "halt"), h)
+}
+
+// Resume ends halts for an app, or with an empty one those for all apps, and returns what is still halted.
+func (c *Client) Resume(ctx context.Context, app string, h Halting) ([]engine.Halt, error) {
+	return post[[]engine.Halt](ctx, c, haltPath(app, "resume"), h)
+}
+
+func haltPath(app, verb string) string {
+	if app == "" {
+		return "/engine/" + verb
+	}
+	return of(app, verb)
+}
+
+// Approve allows the deactivations and deletions that the guard of an app holds back, if their number is the expected one.
+func (c *Client) Approve(ctx context.Context, app string, expected int) error {
+	return c.post(ctx, of(app, "approve"), map[string]int{"expected": expected})
+}
+
+// Release ends a pause, the breaker or a quarantine of an app.
+func (c *Client) Release(ctx context.Context, app string) error {
+	return c.post(ctx, of(app, "release"), nil)
+}
+
+// Wait returns an app when nothing of it is pending any longer. When the time is up before, the causes of the *Error, with the status 504,
+// name who waits and why.
+func (c *Client) Wait(ctx context.Context, app string, o WaitOptions) (App, error) {
+	return post[App](ctx, c, of(app, "wait")+o.query(), nil)
+}
+
+// Probe finds out which features the target of an app has, on objects that it removes again. The zero options work on most targets.
+func (c *Client) Probe(ctx context.Context, app string, o ProbeOptions) (engine.Profile, error) {
+	return post[engine.Profile](ctx, c, of(app, "probe"), o)
+}
+
+// ProbeOptions configures a probe.
+type ProbeOptions struct {
+	// Domain of the user name and address of the probe's user. Default: example.com.
+	Domain string `json:"domain,omitempty"`
+}
+
+// Profile returns what the last probe of an app has found.
+func (c *Client) Profile(ctx context.Context, app string) (engine.Profile, error) {
+	return get[engine.Profile](ctx, c, of(app, "profile"))
+}
+
+// ResetLearned removes what the engine has learned about the target of an app, and the profile.
+func (c *Client) ResetLearned(ctx context.Context, app string) error {
+	return c.post(ctx, of(app, "unlearn"), nil)
+}
+
+// EventOptions selects events.
+type EventOptions struct {
+	After int64 // only those with a greater number
+	Limit int   // Default: 100. At most 1000
+}
+
+func (o EventOptions) query() string { return query("after", o.After, "limit", o.Limit) }
+
+// Events returns lifecycle events of an app and its principals, in their order.
+func (c *Client) Events(ctx context.Context, app string, o EventOptions) ([]Event, error) {
+	return get[[]Event](ctx, c, of(app, "events")+o.query())
+}
+
+// Tasks returns the principals of an app that failed, or that wait for the target or a decision.
+func (c *Client) Tasks(ctx context.Context, app string) ([]Task, error) {
+	return get[[]Task](ctx, c, of(app, "tasks"))
+}
+
+// Retry retries a task. The task is named by the id of its principal.
+func (c *Client) Retry(ctx context.Context, app, task string) error {
+	return c.post(ctx, of(app, "tasks", task, "retry"), nil)
+}
+
+// RetryAll retries all failed tasks of an app and returns their number.
+func (c *Client) RetryAll(ctx context.Context, app string) (int, error) {
+	n, err := post[struct{ Retried int }](ctx, c, of(app, "tasks", "retry"), nil)
+	return n.Retried, err
+}
+
+// Dismiss marks a failed task as resolved, without changing the target.
+func (c *Client) Dismiss(ctx context.Context, app, task string) error {
+	return c.post(ctx, of(app, "tasks", task, "dismiss"), nil)
+}
+
+// AttemptOptions selects recorded exchanges. At most one of User and Group is set.
+type AttemptOptions struct {
+	User, Group string
+	Before      int64 // only those with a smaller id
+	Limit       int   // Default: 100. At most 1000
+}
+
+// Attempts returns recorded exchanges with the target of an app, newest first.
+func (c *Client) Attempts(ctx context.Context, app string, o AttemptOptions) ([]Attempt, error) {
+	return get[[]Attempt](ctx, c, of(app, "attempts")+query("userId", o.User, "groupId", o.Group, "before", o.Before, "limit", o.Limit))
+}
+
+// DriftOptions configures a comparison.
+type DriftOptions struct {
+	Kind   engine.Kind // Default: engine.User
+	Repair bool        // mark what differs
+	// Limit is the maximum number of findings in the response.
+	Limit int
+}
+
+// Drift compares the users or groups of the target of an app with what is desired.
+func (c *Client) Drift(ctx context.Context, app string, o DriftOptions) (Drift, error) {
+	if o.Kind == "" {
+		o.Kind = engine.User
+	}
+	return post[Drift](ctx, c, of(app, "drift"), map[string]any{"kind": o.Kind, "repair": o.Repair, "limit": o.Limit})
+}
+
+// Reconcile compares users and groups, and marks what differs and what the engine did not know.
+func (c *Client) Reconcile(ctx context.Context, app string) (map[engine.Kind]Reconciled, error) {
+	return post[map[engine.Kind]Reconciled](ctx, c, of(app, "reconcile"), nil)
+}
+
+// StartImport starts to read the users or groups of the target of an app, and returns the id of the import.
+func (c *Client) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
+	types := map[engine.Kind]string{engine.User: "USERS", engine.Group: "GROUPS"}
+	started, err := post[struct{ JobID string }](ctx, c, of(app, "import"), map[string]string{"type": types[kind]})
+	return started.JobID, err
+}
+
+// Import returns the progress of an import.
+func (c *Client) Import(ctx context.Context, app, id string) (Import, error) {
+	return get[Import](ctx, c, of(app, "import", id))
+}
+
+// ObjectOptions selects objects that an import has found.
+type ObjectOptions struct {
+	Verdict engine.Verdict
+	After   string // remote id
+	Limit   int    // Default: 100. At most 1000
+}
+
+// ImportedObjects returns accounts or groups that an import has found, by ascending remote id.
+func (c *Client) ImportedObjects(ctx context.Context, app, id string, o ObjectOptions) ([]engine.RemoteObject, error) {
+	return get[[]engine.RemoteObject](ctx, c, of(app, "import", id, "objects")+query("verdict", o.Verdict, "after", o.After, "limit", o.Limit))
+}
+
+// Consent says whose imported accounts are, and of which ones users are created.
+type Consent struct {
+	Links  []engine.Link `json:"links,omitempty"`
+	Create []string      `json:"create,omitempty"` // remote ids
+}
+
+// ConfirmImport links accounts that an import has found, or creates users. Without a consent it links what was matched.
+func (c *Client) ConfirmImport(ctx context.Context, app, id string, consent *Consent) (Confirmed, error) {
+	var body any
+	if consent != nil {
+		body = consent
+	}
+	return post[Confirmed](ctx, c, of(app, "import", id, "confirm"), body)
+}
+
+// Links returns up to limit links of an app behind a link, whose kind and id count; the zero Link begins with the first. 0 is the default of
+// the API, 1000.
+func (c *Client) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
+	position := ""
+	if after.ID != "" {
+		position = string(after.Kind) + ":" + after.ID
+	}
+	return get[[]engine.Link](ctx, c, of(app, "links")+query("after", position, "limit", limit))
+}
+
+// ImportLinks creates links, all of them or none, and returns their number.
+func (c *Client) ImportLinks(ctx context.Context, app string, links []engine.Link) (int, error) {
+	n, err := post[struct{ Linked int }](ctx, c, of(app, "links"), map[string]any{"links": links})
+	return n.Linked, err
+}
+
+// NewPlan says what a plan is about: users and groups by id, or all that the engine knows.
+type NewPlan struct {
+	Users  []string `json:"userIds,omitempty"`
+	Groups []string `json:"groupIds,omitempty"`
+	All    bool     `json:"all"`
+	Reason string   `json:"reason,omitempty"` // for administrators
+}
+
+// CreatePlan works out what would be sent, and stores it as a plan.
+func (c *Client) CreatePlan(ctx context.Context, app string, p NewPlan) (engine.Plan, error) {
+	return post[engine.Plan](ctx, c, of(app, "plans"), p)
+}
+
+// Plans returns the plans of an app, newest first.
+func (c *Client) Plans(ctx context.Context, app string) ([]engine.Plan, error) {
+	return get[[]engine.Plan](ctx, c, of(app, "plans"))
+}
+
+// Plan returns a plan.
+func (c *Client) Plan(ctx context.Context, app, id string) (engine.Plan, error) {
+	return get[engine.Plan](ctx, c, of(app, "plans", id))
+}
+
+// ItemOptions selects items of a plan.
+type ItemOptions struct {
+	Operation engine.Operation
+	Outcome   engine.Class
+	After     int // number of the last item before
+	Limit     int // Default: 100. At most 1000
+}
+
+// PlanItems returns what a plan would do, in the order in which it is applied.
+func (c *Client) PlanItems(ctx context.Context, app, id string, o ItemOptions) ([]PlanItem, error) {
+	return get[[]PlanItem](ctx, c, of(app, "plans", id, "items")+
+		query("operation", o.Operation, "outcome", o.Outcome, "after", o.After, "limit", o.Limit))
+}
+
+// ApplyPlan applies the first items that are left of a plan, or all with 0.
+func (c *Client) ApplyPlan(ctx context.Context, app, id string, first int) (engine.Plan, error) {
+	var body any
+	if first != 0 {
+		body = map[string]int{"first": first}
+	}
+	return post[engine.Plan](ctx, c, of(app, "plans", id, "apply"), body)
+}
+
+// DiscardPlan deletes a plan. What was applied of it stays.
+func (c *Client) DiscardPlan(ctx context.Context, app, id string) error {
+	return c.Do(ctx, http.MethodDelete, of(app, "plans", id), nil, nil)
+}

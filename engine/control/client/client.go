@@ -1,0 +1,186 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxResponse bounds what is read of a response, in bytes.
+const maxResponse = 64 << 20
+
+// Client calls a control API. It may be used by several goroutines at once. The exported fields are set before the first call.
+type Client struct {
+	// HTTP sends the requests. Default: a client that follows no redirects. The token goes to the base URL only: of a given client,
+	// CheckRedirect is not used.
+	HTTP *http.Client
+	// Scheme precedes the token in the Authorization header. Default: Bearer.
+	Scheme string
+
+	base  string
+	token string
+	own   http.Client
+}
+
+// New returns a client of the API at url, the address with the prefix under which the host serves it, such as
+// "https://idp.example.com/engine/v1". The token is the host's; an empty one is not sent.
+func New(url, token string) *Client {
+	return &Client{base: strings.TrimRight(url, "/"), token: token}
+}
+
+// Error is a response with a status of 400 or more.
+type Error struct {
+	Method, Path string // of the request, with the query
+	Status       int
+	Code         string
+	Summary      string
+	Causes       []string
+}
+
+func (e *Error) Error() string {
+	text := strings.Join(append([]string{e.Summary}, e.Causes...), "; ")
+	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.Path, e.Status, e.Code, text)
+}
+
+// IsNotFound reports whether the error is a response with the status 404.
+func IsNotFound(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == http.StatusNotFound
+}
+
+// Do sends a request with body as JSON, unless it is nil, to a path below the base URL, and decodes the response into the value unless that
+// is nil. Into a *json.RawMessage it comes as it was sent. A response with a status other than 2xx is an *Error.
+func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
+	var payload io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("client: %s %s: %w", method, path, err)
+		}
+		payload = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	path = req.URL.RequestURI() // as errors name it
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		scheme := c.Scheme
+		if scheme == "" {
+			scheme = "Bearer"
+		}
+		req.Header.Set("Authorization", scheme+" "+c.token)
+	}
+	res, err := c.sender().Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	case len(data) > maxResponse:
+		return fmt.Errorf("%s %s: the response is longer than %d bytes", method, path, maxResponse)
+	case res.StatusCode < 200 || res.StatusCode > 299:
+		return errorOf(method, path, res.StatusCode, data)
+	case into == nil || len(data) == 0:
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// sender is HTTP without redirects: a redirect would take the token elsewhere.
+func (c *Client) sender() *http.Client {
+	sender := c.own
+	if c.HTTP != nil {
+		sender = *c.HTTP
+	}
+	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &sender
+}
+
+func errorOf(method, path string, status int, body []byte) error {
+	var e struct {
+		Code    string `json:"errorCode"`
+		Summary string `json:"errorSummary"`
+		Causes  []struct {
+			Summary string `json:"errorSummary"`
+		} `json:"errorCauses"`
+	}
+	if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
+		return fmt.Errorf("%s %s: status %d, and not a response of the API", method, path, status)
+	}
+	out := &Error{Method: method, Path: path, Status: status, Code: e.Code, Summary: e.Summary}
+	for _, cause := range e.Causes {
+		out.Causes = append(out.Causes, cause.Summary)
+	}
+	return out
+}
+
+// get, post and remove send a request and return the response as a T.
+func get[T any](ctx context.Context, c *Client, path string) (out T, err error) {
+	err = c.Do(ctx, http.MethodGet, path, nil, &out)
+	return out, err
+}
+
+func post[T any](ctx context.Context, c *Client, path string, body any) (out T, err error) {
+	err = c.Do(ctx, http.MethodPost, path, body, &out)
+	return out, err
+}
+
+func (c *Client) post(ctx context.Context, path string, body any) error {
+	return c.Do(ctx, http.MethodPost, path, body, nil)
+}
+
+// of is the path of an app, with further segments.
+func of(app string, segments ...string) string {
+	path := "/apps/" + url.PathEscape(app)
+	for _, s := range segments {
+		path += "/" + url.PathEscape(s)
+	}
+	return path
+}
+
+// query is the query of a path: names and values in turn. Empty values and 0 are left out.
+func query(pairs ...any) string {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if text := fmt.Sprint(pairs[i+1]); text != "" && text != "0" {
+			values.Set(pairs[i].(string), text)
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return "?" + values.Encode()
+}
+
+// The bounds of the time for which an operation of the API waits.
+const (
+	MinWait = time.Second
+	MaxWait = 10 * time.Minute
+)
+
+// within is the time to wait as the API has it: whole seconds within the bounds, absent for 0.
+func within(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(min(max(d.Round(time.Second), MinWait), MaxWait) / time.Second))
+}

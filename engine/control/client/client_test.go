@@ -1,0 +1,72 @@
+package client_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+)
+
+func TestDo_FollowsNoRedirect(t *testing.T) {
+	reached := false
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	for name, c := range map[string]*client.Client{"own": client.New(server.URL, "token"), "given": client.New(server.URL, "token")} {
+		if name == "given" {
+			c.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
+		}
+		_, err := c.Apps(t.Context())
+		require.ErrorContains(t, err, "status 307", name)
+		require.False(t, reached, name)
+	}
+}
+
+func TestDo_SendsTokenWithScheme(t *testing.T) {
+	var sent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("Authorization")
+		_, _ = w.Write([]byte("[]"))
+	}))
+	defer server.Close()
+	for scheme, want := range map[string]string{"": "Bearer t", "SSWS": "SSWS t"} {
+		c := client.New(server.URL+"/engine/v1/", "t")
+		c.Scheme = scheme
+		_, err := c.Apps(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, sent)
+	}
+	_, err := client.New(server.URL, "").Apps(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, sent)
+}
+
+func TestError_HasCodeAndCauses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte(`{"errorCode":"E0000409","errorSummary":"moved","errorCauses":[{"errorSummary":"items: one"}]}`))
+	}))
+	defer server.Close()
+	_, err := client.New(server.URL+"/engine/v1", "").ApplyPlan(t.Context(), "a/b", "p", 1)
+	require.Equal(t, &client.Error{
+		Method: "POST", Path: "/engine/v1/apps/a%2Fb/plans/p/apply", Status: 409, Code: "E0000409", Summary: "moved", Causes: []string{"items: one"},
+	}, err)
+	require.EqualError(t, err, "POST /engine/v1/apps/a%2Fb/plans/p/apply: 409 E0000409: moved; items: one")
+}
+
+// A type that embeds a word of the engine and has members of the same names reads what it writes.
+func TestTypes_RoundTrip(t *testing.T) {
+	in := client.Trace{App: "crm", Kind: engine.User, ID: "u-1", Assigned: true, Idle: true, Trace: engine.Trace{Want: engine.Active, Requests: []engine.Sent{}}}
+	data, err := json.Marshal(in)
+	require.NoError(t, err)
+	require.Regexp(t, `^\{"app":"crm","kind":"user","id":"u-1","assigned":true,"idle":true,"rehearsed":false,`, string(data))
+	var out client.Trace
+	require.NoError(t, json.Unmarshal(data, &out))
+	require.Equal(t, in, out)
+}

@@ -1,0 +1,173 @@
+package client
+
+import (
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+)
+
+// App is an app as the engine sees it.
+type App struct {
+	ID       string          `json:"id"`
+	Label    string          `json:"label"`
+	BaseURL  string          `json:"baseUrl,omitempty"`  // empty without a target, as Style and Fallback are
+	Style    engine.Style    `json:"style,omitempty"`    // in effect; engine.Auto while it is not known
+	Fallback engine.Fallback `json:"fallback,omitempty"` // in effect
+	Lane     Lane            `json:"lane"`
+	// Counts are the numbers of principals by status.
+	Counts map[engine.Status]int `json:"counts"`
+	Lag    engine.Lag            `json:"lag"`
+	// Unprovisioned is empty if every assigned user has an account or is to get one.
+	Unprovisioned []Unprovisioned `json:"unprovisioned,omitempty"`
+	Learned       engine.Learned  `json:"learned"`
+	Halts         []engine.Halt   `json:"halts"` // those for all apps included
+}
+
+// LaneRunning is the state of a lane that nothing keeps from working. The other states are the kinds of holds and the reasons of suspensions.
+const LaneRunning = "running"
+
+// Lane says whether the changes of an app are sent.
+type Lane struct {
+	State  string    `json:"state"`
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// Unprovisioned is a number of assigned users that get no account.
+type Unprovisioned struct {
+	Reason string `json:"reason"`
+	Users  int    `json:"users"`
+}
+
+// Principal is a user or group of an app.
+type Principal struct {
+	Kind       engine.Kind           `json:"kind"`
+	ID         string                `json:"id"`
+	Name       string                `json:"name,omitempty"` // login or name
+	State      engine.PrincipalState `json:"state"`
+	WaitingOn  []string              `json:"waitingOn,omitempty"`
+	DirtySince time.Time             `json:"dirtySince,omitzero"`
+}
+
+// Trace is an engine.Trace. App, Kind and ID are those of the trace.
+type Trace struct {
+	App      string      `json:"app"`
+	Kind     engine.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Assigned bool        `json:"assigned"` // or pushed
+	Idle     bool        `json:"idle"`     // the dry run leaves the target as it is
+	engine.Trace
+}
+
+// Verification is an engine.Verification. App, Kind and ID are those of the verification.
+type Verification struct {
+	App      string      `json:"app"`
+	Kind     engine.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Assigned bool        `json:"assigned"` // or pushed
+	engine.Verification
+	Converged bool   `json:"converged"`
+	Summary   string `json:"summary"` // one line
+}
+
+// Explanation is an engine.PrincipalExplanation. App, Kind and ID are those of the explanation.
+type Explanation struct {
+	App      string      `json:"app"`
+	Kind     engine.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Assigned bool        `json:"assigned"` // or pushed
+	engine.PrincipalExplanation
+}
+
+// Event is an engine.Event with its data and the name of the principal.
+type Event struct {
+	engine.Event
+	Name string `json:"name,omitempty"`
+	engine.EventData
+}
+
+// Task is a principal whose last sequence failed, or that waits.
+type Task struct {
+	ID        string                `json:"id"` // of the user or group
+	UserID    string                `json:"userId,omitempty"`
+	GroupID   string                `json:"groupId,omitempty"`
+	Name      string                `json:"name,omitempty"` // login or name
+	Status    engine.Status         `json:"status"`
+	Operation engine.Operation      `json:"operation"`
+	Error     string                `json:"errorSummary"`
+	Created   string                `json:"created"` // RFC 3339; the first change that has not arrived
+	Attempts  int                   `json:"attempts"`
+	Next      time.Time             `json:"nextAttempt,omitzero"`
+	Pending   *engine.PendingChange `json:"pending,omitempty"`
+}
+
+// Attempt is one recorded exchange with a target.
+type Attempt struct {
+	ID         int64  `json:"id"`
+	UserID     string `json:"userId,omitempty"` // empty, as GroupID is, for a test of the connection
+	GroupID    string `json:"groupId,omitempty"`
+	At         string `json:"at"` // RFC 3339 with milliseconds
+	Method     string `json:"method"`
+	Path       string `json:"path"`   // relative to the base URL, with the query
+	Status     int    `json:"status"` // 0 without a response
+	DurationMS int64  `json:"durationMs"`
+	Request    string `json:"request,omitempty"`
+	Response   string `json:"response,omitempty"`
+	Error      string `json:"error,omitempty"`
+	Curl       string `json:"curl"` // the request as a command line
+}
+
+// PlanItem is an engine.PlanItem with the name of the principal. Seq, Kind and ID are those of the item.
+type PlanItem struct {
+	Seq  int         `json:"seq"`
+	Kind engine.Kind `json:"kind"`
+	ID   string      `json:"id"`
+	Name string      `json:"name,omitempty"`
+	engine.PlanItem
+}
+
+// DriftCounts are the numbers of a comparison. Marked is that of the report.
+type DriftCounts struct {
+	engine.DriftReport
+	Drifted int `json:"drifted"` // findings that can be repaired
+	Marked  int `json:"marked"`
+}
+
+// Drift is the result of a comparison.
+type Drift struct {
+	Kind engine.Kind `json:"kind"`
+	DriftCounts
+	Findings []engine.Finding `json:"findings"` // the first ones
+	More     bool             `json:"more"`     // not all findings are listed
+}
+
+// Reconciled is the result of a reconciliation of one kind.
+type Reconciled struct {
+	DriftCounts
+	Unknown  int `json:"unknown"`  // desired, and not known to the engine before
+	Unlisted int `json:"unlisted"` // known to the engine, and not listed by the directory
+}
+
+// Import is the progress of an import.
+type Import struct {
+	Status         engine.ImportState     `json:"status"`
+	UsersImported  int                    `json:"usersImported"`
+	UsersMatched   int                    `json:"usersMatched"`
+	UsersCreated   int                    `json:"usersCreated"`
+	UsersUpdated   int                    `json:"usersUpdated"`
+	UsersPending   int                    `json:"usersPending"`
+	UsersInactive  int                    `json:"usersInactive"`
+	UsersFailed    int                    `json:"usersFailed"`
+	GroupsImported int                    `json:"groupsImported"`
+	Errors         []string               `json:"errors"`
+	Verdicts       map[engine.Verdict]int `json:"verdicts"`
+	Lost           int                    `json:"lost"` // linked accounts that are not listed
+	Begun          time.Time              `json:"begun"`
+	Ended          time.Time              `json:"ended,omitzero"`
+}
+
+// Confirmed is what the confirmation of an import has done.
+type Confirmed struct {
+	Linked  int `json:"linked"`
+	Created int `json:"created"`
+}

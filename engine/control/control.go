@@ -1,0 +1,156 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+// DefaultPrefix is the default of Options.Prefix.
+const DefaultPrefix = "/engine/v1"
+
+// DefaultScope is the default of Options.Scope.
+const DefaultScope = "engine.manage"
+
+// Options configure the API. Engine, Directory, Update and Authorize are required.
+type Options struct {
+	Engine *provision.Engine
+	// Directory is that of the engine.
+	Directory engine.Directory
+	// Update runs fn in a transaction of the database that has the engine's store, and commits unless fn fails. See InTx.
+	Update func(ctx context.Context, fn func(tx engine.Execer) error) error
+	// Authorize returns a handler that serves next to callers that may operate the engine, and an error response to others. It is the
+	// middleware of the host.
+	Authorize func(next http.Handler) http.Handler
+
+	// Names describes apps and principals. Default: what the engine and the directory know.
+	Names Names
+	// Synced returns when the engine has been told of all changes that the host has committed before. Default: it always has, because the
+	// host calls Engine.Mark in the transactions of the changes.
+	Synced func(ctx context.Context) error
+	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: none are shown.
+	Unprovisioned func(ctx context.Context, app string) ([]client.Unprovisioned, error)
+
+	// Prefix precedes all paths. Default: DefaultPrefix.
+	Prefix string
+	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope.
+	Scope string
+	// Now is the clock of the engine. Default: time.Now.
+	Now func() time.Time
+	// Logger gets internal errors. Default: slog.Default.
+	Logger *slog.Logger
+}
+
+// InTx returns an Options.Update for a database.
+func InTx(db *sql.DB) func(ctx context.Context, fn func(tx engine.Execer) error) error {
+	return func(ctx context.Context, fn func(tx engine.Execer) error) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("control: %w", err)
+		}
+		if err := fn(tx); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		return tx.Commit()
+	}
+}
+
+// New returns the API as a handler for all paths below Options.Prefix.
+func New(o Options) (http.Handler, error) {
+	switch {
+	case o.Engine == nil:
+		return nil, errors.New("control: Options.Engine is required")
+	case o.Directory == nil:
+		return nil, errors.New("control: Options.Directory is required")
+	case o.Update == nil:
+		return nil, errors.New("control: Options.Update is required: InTx makes one of a *sql.DB")
+	case o.Authorize == nil:
+		return nil, errors.New("control: Options.Authorize is required: the API shows users and changes targets")
+	}
+	h, err := newHandler(o)
+	if err != nil {
+		return nil, err
+	}
+	return o.Authorize(h), nil
+}
+
+// api runs the operations.
+type api struct {
+	o      Options
+	prefix string
+	scope  string
+}
+
+func newHandler(o Options) (*rest.Handler, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Names == nil {
+		o.Names = plainNames{o.Engine, o.Directory}
+	}
+	a := newAPI(o)
+	return rest.NewHandler(a.routes(), rest.Options{Guard: host{}, Limiter: host{}, Words: words(), Now: o.Now, Logger: o.Logger})
+}
+
+func newAPI(o Options) *api {
+	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
+}
+
+// host admits all requests: the host has decided about them before.
+type host struct{}
+
+func (host) Authenticate(r *http.Request) (rest.Principal, error) {
+	return rest.Caller(r.Context()), nil
+}
+func (host) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
+func (host) Take(_, _ string) (none rest.Quota)                         { return none }
+
+// Operation is an operation of the API.
+type Operation struct {
+	ID     string // in the OpenAPI document
+	Method string
+	Path   string // with the prefix and {variables}
+}
+
+// Operations lists the operations below a prefix, the default if it is empty.
+func Operations(prefix string) []Operation {
+	var all []Operation
+	for _, r := range newAPI(Options{Prefix: prefix}).routes() {
+		info := r.Info()
+		all = append(all, Operation{ID: info.ID, Method: info.Method, Path: info.Path})
+	}
+	return all
+}
+
+// OpenAPI returns the OpenAPI 3.0 document of the API with the prefix and the scope of the options, as indented JSON. Other options are not
+// needed.
+func OpenAPI(o Options) ([]byte, error) {
+	h, err := newHandler(o)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := h.Document("scimwright engine API", "v1")
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return append(data, '\n'), nil
+}

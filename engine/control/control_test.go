@@ -1,0 +1,202 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+const secret = "target-secret-4711"
+
+// host is a program with an engine and the API, without any port but the required ones.
+type host struct {
+	*client.Client
+	t         *testing.T
+	directory *enginetest.Directory
+	target    *enginetest.Target
+	options   control.Options
+	url       string
+}
+
+func serve(t *testing.T, adjust ...func(*control.Options)) *host {
+	t.Helper()
+	h := &host{t: t, directory: &enginetest.Directory{}, target: enginetest.NewTarget()}
+	server := httptest.NewServer(h.target)
+	t.Cleanup(server.Close)
+	database := sqldbtest.SQLite(t)
+	store, err := sqlstore.Open(t.Context(), database.Writer(), sqlstore.Options{Dialect: sqlstore.SQLite})
+	require.NoError(t, err)
+	h.directory.SetTarget("crm", engine.Target{
+		BaseURL: server.URL, Auth: engine.Auth{Scheme: engine.Bearer, Secret: secret}, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
+	})
+	e, err := provision.New(provision.Options{Store: store, Directory: h.directory})
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, e.Stop(context.WithoutCancel(t.Context()))) })
+	h.options = control.Options{
+		Engine: e, Directory: h.directory, Update: control.InTx(database.Writer()), Authorize: func(next http.Handler) http.Handler { return next },
+	}
+	for _, f := range adjust {
+		f(&h.options)
+	}
+	api, err := control.New(h.options)
+	require.NoError(t, err)
+	served := httptest.NewServer(api)
+	t.Cleanup(served.Close)
+	h.url = served.URL + control.DefaultPrefix
+	h.Client = client.New(h.url, "")
+	return h
+}
+
+// user assigns a user and waits for the account.
+func (h *host) user(id, name string) engine.Principal {
+	h.t.Helper()
+	r := &scim.Resource{}
+	r.Set("userName", name)
+	r.Set("externalId", id)
+	h.directory.SetUser("crm", id, engine.UserState{Want: engine.Active, UserName: name, Resource: r})
+	require.NoError(h.t, h.options.Update(h.t.Context(), func(tx engine.Execer) error {
+		return h.options.Engine.Mark(h.t.Context(), tx, engine.Mark{App: "crm", Kind: engine.User, ID: id})
+	}))
+	h.options.Engine.Wake("crm")
+	_, err := h.Wait(h.t.Context(), "crm", client.WaitOptions{})
+	require.NoError(h.t, err)
+	return engine.Principal{Kind: engine.User, ID: id}
+}
+
+func TestNew_Required(t *testing.T) {
+	h := serve(t)
+	for name, remove := range map[string]func(*control.Options){
+		"Engine":    func(o *control.Options) { o.Engine = nil },
+		"Directory": func(o *control.Options) { o.Directory = nil },
+		"Update":    func(o *control.Options) { o.Update = nil },
+		"Authorize": func(o *control.Options) { o.Authorize = nil },
+	} {
+		o := h.options
+		remove(&o)
+		_, err := control.New(o)
+		require.ErrorContains(t, err, "Options."+name+" is required")
+	}
+}
+
+func TestAuthorize_BeforeEverything(t *testing.T) {
+	h := serve(t, func(o *control.Options) {
+		o.Authorize = func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+		}
+	})
+	for _, op := range control.Operations("") {
+		req, err := http.NewRequestWithContext(t.Context(), op.Method, strings.TrimSuffix(h.url, control.DefaultPrefix)+op.Path, strings.NewReader("{"))
+		require.NoError(t, err)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusForbidden, res.StatusCode, op.ID)
+	}
+	require.Zero(t, len(h.target.Requests()))
+}
+
+func TestHandler_HostWithoutPorts(t *testing.T) {
+	h := serve(t)
+	ann := h.user("u-1", "ann@example.com")
+	apps, err := h.Apps(t.Context())
+	require.NoError(t, err)
+	require.Len(t, apps, 1)
+	require.Equal(t, "crm", apps[0].Label)
+	require.Equal(t, map[engine.Status]int{engine.StatusClean: 1}, apps[0].Counts)
+	require.Equal(t, engine.FallbackLearn, apps[0].Fallback)
+	_, err = h.App(t.Context(), "nosuch")
+	require.True(t, client.IsNotFound(err), err)
+
+	all, err := h.Principals(t.Context(), "crm", client.PrincipalOptions{Kind: engine.User})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, "ann@example.com", all[0].Name, "the name on the target")
+	next, err := h.Principals(t.Context(), "crm", client.PrincipalOptions{After: ann})
+	require.NoError(t, err)
+	require.Empty(t, next)
+
+	trace, err := h.Provision(t.Context(), "crm", ann, client.ProvisionOptions{ProvisionOptions: engine.ProvisionOptions{ForceSync: true}})
+	require.NoError(t, err)
+	require.True(t, trace.Assigned)
+	require.Equal(t, "ann@example.com", trace.Desired.Text("userName"))
+	x, err := h.Explain(t.Context(), "crm", ann)
+	require.NoError(t, err)
+	require.NotEmpty(t, x.Exchanges)
+	events, err := h.PrincipalEvents(t.Context(), "crm", ann, client.EventOptions{})
+	require.NoError(t, err)
+	require.Equal(t, engine.UserCreated, events[0].Type)
+	require.NotEmpty(t, events[0].RemoteID)
+	_, err = h.DryRun(t.Context(), "crm", engine.Principal{Kind: engine.User, ID: "nobody"})
+	require.True(t, client.IsNotFound(err), err)
+}
+
+func TestHandler_PlansAndLinksInTransactions(t *testing.T) {
+	h := serve(t)
+	ann := h.user("u-1", "ann@example.com")
+	plan, err := h.CreatePlan(t.Context(), "crm", client.NewPlan{Users: []string{ann.ID}, Reason: "test"})
+	require.NoError(t, err)
+	items, err := h.PlanItems(t.Context(), "crm", plan.ID, client.ItemOptions{})
+	require.NoError(t, err)
+	require.Len(t, items, 1)
+	require.Equal(t, ann.ID, items[0].ID)
+	plan, err = h.ApplyPlan(t.Context(), "crm", plan.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, engine.PlanApplied, plan.Status)
+	links, err := h.Links(t.Context(), "crm", engine.Link{}, 0)
+	require.NoError(t, err)
+	require.Len(t, links, 1)
+	links[0].RemoteID = "other"
+	_, err = h.ImportLinks(t.Context(), "crm", links)
+	e, ok := errors.AsType[*client.Error](err)
+	require.True(t, ok, err)
+	require.Equal(t, http.StatusBadRequest, e.Status)
+	require.Len(t, e.Causes, 1)
+	kept, err := h.Links(t.Context(), "crm", engine.Link{}, 0)
+	require.NoError(t, err)
+	require.NotEqual(t, "other", kept[0].RemoteID)
+}
+
+// A target that repeats the credentials it was sent tells them to no caller.
+func TestHandler_ShowsNoSecret(t *testing.T) {
+	h := serve(t)
+	ann := h.user("u-1", "ann@example.com")
+	for _, op := range control.Operations("") {
+		if op.Method != http.MethodGet {
+			continue
+		}
+		path := strings.NewReplacer("{app}", "crm", "{kind}", "user", "{principal}", ann.ID).Replace(strings.TrimPrefix(op.Path, control.DefaultPrefix))
+		var raw json.RawMessage
+		if err := h.Do(t.Context(), op.Method, path, nil, &raw); err == nil {
+			require.NotContains(t, string(raw), secret, op.ID)
+		}
+	}
+}
+
+func TestOpenAPI_NamesPrefixAndScope(t *testing.T) {
+	text, err := control.OpenAPI(control.Options{Prefix: "/ops/", Scope: "ops.write"})
+	require.NoError(t, err)
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()))
+	require.Equal(t, len(control.Operations("")), strings.Count(string(text), `"operationId"`))
+	require.Equal(t, strings.Count(string(text), `"operationId"`), strings.Count(string(text), `"ops.write"`))
+	require.NotNil(t, doc.Paths.Find("/ops/engine/apps"))
+	require.NotContains(t, string(text), "sandbox")
+}

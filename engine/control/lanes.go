@@ -1,0 +1,373 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+func (a *api) laneRoutes() []rest.Route {
+	return []rest.Route{
+		all(a, "listEngineApps", "GET /engine/apps", "List the apps as the engine sees them", a.listApps),
+		all(a, "haltAllApps", "POST /engine/halt", "Switch operations off for all apps",
+			func(ctx context.Context, r *haltAllRequest) ([]engine.Halt, error) {
+				return a.halt(ctx, "", r.haltBody)
+			}),
+		all(a, "resumeAllApps", "POST /engine/resume", "End what was switched off for all apps",
+			func(ctx context.Context, r *haltAllRequest) ([]engine.Halt, error) {
+				return a.resume(ctx, "", r.haltBody)
+			}),
+		row(a, "getEngineApp", "GET /engine/apps/{app}", "Show an app as the engine sees it", 0,
+			func(ctx context.Context, r *appRequest) (client.App, error) { return a.showApp(ctx, r.App) }),
+		row(a, "haltApp", "POST /apps/{app}/halt", "Switch operations off for an app", 0,
+			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
+				return a.halt(ctx, r.App, r.haltBody)
+			}),
+		row(a, "resumeApp", "POST /apps/{app}/resume", "End what was switched off for an app", 0,
+			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
+				return a.resume(ctx, r.App, r.haltBody)
+			}),
+		row(a, "approveRemovals", "POST /apps/{app}/approve", "Let through what the deletion guard holds back", 204,
+			func(ctx context.Context, r *approveRequest) (rest.Nothing, error) {
+				return rest.Nothing{}, rejected(a.o.Engine.Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
+			}),
+		row(a, "releaseApp", "POST /apps/{app}/release", "End a pause, the breaker or a quarantine of an app", 204,
+			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
+				return rest.Nothing{}, a.o.Engine.Kick(ctx, r.App)
+			}),
+		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is due any more", 0, a.waitForApp),
+		row(a, "probeApp", "POST /apps/{app}/probe", "Find out what an app's SCIM server does, on objects that are removed again", 0, a.probe),
+		row(a, "getProfile", "GET /apps/{app}/profile", "Show what the last probe found", 0,
+			func(ctx context.Context, r *appRequest) (engine.Profile, error) {
+				p, err := a.o.Engine.Profile(ctx, r.App)
+				return p, rejected(err, "Profile", r.App)
+			}),
+		row(a, "unlearn", "POST /apps/{app}/unlearn", "Forget what was found out about an app's SCIM server", 204,
+			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
+				return rest.Nothing{}, a.o.Engine.ResetLearned(ctx, r.App)
+			}),
+		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List what has happened to an app and its users and groups, in order", 0,
+			func(ctx context.Context, r *eventsRequest) ([]client.Event, error) {
+				return a.events(ctx, r.App, engine.Principal{}, r.eventPage)
+			}),
+	}
+}
+
+type haltBody struct {
+	Body *struct {
+		Operations []engine.Operation `json:"operations" enum:"create,link,update,reactivate,deactivate,members,delete" doc:"all when absent"`
+		Reason     string             `json:"reason" max:"1000" doc:"for people"`
+	} `body:"optional"`
+}
+
+func (b haltBody) read() (operations []engine.Operation, reason string) {
+	if b.Body == nil {
+		return nil, ""
+	}
+	return b.Body.Operations, b.Body.Reason
+}
+
+type haltAllRequest struct{ haltBody }
+
+type haltRequest struct {
+	appRequest
+	haltBody
+}
+
+type approveRequest struct {
+	appRequest
+	Body struct {
+		Expected int `json:"expected" required:"true" min:"1" doc:"how many were looked at; when there are more or fewer by now nothing is done"`
+	} `body:"required"`
+}
+
+type waitAppRequest struct {
+	appRequest
+	within
+}
+
+type probeRequest struct {
+	appRequest
+	Body *struct {
+		Domain string `json:"domain" max:"253" doc:"of the user name and address of the probe's user; example.com when absent"`
+	} `body:"optional"`
+}
+
+type eventsRequest struct {
+	appRequest
+	eventPage
+}
+
+type eventPage struct {
+	After int64 `query:"after" min:"0" doc:"only those after the one with this number"`
+	Limit int   `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
+}
+
+func (a *api) listApps(ctx context.Context, _ *rest.Nothing) ([]client.App, error) {
+	apps, err := a.o.Names.Apps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]client.App, 0, len(apps))
+	for _, app := range apps {
+		s, err := a.describe(ctx, app)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, s)
+	}
+	slices.SortStableFunc(shown, func(a, b client.App) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)), cmp.Compare(a.ID, b.ID))
+	})
+	return shown, nil
+}
+
+func (a *api) showApp(ctx context.Context, id string) (client.App, error) {
+	app, err := a.app(ctx, id)
+	if err != nil {
+		return client.App{}, err
+	}
+	return a.describe(ctx, app)
+}
+
+func (a *api) describe(ctx context.Context, app App) (client.App, error) {
+	out := client.App{ID: app.ID, Label: app.Label}
+	var err error
+	if out.Counts, err = a.o.Engine.Counts(ctx, app.ID); err != nil {
+		return out, err
+	}
+	if out.Lag, err = a.o.Engine.Lag(ctx, app.ID); err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return out, err
+	}
+	lane, err := a.o.Engine.Lane(ctx, app.ID)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return out, err
+	}
+	out.Learned = lane.Learned
+	if out.Halts, err = a.halted(ctx, app.ID); err != nil {
+		return out, err
+	}
+	if a.o.Unprovisioned != nil {
+		if out.Unprovisioned, err = a.o.Unprovisioned(ctx, app.ID); err != nil {
+			return out, err
+		}
+	}
+	target, err := a.o.Directory.Target(ctx, app.ID)
+	switch {
+	case errors.Is(err, engine.ErrUnknownApp):
+		out.Lane = client.Lane{State: string(engine.SuspensionUnknownApp), Reason: "there is no provisioning connection"}
+		return out, nil
+	case err != nil:
+		return out, err
+	}
+	out.BaseURL = target.BaseURL
+	if lane.Learned.BaseURL != target.BaseURL {
+		lane.Learned = engine.Learned{} // of another target
+	}
+	out.Style, out.Fallback = lane.Learned.Style(target, a.o.Now()), cmp.Or(target.Fallback, engine.FallbackLearn)
+	out.Lane = laneOf(target.Paused, lane)
+	return out, nil
+}
+
+// laneOf says whether a lane runs. What the directory says counts before what the engine last saw of it.
+func laneOf(paused bool, l engine.Lane) client.Lane {
+	switch {
+	case paused:
+		return client.Lane{State: string(engine.SuspensionPaused), Reason: "the application or its connection is not active"}
+	case l.Suspension.Reason == engine.SuspensionMaintenance:
+		return client.Lane{State: string(l.Suspension.Reason), Until: l.Suspension.Until}
+	case l.Hold.Kind != engine.HoldNone:
+		return client.Lane{State: string(l.Hold.Kind), Reason: l.Hold.Reason, Until: l.Hold.Until}
+	}
+	return client.Lane{State: client.LaneRunning}
+}
+
+// halted returns the halts of an app (empty: those of all apps), never nil.
+func (a *api) halted(ctx context.Context, app string) ([]engine.Halt, error) {
+	halts, err := a.o.Engine.Halted(ctx, app)
+	return append([]engine.Halt{}, halts...), err
+}
+
+func (a *api) halt(ctx context.Context, app string, b haltBody) ([]engine.Halt, error) {
+	operations, reason := b.read()
+	if err := a.o.Engine.Halt(ctx, app, reason, operations...); err != nil {
+		return nil, err
+	}
+	return a.halted(ctx, app)
+}
+
+func (a *api) resume(ctx context.Context, app string, b haltBody) ([]engine.Halt, error) {
+	operations, _ := b.read()
+	if err := a.o.Engine.Resume(ctx, app, operations...); err != nil {
+		return nil, err
+	}
+	return a.halted(ctx, app)
+}
+
+func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, error) {
+	waiting, cancel := r.context(ctx)
+	defer cancel()
+	if err := a.synced(waiting); err != nil {
+		return client.App{}, rejected(err, "AppInstance", r.App)
+	}
+	if err := a.waited(waiting, a.o.Engine.Wait(waiting, r.App), "AppInstance", r.App, nil); err != nil {
+		return client.App{}, err
+	}
+	return a.showApp(ctx, r.App)
+}
+
+func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error) {
+	var o engine.ProbeOptions
+	if r.Body != nil {
+		o.Domain = r.Body.Domain
+	}
+	p, err := a.o.Engine.ProbeApp(ctx, r.App, o)
+	return p, notRead(err, r.App)
+}
+
+// scanned is how many events are read at once when those of one principal are looked for.
+const scanned = 1000
+
+// events returns events of an app, or of one principal of it.
+func (a *api) events(ctx context.Context, app string, about engine.Principal, page eventPage) ([]client.Event, error) {
+	size := page.Limit
+	if about.ID != "" {
+		size = scanned
+	}
+	var found []engine.Event
+	for after := page.After; len(found) < page.Limit; {
+		some, err := a.o.Engine.Events(ctx, engine.EventQuery{App: app, After: after, Limit: size})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range some {
+			if after = e.Seq; about.ID == "" || (engine.Principal{Kind: e.Kind, ID: e.Principal}) == about {
+				found = append(found, e)
+			}
+		}
+		if len(some) < size || about.ID == "" {
+			break
+		}
+	}
+	found = found[:min(page.Limit, len(found))]
+	principals := make([]engine.Principal, 0, len(found))
+	for _, e := range found {
+		principals = append(principals, engine.Principal{Kind: e.Kind, ID: e.Principal})
+	}
+	names, err := a.names(ctx, app, principals)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]client.Event, 0, len(found))
+	for i, e := range found {
+		shown = append(shown, client.Event{Event: e, Name: names[principals[i]], EventData: e.Data})
+	}
+	return shown, nil
+}
+
+var laneWords = rest.Words{
+	reflect.TypeFor[client.App](): {Name: "EngineApp", Served: true, Members: map[string]reflect.StructTag{
+		"id":      "",
+		"label":   "",
+		"baseUrl": `doc:"of its SCIM server; absent without a connection"`,
+		"style": `enum:"catalog,wizard,auto" doc:"which requests update users and groups: catalog: PATCH for activation, deactivation, ` +
+			`password and membership, PUT for other updates; wizard: PUT for all; auto: it is not known yet which of them fits the ` +
+			`target; absent without a connection"`,
+		"fallback": `enum:"learn,none" doc:"whether another form of a request may be tried after a rejection or a success without effect: ` +
+			`learn or none; absent without a connection"`,
+		"lane":          "",
+		"counts":        `doc:"principals by status"`,
+		"lag":           "",
+		"unprovisioned": `doc:"assigned users that have no account and get none, by the reason"`,
+		"learned":       "",
+		"halts":         `doc:"operations that are switched off for it, or for all apps"`,
+	}},
+	reflect.TypeFor[client.Lane](): {Name: "LaneState", Served: true, Members: map[string]reflect.StructTag{
+		"state": `enum:"running,paused,maintenance,unknown-app,pause,breaker,quarantine" doc:"running; paused: the app or its connection ` +
+			`is not active; pause, breaker and quarantine: what the target has brought about"`,
+		"reason": "",
+		"until":  "",
+	}},
+	reflect.TypeFor[client.Unprovisioned](): {Served: true, Members: map[string]reflect.StructTag{
+		"reason": "",
+		"users":  "",
+	}},
+	reflect.TypeFor[engine.Lag](): {Served: true, Members: map[string]reflect.StructTag{
+		"due":         "",
+		"retrying":    `doc:"of those that are due, how many are in a back-off"`,
+		"accepted":    `doc:"of those that are due, how many wait for what the target has accepted"`,
+		"failed":      "",
+		"held":        "",
+		"oldest":      `doc:"since when the first of them waits"`,
+		"lastSuccess": "",
+	}},
+	reflect.TypeFor[engine.Learned](): {Served: true, Members: map[string]reflect.StructTag{
+		"baseUrl":     `doc:"that it is about"`,
+		"traits":      `doc:"found out by sequences, and when"`,
+		"probed":      `doc:"found out by the probe"`,
+		"probedAt":    "",
+		"config":      "",
+		"memberBatch": `doc:"members in one request; absent for the usual number"`,
+		"rate":        `doc:"requests per second; absent for no limit"`,
+	}},
+	reflect.TypeFor[engine.Config](): {Name: "TargetConfig", Served: true, Members: map[string]reflect.StructTag{
+		"readAt":   "",
+		"noPatch":  "",
+		"noFilter": "",
+	}},
+	reflect.TypeFor[engine.Halt](): {Served: true, Members: map[string]reflect.StructTag{
+		"app":       `doc:"absent for all apps"`,
+		"operation": "",
+		"reason":    "",
+		"since":     "",
+	}},
+	reflect.TypeFor[engine.Profile](): {Served: true, Members: map[string]reflect.StructTag{
+		"at":         "",
+		"results":    "",
+		"advertised": `doc:"what the target says of itself"`,
+		"leftovers":  `doc:"objects that could not be removed"`,
+		"requests":   `doc:"how many were sent"`,
+	}},
+	reflect.TypeFor[engine.ProbeResult](): {Served: true, Members: map[string]reflect.StructTag{
+		"feature": "",
+		"verdict": `enum:"works,refused,lost,unknown"`,
+		"status":  "",
+		"detail":  "",
+	}},
+	reflect.TypeFor[engine.Advertised](): {Name: "ProbeAdvertised", Served: true, Members: map[string]reflect.StructTag{
+		"present":    "",
+		"patch":      "",
+		"filter":     "",
+		"maxResults": "",
+		"bulk":       "",
+		"sort":       "",
+		"etag":       "",
+	}},
+	reflect.TypeFor[client.Event](): {Served: true, Members: map[string]reflect.StructTag{
+		"name": "",
+	}},
+	reflect.TypeFor[engine.Event](): {Served: true, Members: map[string]reflect.StructTag{
+		"seq":  `doc:"of the app, without gaps"`,
+		"at":   "",
+		"type": "",
+		"kind": "",
+		"id":   "",
+	}},
+	reflect.TypeFor[engine.EventData](): {Name: "Event", Served: true, Members: map[string]reflect.StructTag{
+		"operation": "",
+		"status":    "",
+		"http":      "",
+		"remoteId":  "",
+		"run":       `doc:"the same for the exchanges that belong to it"`,
+		"hold":      "",
+		"until":     `doc:"of the hold; until when a change that was accepted may be carried out"`,
+		"since":     `doc:"of an overdue deactivation"`,
+	}},
+}

@@ -1,0 +1,98 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
+)
+
+// Names describes apps and principals to operators. It is a port of the host.
+type Names interface {
+	// Apps returns all apps.
+	Apps(ctx context.Context) ([]App, error)
+	// App returns an app, or engine.ErrNotFound.
+	App(ctx context.Context, id string) (App, error)
+	// Names returns the logins of users and the names of groups. Those that the host does not know are missing.
+	Names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error)
+	// Assigned reports whether a user is assigned to an app, or a group is pushed to it.
+	Assigned(ctx context.Context, app string, p engine.Principal) (bool, error)
+}
+
+// App is an app of the host.
+type App struct {
+	ID    string
+	Label string // for operators
+}
+
+// plainNames is for a host without Names.
+type plainNames struct {
+	engine    *provision.Engine
+	directory engine.Directory
+}
+
+func (n plainNames) Apps(ctx context.Context) ([]App, error) {
+	lags, err := n.engine.Lags(ctx)
+	apps := make([]App, 0, len(lags))
+	for _, l := range lags {
+		apps = append(apps, App{ID: l.App, Label: l.App})
+	}
+	return apps, err
+}
+
+// App returns an app that the engine or the directory knows.
+func (n plainNames) App(ctx context.Context, id string) (App, error) {
+	_, err := n.engine.Lane(ctx, id)
+	if errors.Is(err, engine.ErrNotFound) {
+		if _, err = n.directory.Target(ctx, id); errors.Is(err, engine.ErrUnknownApp) {
+			return App{}, engine.ErrNotFound
+		}
+	}
+	return App{ID: id, Label: id}, err
+}
+
+func (plainNames) Names(context.Context, string, []engine.Principal) (map[engine.Principal]string, error) {
+	return map[engine.Principal]string{}, nil
+}
+
+func (n plainNames) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
+	want, err := wanted(ctx, n.directory, app, p)
+	return want == engine.Active, err
+}
+
+func wanted(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Want, error) {
+	if p.Kind == engine.User {
+		u, err := d.User(ctx, app, p.ID)
+		return u.Want, err
+	}
+	g, err := d.Group(ctx, app, p.ID)
+	return g.Want, err
+}
+
+// NamesOf returns the names of principals of an app as the API shows them. One that the host does not know has the name that it had on the target, if the engine
+// knows one.
+func NamesOf(ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
+	if len(principals) == 0 {
+		return nil, nil
+	}
+	names, err := n.Names(ctx, app, principals)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range principals {
+		if _, known := names[p]; known || p.ID == "" {
+			continue
+		}
+		s, err := e.State(ctx, app, p.Kind, p.ID)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return nil, err
+		}
+		names[p] = s.RemoteName
+	}
+	return names, nil
+}
+
+func (a *api) names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
+	return NamesOf(ctx, a.o.Names, a.o.Engine, app, principals)
+}

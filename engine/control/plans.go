@@ -1,0 +1,179 @@
+package control
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+func (a *api) planRoutes() []rest.Route {
+	const one = "/apps/{app}/plans/{plan}"
+	return []rest.Route{
+		row(a, "createPlan", "POST /apps/{app}/plans", "Work out what would be sent for many users and groups, to be looked at and applied", 201, a.createPlan),
+		row(a, "listPlans", "GET /apps/{app}/plans", "List the plans of an app, newest first", 0,
+			func(ctx context.Context, r *appRequest) ([]engine.Plan, error) {
+				found, err := a.o.Engine.Plans(ctx, engine.PlanQuery{App: r.App})
+				return append([]engine.Plan{}, found...), err
+			}),
+		row(a, "getPlan", "GET "+one, "Show a plan", 0,
+			func(ctx context.Context, r *planRequest) (engine.Plan, error) { return a.plan(ctx, r) }),
+		row(a, "listPlanItems", "GET "+one+"/items", "List what a plan would do", 0, a.planItems),
+		row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless something has moved since it was made", 0, a.applyPlan),
+		row(a, "discardPlan", "DELETE "+one, "Remove a plan; what was applied of it stays", 204,
+			func(ctx context.Context, r *planRequest) (rest.Nothing, error) {
+				if _, err := a.plan(ctx, r); err != nil {
+					return rest.Nothing{}, err
+				}
+				return rest.Nothing{}, rejected(a.o.Engine.Discard(ctx, r.Plan), "Plan", r.Plan)
+			}),
+	}
+}
+
+type createPlanRequest struct {
+	appRequest
+	Body struct {
+		UserIDs  []string `json:"userIds"`
+		GroupIDs []string `json:"groupIds"`
+		All      bool     `json:"all" doc:"whoever the engine knows at the app, beside those that are named"`
+		Reason   string   `json:"reason" max:"1000" doc:"for people"`
+	} `body:"required"`
+}
+
+// Check implements rest.Checker.
+func (r *createPlanRequest) Check(_ context.Context, causes *rest.Causes) {
+	if len(r.Body.UserIDs)+len(r.Body.GroupIDs) == 0 && !r.Body.All {
+		causes.Add("userIds", "A plan is about users, groups or all")
+	}
+}
+
+type planRequest struct {
+	appRequest
+	Plan string `path:"plan" doc:"id of the plan"`
+}
+
+type planItemsRequest struct {
+	planRequest
+	Operation string `query:"operation" doc:"only those with this operation"`
+	Outcome   string `query:"outcome" doc:"only those with this outcome"`
+	After     int    `query:"after" min:"0" doc:"only those after the one with this number"`
+	Limit     int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
+}
+
+type applyRequest struct {
+	planRequest
+	Body *struct {
+		First int `json:"first" min:"1" doc:"only so many of those that are left; the rest is refused until all of them have succeeded"`
+	} `body:"optional"`
+}
+
+func (a *api) createPlan(ctx context.Context, r *createPlanRequest) (engine.Plan, error) {
+	req := engine.PlanRequest{App: r.App, Reason: r.Body.Reason, All: r.Body.All}
+	for _, id := range r.Body.UserIDs {
+		req.Principals = append(req.Principals, engine.Principal{Kind: engine.User, ID: id})
+	}
+	for _, id := range r.Body.GroupIDs {
+		req.Principals = append(req.Principals, engine.Principal{Kind: engine.Group, ID: id})
+	}
+	p, err := a.o.Engine.Plan(ctx, req)
+	return p, notRead(err, r.App)
+}
+
+// plan returns a plan of the app; that of another app is not found.
+func (a *api) plan(ctx context.Context, r *planRequest) (engine.Plan, error) {
+	found, err := a.o.Engine.Plans(ctx, engine.PlanQuery{App: r.App, ID: r.Plan})
+	if err != nil {
+		return engine.Plan{}, err
+	}
+	if len(found) == 0 {
+		return engine.Plan{}, rest.NotFound("Plan", r.Plan)
+	}
+	return found[0], nil
+}
+
+func (a *api) planItems(ctx context.Context, r *planItemsRequest) ([]client.PlanItem, error) {
+	if _, err := a.plan(ctx, &r.planRequest); err != nil {
+		return nil, err
+	}
+	items, err := a.o.Engine.PlanItems(ctx, engine.PlanItemQuery{
+		Plan: r.Plan, Operation: engine.Operation(r.Operation), Outcome: engine.Class(r.Outcome), After: r.After, Limit: r.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	about := make([]engine.Principal, 0, len(items))
+	for i := range items {
+		about = append(about, engine.Principal{Kind: items[i].Kind, ID: items[i].ID})
+	}
+	names, err := a.names(ctx, r.App, about)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]client.PlanItem, 0, len(items))
+	for i, item := range items {
+		if item.Requests == nil {
+			item.Requests = []engine.Sent{}
+		}
+		sortDifferences(item.Diff)
+		shown = append(shown, client.PlanItem{Seq: item.Seq, Kind: item.Kind, ID: item.ID, Name: names[about[i]], PlanItem: item})
+	}
+	return shown, nil
+}
+
+// applyPlan first waits for changes that the engine was not told about yet: they may make the plan stale.
+func (a *api) applyPlan(ctx context.Context, r *applyRequest) (engine.Plan, error) {
+	var o engine.ApplyOptions
+	if r.Body != nil {
+		o.First = r.Body.First
+	}
+	if _, err := a.plan(ctx, &r.planRequest); err != nil {
+		return engine.Plan{}, err
+	}
+	if err := a.synced(ctx); err != nil {
+		return engine.Plan{}, rejected(err, "Plan", r.Plan)
+	}
+	err := a.update(ctx, r.App, func(tx engine.Execer) error { return a.o.Engine.Apply(ctx, tx, r.Plan, o) })
+	if err != nil {
+		return engine.Plan{}, rejected(err, "Plan", r.Plan)
+	}
+	return a.plan(ctx, &r.planRequest)
+}
+
+var planWords = rest.Words{
+	reflect.TypeFor[engine.Plan](): {Served: true, Members: map[string]reflect.StructTag{
+		"id":         "",
+		"app":        "",
+		"reason":     "",
+		"baseUrl":    `doc:"of the target that was read"`,
+		"status":     `enum:"making,open,partial,applied"`,
+		"createdAt":  "",
+		"expiresAt":  "",
+		"items":      "",
+		"operations": `doc:"items by what would be done"`,
+		"outcomes":   `doc:"items by how that would end; what is neither done nor skipped needs a look"`,
+	}},
+	reflect.TypeFor[client.PlanItem](): {Served: true, Members: map[string]reflect.StructTag{
+		"seq":  `doc:"from 1, in the order in which they are applied"`,
+		"kind": `enum:"user,group"`,
+		"id":   "",
+		"name": "",
+	}},
+	reflect.TypeFor[engine.PlanItem](): {Served: true, Members: map[string]reflect.StructTag{
+		"seq":        `doc:"from 1, in the order in which they are applied"`,
+		"kind":       `enum:"user,group"`,
+		"id":         "",
+		"operation":  "",
+		"outcome":    "",
+		"message":    "",
+		"generation": "",
+		"digest":     `doc:"of the desired state"`,
+		"marked":     `doc:"it was applied"`,
+		"sent":       `doc:"how many requests it takes"`,
+		"requests":   `doc:"the first of them"`,
+		"diff":       "",
+		"members":    "",
+		"waiting":    "",
+	}},
+}

@@ -1,0 +1,415 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+func (a *api) principalRoutes() []rest.Route {
+	const one = "/apps/{app}/principals/{kind}/{principal}"
+	return []rest.Route{
+		row(a, "listPrincipals", "GET /apps/{app}/principals", "List the users and groups of an app as the engine knows them", 0, a.principals),
+		row(a, "getPrincipal", "GET "+one, "Show how far a user or group has come", 0,
+			func(ctx context.Context, r *principalRequest) (client.Principal, error) { return a.principal(ctx, r) }),
+		row(a, "rehearsePrincipal", "GET "+one+"/trace", "Show what would be sent now for a user or group, without sending it", 0, a.dryRun),
+		row(a, "provisionPrincipal", "POST "+one+"/provision", "Provision a user or group now, and show what was sent", 0, a.provision),
+		row(a, "verifyPrincipal", "GET "+one+"/proof", "Read a user or group at the SCIM server and compare it with what is wanted", 0, a.verify),
+		row(a, "explainPrincipal", "GET "+one+"/explanation", "Say why a user or group is in an app, and why its attributes have their values", 0, a.explain),
+		row(a, "waitForPrincipal", "POST "+one+"/wait", "Wait until a user or group is settled", 0, a.waitForPrincipal),
+		row(a, "listPrincipalEvents", "GET "+one+"/events", "List what has happened to a user or group", 0,
+			func(ctx context.Context, r *principalEventsRequest) ([]client.Event, error) {
+				return a.events(ctx, r.App, r.about(), r.eventPage)
+			}),
+	}
+}
+
+type principalsRequest struct {
+	appRequest
+	Kind   string `query:"kind" enum:"user,group" doc:"only those of this kind"`
+	Status string `query:"status" enum:"dirty,clean,skipped,waiting,retrying,pending,failed,held,dismissed" doc:"only those with this status"`
+	After  string `query:"after" doc:"kind and id, with a colon between them, of the last one of the page before"`
+	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
+}
+
+func (r principalsRequest) where() (app, kind string) { return r.App, r.Kind }
+
+type principalRequest struct {
+	appRequest
+	Kind      string `path:"kind" doc:"user or group"`
+	Principal string `path:"principal" doc:"id of the user or group"`
+}
+
+func (r principalRequest) where() (app, kind string) { return r.App, r.Kind }
+
+func (r *principalRequest) about() engine.Principal {
+	return engine.Principal{Kind: engine.Kind(r.Kind), ID: r.Principal}
+}
+
+// notThere is the name of what is not found, by the kind of principals.
+var notThere = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
+
+// rejected is the function of that name for an error about the principal.
+func (r *principalRequest) rejected(err error) error {
+	return rejected(err, notThere[engine.Kind(r.Kind)], r.Principal)
+}
+
+type provisionRequest struct {
+	principalRequest
+	within
+	Body *struct {
+		ForceSync  bool `json:"forceSync" doc:"also send what the target did not keep before"`
+		AllMembers bool `json:"allMembers" doc:"push all members of a group"`
+	} `body:"optional"`
+}
+
+type waitRequest struct {
+	principalRequest
+	within
+}
+
+type principalEventsRequest struct {
+	principalRequest
+	eventPage
+}
+
+// position reads where a page begins: kind:id, or empty for the first one.
+func position(text string) (p engine.Principal, err error) {
+	if text == "" {
+		return p, nil
+	}
+	kind, id, ok := strings.Cut(text, ":")
+	p = engine.Principal{Kind: engine.Kind(kind), ID: id}
+	if !ok || p.Kind != engine.User && p.Kind != engine.Group {
+		return p, rest.Invalid("after", "It is a kind (user or group) and an id with a colon between them")
+	}
+	return p, nil
+}
+
+func (a *api) principals(ctx context.Context, r *principalsRequest) ([]client.Principal, error) {
+	query := engine.StateQuery{App: r.App, Kind: engine.Kind(r.Kind), Status: engine.Status(r.Status), Limit: r.Limit}
+	after, err := position(r.After)
+	if err != nil {
+		return nil, err
+	}
+	if after.ID != "" {
+		query.After = &engine.State{App: r.App, Kind: after.Kind, ID: after.ID}
+	}
+	states, err := a.o.Engine.States(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return a.describePrincipals(ctx, r.App, states)
+}
+
+func (a *api) principal(ctx context.Context, r *principalRequest) (client.Principal, error) {
+	s, err := a.o.Engine.State(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	if err != nil {
+		return client.Principal{}, r.rejected(err)
+	}
+	shown, err := a.describePrincipals(ctx, r.App, []engine.State{s})
+	if err != nil {
+		return client.Principal{}, err
+	}
+	return shown[0], nil
+}
+
+func (a *api) describePrincipals(ctx context.Context, app string, states []engine.State) ([]client.Principal, error) {
+	about := make([]engine.Principal, 0, len(states))
+	for i := range states {
+		about = append(about, engine.Principal{Kind: states[i].Kind, ID: states[i].ID})
+	}
+	names, err := a.names(ctx, app, about)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]client.Principal, 0, len(states))
+	for i := range states {
+		s := &states[i]
+		shown = append(shown, client.Principal{
+			Kind: s.Kind, ID: s.ID, Name: cmp.Or(names[about[i]], s.RemoteName), State: s.PrincipalState(), WaitingOn: s.WaitingOn, DirtySince: s.DirtySince,
+		})
+	}
+	return shown, nil
+}
+
+// assigned reports whether a principal is assigned or pushed to an app. The error is not found for one that neither the host nor the engine
+// knows.
+func (a *api) assigned(ctx context.Context, r *principalRequest) (bool, error) {
+	p := r.about()
+	assigned, err := a.o.Names.Assigned(ctx, r.App, p)
+	if err != nil || assigned {
+		return assigned, err
+	}
+	names, err := a.o.Names.Names(ctx, r.App, []engine.Principal{p})
+	if _, exists := names[p]; err == nil && !exists {
+		_, err = a.o.Engine.State(ctx, r.App, p.Kind, p.ID)
+	}
+	return false, r.rejected(err)
+}
+
+func (a *api) dryRun(ctx context.Context, r *principalRequest) (client.Trace, error) {
+	assigned, err := a.assigned(ctx, r)
+	if err != nil {
+		return client.Trace{}, err
+	}
+	t, err := a.o.Engine.DryRun(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	if err != nil {
+		return client.Trace{}, r.rejected(err)
+	}
+	return traced(t, assigned, t.Idle()), nil
+}
+
+func (a *api) provision(ctx context.Context, r *provisionRequest) (client.Trace, error) {
+	ctx, cancel := r.context(ctx)
+	defer cancel()
+	if err := a.synced(ctx); err != nil {
+		return client.Trace{}, r.rejected(err)
+	}
+	assigned, err := a.assigned(ctx, &r.principalRequest)
+	if err != nil {
+		return client.Trace{}, err
+	}
+	var o engine.ProvisionOptions
+	if r.Body != nil {
+		o = engine.ProvisionOptions{ForceSync: r.Body.ForceSync, AllMembers: r.Body.AllMembers}
+	}
+	t, err := a.o.Engine.Provision(ctx, r.App, engine.Kind(r.Kind), r.Principal, o)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return client.Trace{}, r.rejected(err)
+	}
+	return traced(t, assigned, false), nil // when time is up: what was done so far, and what keeps the rest
+}
+
+func traced(t engine.Trace, assigned, idle bool) client.Trace {
+	if t.Desired != nil {
+		t.Desired = &scim.Resource{Object: *sorted(&t.Desired.Object).(*scim.Object)}
+	}
+	sortDifferences(t.Diff)
+	return client.Trace{App: t.App, Kind: t.Kind, ID: t.ID, Assigned: assigned, Idle: idle, Trace: t}
+}
+
+// sorted returns a value with the members of objects by name, so that responses do not depend on the order in which attributes were set.
+func sorted(v any) any {
+	switch v := v.(type) {
+	case *scim.Object:
+		var members []scim.Member
+		for name, value := range v.All() {
+			members = append(members, scim.Member{Name: name, Value: sorted(value)})
+		}
+		slices.SortFunc(members, func(a, b scim.Member) int { return strings.Compare(a.Name, b.Name) })
+		return scim.NewObject(members...)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = sorted(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+func sortDifferences(all []engine.Difference) {
+	for i := range all {
+		all[i].Before, all[i].After = sorted(all[i].Before), sorted(all[i].After)
+	}
+}
+
+func (a *api) verify(ctx context.Context, r *principalRequest) (client.Verification, error) {
+	assigned, err := a.assigned(ctx, r)
+	if err != nil {
+		return client.Verification{}, err
+	}
+	v, err := a.o.Engine.Verify(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	if err != nil {
+		return client.Verification{}, r.rejected(err)
+	}
+	sortDifferences(v.Diff)
+	return client.Verification{
+		App: v.App, Kind: v.Kind, ID: v.ID, Assigned: assigned, Verification: v, Converged: v.Converged(), Summary: v.String(),
+	}, nil
+}
+
+func (a *api) explain(ctx context.Context, r *principalRequest) (client.Explanation, error) {
+	assigned, err := a.assigned(ctx, r)
+	if err != nil {
+		return client.Explanation{}, err
+	}
+	x, err := a.o.Engine.Explain(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	if err != nil {
+		return client.Explanation{}, r.rejected(err)
+	}
+	for i := range x.Values {
+		x.Values[i].Value = sorted(x.Values[i].Value)
+	}
+	return client.Explanation{App: x.App, Kind: x.Kind, ID: x.ID, Assigned: assigned, PrincipalExplanation: x}, nil
+}
+
+func (a *api) waitForPrincipal(ctx context.Context, r *waitRequest) (client.Principal, error) {
+	waiting, cancel := r.context(ctx)
+	defer cancel()
+	if err := a.synced(waiting); err != nil {
+		return client.Principal{}, r.rejected(err)
+	}
+	p := r.about()
+	_, err := a.o.Engine.WaitFor(waiting, r.App, p.Kind, p.ID)
+	if err := a.waited(waiting, err, notThere[p.Kind], r.App, &p); err != nil {
+		return client.Principal{}, err
+	}
+	return a.principal(ctx, &r.principalRequest)
+}
+
+var principalWords = rest.Words{
+	reflect.TypeFor[client.Principal](): {Served: true, Members: map[string]reflect.StructTag{
+		"kind":       `enum:"user,group"`,
+		"id":         "",
+		"name":       `doc:"login or name"`,
+		"state":      "",
+		"waitingOn":  `doc:"users that it lacks; the first of them"`,
+		"dirtySince": `doc:"the first change that has not arrived"`,
+	}},
+	reflect.TypeFor[engine.PrincipalState](): {Name: "Known", Served: true, Members: map[string]reflect.StructTag{
+		"desired":    `doc:"generation of the last change; 0 for a principal that there was none of"`,
+		"synced":     `doc:"generation that the target is known to have"`,
+		"status":     "",
+		"want":       "",
+		"nextAt":     `doc:"when it is due; absent when nothing is"`,
+		"attempts":   `doc:"failures in a row"`,
+		"remoteId":   "",
+		"remoteName": "",
+		"origin":     `doc:"how the engine came to know the account"`,
+		"unkept":     `doc:"by attribute path"`,
+		"operation":  "",
+		"http":       "",
+		"error":      "",
+		"updatedAt":  "",
+		"pending":    `doc:"a change that the target has accepted (202)"`,
+	}},
+	reflect.TypeFor[engine.PendingChange](): {Name: "Pending", Served: true, Members: map[string]reflect.StructTag{
+		"operation":   "",
+		"method":      "",
+		"path":        `doc:"relative to the base URL"`,
+		"transaction": `doc:"Set-Txn of the response"`,
+		"location":    `doc:"of the response"`,
+		"generation":  "",
+		"at":          `doc:"when it was accepted"`,
+		"deadline":    `doc:"until when it may be carried out; then it is sent again"`,
+		"reads":       `doc:"how often the account was read since"`,
+	}},
+	reflect.TypeFor[engine.IgnoredAttribute](): {Name: "Unkept", Served: true, Members: map[string]reflect.StructTag{
+		"sent":    `doc:"digest of the value"`,
+		"rounds":  `doc:"how often it was sent and not seen afterwards"`,
+		"open":    `doc:"it was sent, and the account was not read since"`,
+		"ignored": `doc:"the target's value is left alone"`,
+	}},
+	reflect.TypeFor[client.Trace](): {Served: true, Members: map[string]reflect.StructTag{
+		"app":      "",
+		"kind":     `enum:"user,group"`,
+		"id":       "",
+		"assigned": `doc:"the user is assigned to the app, or the group is pushed to it"`,
+		"idle":     `doc:"of a dry run: it succeeds and changes nothing at the target"`,
+	}},
+	reflect.TypeFor[engine.Trace](): {Served: true, Members: map[string]reflect.StructTag{
+		"app":       "",
+		"kind":      `enum:"user,group"`,
+		"id":        "",
+		"rehearsed": `doc:"writes were pretended"`,
+		"at":        "",
+		"want":      "",
+		"desired":   `shape:"any" doc:"the attributes that are wanted"`,
+		"state":     `doc:"before a rehearsal, after a run"`,
+		"requests":  "",
+		"operation": "",
+		"outcome":   `doc:"done, skipped, held, rejected, transient, throttled, denied or accepted"`,
+		"http":      `doc:"status that decided"`,
+		"message":   `doc:"why it is not done"`,
+		"diff":      "",
+		"members":   "",
+		"waiting":   `doc:"users that have no account yet"`,
+		"hold":      `doc:"why nothing is sent at the moment"`,
+	}},
+	reflect.TypeFor[engine.Sent](): {Served: true, Members: map[string]reflect.StructTag{
+		"method":    "",
+		"path":      `doc:"relative to the base URL, with the query"`,
+		"ifMatch":   "",
+		"body":      "",
+		"pretended": `doc:"the target was not asked"`,
+		"status":    `doc:"0 when no answer came"`,
+		"answer":    "",
+		"error":     `doc:"why there is no complete answer"`,
+		"at":        "",
+		"took":      `doc:"nanoseconds"`,
+	}},
+	reflect.TypeFor[engine.Difference](): {Served: true, Members: map[string]reflect.StructTag{
+		"path":   "",
+		"before": "",
+		"after":  "",
+	}},
+	reflect.TypeFor[engine.MemberDiff](): {Served: true, Members: map[string]reflect.StructTag{
+		"added":   "",
+		"removed": "",
+		"add":     `doc:"the first of them"`,
+		"remove":  `doc:"the first of them"`,
+	}},
+	reflect.TypeFor[engine.MemberRef](): {Name: "Member", Served: true, Members: map[string]reflect.StructTag{
+		"user": `doc:"absent for somebody who was not put there by the engine"`,
+		"id":   `doc:"at the target"`,
+		"name": "",
+	}},
+	reflect.TypeFor[client.Verification](): {Name: "Proof", Served: true, Members: map[string]reflect.StructTag{
+		"app":       "",
+		"kind":      `enum:"user,group"`,
+		"id":        "",
+		"assigned":  `doc:"the user is assigned to the app, or the group is pushed to it"`,
+		"converged": `doc:"nothing is left to be done"`,
+		"summary":   `doc:"one line"`,
+	}},
+	reflect.TypeFor[engine.Verification](): {Name: "Proof", Served: true, Members: map[string]reflect.StructTag{
+		"app":       "",
+		"kind":      `enum:"user,group"`,
+		"id":        "",
+		"desired":   "",
+		"confirmed": "",
+		"readAt":    `doc:"absent when the target could not be read"`,
+		"equal":     `doc:"the target has all that is desired, but for what is ignored"`,
+		"differ":    `doc:"paths"`,
+		"diff":      `doc:"before: what the target has; after: what is desired"`,
+		"members":   "",
+		"waiting":   "",
+		"ignored":   `doc:"paths that the target does not keep"`,
+		"message":   "",
+	}},
+	reflect.TypeFor[client.Explanation](): {Served: true, Members: map[string]reflect.StructTag{
+		"app":      "",
+		"kind":     `enum:"user,group"`,
+		"id":       "",
+		"assigned": `doc:"the user is assigned to the app, or the group is pushed to it"`,
+	}},
+	reflect.TypeFor[engine.PrincipalExplanation](): {Name: "Explanation", Served: true, Members: map[string]reflect.StructTag{
+		"app":       "",
+		"kind":      `enum:"user,group"`,
+		"id":        "",
+		"state":     "",
+		"waiting":   "",
+		"exchanges": `doc:"the last ones, newest first"`,
+	}},
+	reflect.TypeFor[engine.Explanation](): {Served: true, Members: map[string]reflect.StructTag{
+		"reasons": `doc:"from the cause to the effect"`,
+		"values":  "",
+	}},
+	reflect.TypeFor[engine.Value](): {Served: true, Members: map[string]reflect.StructTag{
+		"path":   "",
+		"source": `doc:"what it is made of"`,
+		"rule":   `doc:"how"`,
+		"value":  "",
+		"error":  `doc:"why there is none"`,
+	}},
+}

@@ -1,0 +1,175 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+func (a *api) taskRoutes() []rest.Route {
+	return []rest.Route{
+		row(a, "listProvisioningTasks", "GET /apps/{app}/tasks", "List provisioning tasks of an app that failed, or that wait for its SCIM server", 0, a.tasks),
+		row(a, "retryProvisioningTask", "POST /apps/{app}/tasks/{task}/retry", "Try a failed provisioning task again", 202,
+			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) { return r.each(ctx, a.o.Engine.Retry) }),
+		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0, a.attempts),
+		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss", "Mark a failed provisioning task as done, whatever the SCIM server has", 204,
+			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
+				return r.each(ctx, a.o.Engine.Dismiss)
+			}),
+		row(a, "retryAllProvisioningTasks", "POST /apps/{app}/tasks/retry", "Try all failed provisioning tasks of an app again", 0,
+			func(ctx context.Context, r *appRequest) (retried, error) {
+				n, err := a.o.Engine.RetryAll(ctx, r.App)
+				return retried{Retried: n}, err
+			}),
+	}
+}
+
+type retried struct {
+	Retried int `json:"retried" readOnly:"true"`
+}
+
+// taskRequest is about a task, which has the id of its principal.
+type taskRequest struct {
+	appRequest
+	Task string `path:"task" doc:"id of the task"`
+}
+
+// each calls do for the user with the id of the task, and for the group if there is no such user.
+func (r *taskRequest) each(ctx context.Context, do func(ctx context.Context, app string, kind engine.Kind, id string) error) (rest.Nothing, error) {
+	for _, kind := range []engine.Kind{engine.User, engine.Group} {
+		switch err := do(ctx, r.App, kind, r.Task); {
+		case errors.Is(err, engine.ErrNotFound):
+			continue
+		case errors.Is(err, engine.ErrStale):
+			return rest.Nothing{}, &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
+		default:
+			return rest.Nothing{}, err
+		}
+	}
+	return rest.Nothing{}, rest.NotFound("Task", r.Task)
+}
+
+// maxTasks bounds the list of failed tasks of one app.
+const maxTasks = 1000
+
+func (a *api) tasks(ctx context.Context, r *appRequest) ([]client.Task, error) {
+	found, err := a.o.Engine.Tasks(ctx, engine.TaskQuery{App: r.App, Limit: maxTasks})
+	if err != nil {
+		return nil, err
+	}
+	about := make([]engine.Principal, 0, len(found))
+	for _, t := range found {
+		about = append(about, engine.Principal{Kind: t.Kind, ID: t.ID})
+	}
+	names, err := a.names(ctx, r.App, about)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]client.Task, 0, len(found))
+	for i, t := range found {
+		s := client.Task{
+			ID: t.ID, Name: names[about[i]], Status: t.Status, Operation: t.Operation, Error: t.Error,
+			Created: t.Since.UTC().Truncate(time.Second).Format(rest.TimeFormat), Attempts: t.Attempts, Next: t.NextAt, Pending: t.Pending.Change(),
+		}
+		s.UserID, s.GroupID = byKind(t.Kind, t.ID)
+		shown = append(shown, s)
+	}
+	return shown, nil
+}
+
+// byKind returns the id as that of a user or as that of a group.
+func byKind(kind engine.Kind, id string) (user, group string) {
+	if kind == engine.User {
+		return id, ""
+	}
+	return "", id
+}
+
+type attemptsRequest struct {
+	appRequest
+	User   string `query:"userId" doc:"only those for this user"`
+	Group  string `query:"groupId" doc:"only those for this pushed group"`
+	Before int64  `query:"before" min:"0" doc:"only those older than the one with this id"`
+	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
+}
+
+func (a *api) attempts(ctx context.Context, r *attemptsRequest) ([]client.Attempt, error) {
+	query := engine.AttemptQuery{App: r.App, Before: r.Before, Limit: r.Limit}
+	switch {
+	case r.User != "":
+		query.Kind, query.Principal = engine.User, r.User
+	case r.Group != "":
+		query.Kind, query.Principal = engine.Group, r.Group
+	}
+	found, err := a.o.Engine.Attempts(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]client.Attempt, 0, len(found))
+	for _, x := range found {
+		s := client.Attempt{
+			ID: x.ID, At: x.At.UTC().Format(rest.TimeFormat), Method: x.Method, Path: RelativePath(x.URL), Status: x.Status,
+			DurationMS: x.Duration.Milliseconds(), Request: x.RequestBody, Response: x.ResponseBody, Error: x.Error, Curl: x.Curl(true),
+		}
+		s.UserID, s.GroupID = byKind(x.Kind, x.Principal)
+		shown = append(shown, s)
+	}
+	return shown, nil
+}
+
+// RelativePath returns what follows the base URL of the target in the URL of an exchange: the part from the last /Users or /Groups on, with
+// the query.
+func RelativePath(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	p := u.EscapedPath()
+	for _, endpoint := range []string{"/Users", "/Groups"} {
+		if i := strings.LastIndex(p, endpoint); i >= 0 {
+			p = p[i:]
+			break
+		}
+	}
+	if u.RawQuery != "" {
+		p += "?" + u.RawQuery
+	}
+	return p
+}
+
+var taskWords = rest.Words{
+	reflect.TypeFor[client.Task](): {Members: map[string]reflect.StructTag{
+		"id":           `readOnly:"true"`,
+		"userId":       "",
+		"groupId":      "",
+		"name":         `readOnly:"true" doc:"login of the user or name of the group"`,
+		"status":       `readOnly:"true" enum:"failed,retrying,pending,held,dirty" doc:"pending: answered 202; dirty: on hold"`,
+		"operation":    `readOnly:"true"`,
+		"errorSummary": `readOnly:"true"`,
+		"created":      `readOnly:"true" format:"date-time"`,
+		"attempts":     `readOnly:"true"`,
+		"nextAttempt":  `readOnly:"true" doc:"when it is tried again; absent when not by itself"`,
+		"pending":      `readOnly:"true" doc:"the change that the target has accepted"`,
+	}},
+	reflect.TypeFor[client.Attempt](): {Members: map[string]reflect.StructTag{
+		"id":         `readOnly:"true"`,
+		"userId":     `doc:"Absent, as groupId is, for a test of the connection."`,
+		"groupId":    "",
+		"at":         `readOnly:"true" doc:"RFC 3339 with milliseconds"`,
+		"method":     `readOnly:"true"`,
+		"path":       `readOnly:"true" doc:"relative to the base URL of the connection"`,
+		"status":     `readOnly:"true" doc:"0 when no answer came"`,
+		"durationMs": `readOnly:"true"`,
+		"request":    `doc:"body that was sent, secrets taken out"`,
+		"response":   `doc:"body that came back, secrets taken out"`,
+		"error":      `doc:"why there was no usable answer"`,
+		"curl":       `readOnly:"true" doc:"the request as a command line"`,
+	}},
+}

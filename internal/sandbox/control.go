@@ -1,0 +1,84 @@
+package sandbox
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/mgmtapi"
+)
+
+// The engine's control API is a part of /sandbox/v1.
+const (
+	sandboxPrefix = "/sandbox/v1"
+	sandboxScope  = "svc.sandbox.manage"
+)
+
+// controlOptions are what the OpenAPI document needs.
+func controlOptions() control.Options {
+	return control.Options{Prefix: sandboxPrefix, Scope: sandboxScope}
+}
+
+// newControl returns the engine's control API, behind the authorization of the management API.
+func newControl(db *sqldb.DB, e *provision.Engine, b *bridge, api *mgmtapi.API, now func() time.Time, log *slog.Logger) (http.Handler, error) {
+	o := controlOptions()
+	o.Engine, o.Directory, o.Names, o.Unprovisioned, o.Now, o.Logger = e, b, names{b}, names{b}.unprovisioned, now, log
+	o.Update = func(ctx context.Context, fn func(tx engine.Execer) error) error {
+		// Like the relay, it does not ask for a serializable transaction: it writes no documents, and the engine's store orders its writes.
+		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+	}
+	o.Synced = b.relayed
+	o.Authorize = func(next http.Handler) http.Handler { return api.Authorize(sandboxScope, next) }
+	return control.New(o)
+}
+
+// controlOperations describes the operations of the control API to the management API, which explains who may run them.
+func controlOperations() []rest.Info {
+	var all []rest.Info
+	for _, op := range control.Operations(sandboxPrefix) {
+		all = append(all, rest.Info{ID: op.ID, Method: op.Method, Path: op.Path, Scopes: []string{sandboxScope}})
+	}
+	return all
+}
+
+// ofManagement are the paths below /sandbox/v1/apps/{app} that the management API serves: they are about assignments and users.
+var ofManagement = []string{"provision", "import"}
+
+// ofControl reports whether the control API serves a path.
+func ofControl(path string) bool {
+	if under(path, sandboxPrefix+"/engine") {
+		return true
+	}
+	rest, ok := strings.CutPrefix(path, sandboxPrefix+"/apps/")
+	if !ok {
+		return false
+	}
+	_, rest, ok = strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(rest, "/")
+	for _, segment := range ofManagement {
+		if first == segment {
+			return false
+		}
+	}
+	return ok
+}
+
+// relayTime bounds how long the relay is waited for.
+const relayTime = 30 * time.Second
+
+// relayed waits until the engine was told about all changes that were made before.
+func (b *bridge) relayed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, relayTime)
+	defer cancel()
+	return poll(ctx, func() (bool, error) {
+		n, err := b.wanted.Waiting(ctx)
+		return n == 0, err
+	})
+}
