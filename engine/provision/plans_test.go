@@ -391,6 +391,11 @@ func TestPlan_AllOnSettledApp(t *testing.T) {
 			ids := w.populate(4)
 			w.set(ids[3], off(ids[3], "name-"+ids[3]))
 			w.wait()
+			keep := user(ids[2], "name-"+ids[2])
+			keep.Want = engine.Keep
+			w.set(ids[2], keep)
+			w.wait()
+			require.Equal(t, engine.StatusSkipped, w.state(engine.User, ids[2]).Status)
 			p := w.plan(engine.PlanRequest{All: true})
 			require.Zero(t, p.Items, "%v", w.items(p.ID))
 			require.Empty(t, p.Operations)

@@ -246,6 +246,17 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.settle(crm)
 	x.run(0, "reconcile", "CRM")
 
+	x.do(http.MethodPost, "/api/v1/users/"+cy+"/lifecycle/suspend", "")
+	x.settle(crm)
+	code, _, stderr = run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "verify", "CRM", "cy@northwind.example")
+	require.Equal(t, cli.ExitFailure, code)
+	require.Contains(t, stderr, "cy@northwind.example was not compared: the account is to stay as it is")
+	x.json(&all, "plan", "CRM", "--all")
+	require.Zero(t, all.Items, "a user who is skipped again is not planned")
+	run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "discard", "CRM", all.ID)
+	x.do(http.MethodPost, "/api/v1/users/"+cy+"/lifecycle/unsuspend", "")
+	x.settle(crm)
+
 	sales := x.do(http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Sales"}}`)
 	x.masks[sales] = "<Sales>"
 	x.do(http.MethodPut, "/api/v1/groups/"+sales+"/users/"+dee, "")
