@@ -57,6 +57,11 @@ func (c *Client) Wait(ctx context.Context, app string, o WaitOptions) (App, erro
 	return post[App](ctx, c, of(app, "wait")+o.query(), nil)
 }
 
+// Test reads the first users of the target of an app with its stored credentials. The error tells why the target cannot be read.
+func (c *Client) Test(ctx context.Context, app string) error {
+	return c.post(ctx, of(app, "test"), nil)
+}
+
 // Probe finds out which features the target of an app has, on objects that it removes again. The zero options work on most targets.
 func (c *Client) Probe(ctx context.Context, app string, o ProbeOptions) (engine.Profile, error) {
 	return post[engine.Profile](ctx, c, of(app, "probe"), o)
