@@ -303,6 +303,9 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.settle(crm)
 	x.run(0, "tasks", "CRM")
 	x.run(0, "release", "CRM")
+	x.run(0, "test", "CRM")
+	x.masks[x.do(http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"Unconnected","settings":{"app":{}}}`)] = "<Unconnected>"
+	x.run(1, "test", "Unconnected")
 	x.run(0, "probe", "CRM")
 	x.run(0, "unlearn", "CRM")
 	x.run(1, "probe", "CRM", "--stored")
