@@ -173,6 +173,27 @@ func TestHandler_PlansAndLinksInTransactions(t *testing.T) {
 	require.NotEqual(t, "other", kept[0].RemoteID)
 }
 
+func TestHandler_TestNamesWhatIsWrong(t *testing.T) {
+	h := serve(t)
+	h.user("u-1", "ann@example.com")
+	h.target.Requests() // those of the user
+	require.NoError(t, h.Test(t.Context(), "crm"))
+	sent := h.target.Requests()
+	require.Len(t, sent, 1)
+	require.Contains(t, sent[0], "GET /Users", "nothing is changed")
+	h.target.Inject(enginetest.Fault{Status: http.StatusUnauthorized})
+	err := h.Test(t.Context(), "crm")
+	e, ok := errors.AsType[*client.Error](err)
+	require.True(t, ok, err)
+	require.Equal(t, "E0000059", e.Code)
+	require.Contains(t, e.Summary, "401")
+	require.NotContains(t, err.Error(), secret)
+	app, err := h.App(t.Context(), "crm")
+	require.NoError(t, err)
+	require.Equal(t, client.LaneRunning, app.Lane.State, "a test is no sequence")
+	require.True(t, client.IsNotFound(h.Test(t.Context(), "nosuch")))
+}
+
 // A target that repeats the credentials it was sent tells them to no caller.
 func TestHandler_ShowsNoSecret(t *testing.T) {
 	h := serve(t)

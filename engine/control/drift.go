@@ -12,7 +12,8 @@ import (
 func (a *api) driftRoutes() []rest.Route {
 	return []rest.Route{
 		row(a, "driftReport", "POST /apps/{app}/drift", "Compare what an app's SCIM server has with what is wanted there", 0, a.drift),
-		row(a, "reconcileApp", "POST /apps/{app}/reconcile", "Bring an app's SCIM server and what is known about it back in line", 0, a.reconcile),
+		row(a, "reconcileApp", "POST /apps/{app}/reconcile", "Bring an app's SCIM server and what is known about it back in line", 0,
+			a.reconcile),
 	}
 }
 

@@ -43,7 +43,10 @@ func (a *api) laneRoutes() []rest.Route {
 				return rest.Nothing{}, a.o.Engine.Apps().Kick(ctx, r.App)
 			}),
 		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is due any more", 0, a.waitForApp),
-		row(a, "probeApp", "POST /apps/{app}/probe", "Find out what an app's SCIM server does, on objects that are removed again", 0, a.probe),
+		row(a, "testApp", "POST /apps/{app}/test", "Read the first users of an app's SCIM server with its stored credentials", 204,
+			a.test),
+		row(a, "probeApp", "POST /apps/{app}/probe", "Find out what an app's SCIM server does, on objects that are removed again", 0,
+			a.probe),
 		row(a, "getProfile", "GET /apps/{app}/profile", "Show what the last probe found", 0,
 			func(ctx context.Context, r *appRequest) (engine.Profile, error) {
 				p, err := a.o.Engine.Targets().Profile(ctx, r.App)
@@ -221,6 +224,15 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 		return client.App{}, err
 	}
 	return a.showApp(ctx, r.App)
+}
+
+// test changes nothing, neither on the target nor of the lane: a quarantine ends by a release.
+func (a *api) test(ctx context.Context, r *appRequest) (rest.Nothing, error) {
+	target, err := a.o.Directory.Target(ctx, r.App)
+	if err == nil {
+		err = a.o.Engine.Targets().TestApp(ctx, r.App, target)
+	}
+	return rest.Nothing{}, notRead(err, r.App)
 }
 
 func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error) {

@@ -70,9 +70,11 @@ func wanted(ctx context.Context, d engine.Directory, app string, p engine.Princi
 	return g.Want, err
 }
 
-// NamesOf returns the names of principals of an app as the API shows them. One that the host does not know has the name that it had on the target, if the engine
-// knows one.
-func NamesOf(ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal) (map[engine.Principal]string, error) {
+// NamesOf returns the names of principals of an app as the API shows them. One that the host does not know has the name that it had on the
+// target, if the engine knows one.
+func NamesOf(
+	ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal,
+) (map[engine.Principal]string, error) {
 	if len(principals) == 0 {
 		return nil, nil
 	}

@@ -12,7 +12,8 @@ import (
 func (a *api) planRoutes() []rest.Route {
 	const one = "/apps/{app}/plans/{plan}"
 	return []rest.Route{
-		row(a, "createPlan", "POST /apps/{app}/plans", "Work out what would be sent for many users and groups, to be looked at and applied", 201, a.createPlan),
+		row(a, "createPlan", "POST /apps/{app}/plans",
+			"Work out what would be sent for many users and groups, to be looked at and applied", 201, a.createPlan),
 		row(a, "listPlans", "GET /apps/{app}/plans", "List the plans of an app, newest first", 0,
 			func(ctx context.Context, r *appRequest) ([]engine.Plan, error) {
 				found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App})

@@ -17,13 +17,17 @@ import (
 func (a *api) principalRoutes() []rest.Route {
 	const one = "/apps/{app}/principals/{kind}/{principal}"
 	return []rest.Route{
-		row(a, "listPrincipals", "GET /apps/{app}/principals", "List the users and groups of an app as the engine knows them", 0, a.principals),
+		row(a, "listPrincipals", "GET /apps/{app}/principals", "List the users and groups of an app as the engine knows them", 0,
+			a.principals),
 		row(a, "getPrincipal", "GET "+one, "Show how far a user or group has come", 0,
 			func(ctx context.Context, r *principalRequest) (client.Principal, error) { return a.principal(ctx, r) }),
-		row(a, "rehearsePrincipal", "GET "+one+"/trace", "Show what would be sent now for a user or group, without sending it", 0, a.dryRun),
+		row(a, "rehearsePrincipal", "GET "+one+"/trace", "Show what would be sent now for a user or group, without sending it", 0,
+			a.dryRun),
 		row(a, "provisionPrincipal", "POST "+one+"/provision", "Provision a user or group now, and show what was sent", 0, a.provision),
-		row(a, "verifyPrincipal", "GET "+one+"/proof", "Read a user or group at the SCIM server and compare it with what is wanted", 0, a.verify),
-		row(a, "explainPrincipal", "GET "+one+"/explanation", "Say why a user or group is in an app, and why its attributes have their values", 0, a.explain),
+		row(a, "verifyPrincipal", "GET "+one+"/proof", "Read a user or group at the SCIM server and compare it with what is wanted", 0,
+			a.verify),
+		row(a, "explainPrincipal", "GET "+one+"/explanation",
+			"Say why a user or group is in an app, and why its attributes have their values", 0, a.explain),
 		row(a, "waitForPrincipal", "POST "+one+"/wait", "Wait until a user or group is settled", 0, a.waitForPrincipal),
 		row(a, "listPrincipalEvents", "GET "+one+"/events", "List what has happened to a user or group", 0,
 			func(ctx context.Context, r *principalEventsRequest) ([]client.Event, error) {
@@ -135,7 +139,8 @@ func (a *api) describePrincipals(ctx context.Context, app string, states []engin
 	for i := range states {
 		s := &states[i]
 		shown = append(shown, client.Principal{
-			Kind: s.Kind, ID: s.ID, Name: cmp.Or(names[about[i]], s.RemoteName), State: s.PrincipalState(), WaitingOn: s.WaitingOn, DirtySince: s.DirtySince,
+			Kind: s.Kind, ID: s.ID, Name: cmp.Or(names[about[i]], s.RemoteName), State: s.PrincipalState(),
+			WaitingOn: s.WaitingOn, DirtySince: s.DirtySince,
 		})
 	}
 	return shown, nil

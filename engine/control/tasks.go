@@ -15,12 +15,14 @@ import (
 
 func (a *api) taskRoutes() []rest.Route {
 	return []rest.Route{
-		row(a, "listProvisioningTasks", "GET /apps/{app}/tasks", "List provisioning tasks of an app that failed, or that wait for its SCIM server", 0, a.tasks),
+		row(a, "listProvisioningTasks", "GET /apps/{app}/tasks",
+			"List provisioning tasks of an app that failed, or that wait for its SCIM server", 0, a.tasks),
 		row(a, "retryProvisioningTask", "POST /apps/{app}/tasks/{task}/retry", "Try a failed provisioning task again", 202,
 			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Retry)
 			}),
-		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0, a.attempts),
+		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0,
+			a.attempts),
 		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss", "Mark a failed provisioning task as done, whatever the SCIM server has", 204,
 			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Dismiss)
@@ -44,7 +46,9 @@ type taskRequest struct {
 }
 
 // each calls do for the user with the id of the task, and for the group if there is no such user.
-func (r *taskRequest) each(ctx context.Context, do func(ctx context.Context, app string, kind engine.Kind, id string) error) (rest.Nothing, error) {
+func (r *taskRequest) each(
+	ctx context.Context, do func(ctx context.Context, app string, kind engine.Kind, id string) error,
+) (rest.Nothing, error) {
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		switch err := do(ctx, r.App, kind, r.Task); {
 		case errors.Is(err, engine.ErrNotFound):

@@ -18,8 +18,8 @@ const maxWaiting = 20
 // waitTime bounds the look at who waits, after the time of the caller was up.
 const waitTime = 5 * time.Second
 
-// DescribeWaiting returns a line for each of the first principals of all apps that are pending, with the reason, as the API does when the time
-// of an operation is up.
+// DescribeWaiting returns a line for each of the first principals of all apps that are pending, with the reason, as the API does when the
+// time of an operation is up.
 func DescribeWaiting(ctx context.Context, e *provision.Engine, n Names) ([]string, error) {
 	return waitingFor(ctx, n, e, "", nil)
 }
@@ -85,7 +85,8 @@ func waitingTexts(ctx context.Context, n Names, eng *provision.Engine, waiting [
 			}
 			labels[w.App] = cmp.Or(app.Label, w.App)
 		}
-		text := fmt.Sprintf("%s %s of %s (%s): %s", w.Kind, cmp.Or(names[w.App][engine.Principal{Kind: w.Kind, ID: w.ID}], w.ID), labels[w.App], w.Status, w.Reason)
+		name := cmp.Or(names[w.App][engine.Principal{Kind: w.Kind, ID: w.ID}], w.ID)
+		text := fmt.Sprintf("%s %s of %s (%s): %s", w.Kind, name, labels[w.App], w.Status, w.Reason)
 		if !w.Until.IsZero() {
 			text += "; until " + w.Until.UTC().Format(time.RFC3339)
 		}

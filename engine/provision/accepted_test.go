@@ -476,8 +476,7 @@ func TestAccepted_PartIsNotKept(t *testing.T) {
 func TestAccepted_OthersGoOn(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
-		w.target.MaxPending, w.target.Concurrency = 3, 1
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
 		w.set("leaver", user("leaver", "leaver"))
 		w.wait()
 		w.accepts(enginetest.Fault{Method: http.MethodPost})
@@ -588,8 +587,7 @@ func TestAccepted_Shown(t *testing.T) {
 
 func TestAccepted_CreateWhoseNameIsTakenByOthers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
-	w.target.AsyncTimeout = 20 * time.Millisecond
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.AsyncTimeout = 20 * time.Millisecond })
 	w.accepts(enginetest.Fault{Times: 1})
 	w.set("u-1", user("u-1", "ann"))
 	w.pending(engine.User, "u-1", 1)

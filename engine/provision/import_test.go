@@ -306,8 +306,7 @@ func TestAnImportKeepsThePaceOfTheApp(t *testing.T) {
 	for i := range 450 {
 		w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
 	}
-	w.target.Rate, w.target.Burst = 0.0001, 2 // one every few hours
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 2 }) // one every few hours
 	id, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	sent := 0
@@ -483,15 +482,13 @@ func TestGroupsAreImportedByTheirName(t *testing.T) {
 func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Add("Users", account("ann", "", ""))
-	w.target.Paused = true
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Paused = true })
 	id, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	w.stop(w.engine)
 	require.Empty(t, w.fake.Requests())
 
-	w.target.Paused = false
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Paused = false })
 	later := time.Now().Add(time.Hour)
 	w.engine = w.start(provision.Options{Now: func() time.Time { return later }})
 	require.Equal(t, engine.ImportDone, w.importEnd(id).State)

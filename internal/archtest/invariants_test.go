@@ -35,10 +35,13 @@ func TestInvariants(t *testing.T) {
 			"// f does.\n//\n// Invariant 1: One\n// thing.\n//\n// Invariant 2: Two.\nfunc f() {\n\t// Invariant 3: Three.\n}",
 			"// Invariant 1\n// Invariant 2\nfunc TestF() {\n\t// Invariant 3\n}", []string{"One thing.", "Two.", "Three."}, "",
 		},
-		"no test":       {"// Invariant 1: One.\nfunc f() {}", "", []string{"One."}, "a/a.go: no test names invariant 1"},
-		"no code":       {"", "// Invariant 1\nfunc TestF() {}", nil, "invariant 1 has a test, and no code states it"},
-		"no text":       {"// Invariant 1\nfunc f() {}", "", nil, "a/a.go: invariant 1 has no text"},
-		"stated twice":  {"// Invariant 1: One.\nfunc f() {}\n\n// Invariant 1: Two.\nfunc g() {}", "// Invariant 1\n", []string{"One."}, "invariant 1 is stated 2 times"},
+		"no test": {"// Invariant 1: One.\nfunc f() {}", "", []string{"One."}, "a/a.go: no test names invariant 1"},
+		"no code": {"", "// Invariant 1\nfunc TestF() {}", nil, "invariant 1 has a test, and no code states it"},
+		"no text": {"// Invariant 1\nfunc f() {}", "", nil, "a/a.go: invariant 1 has no text"},
+		"stated twice": {
+			"// Invariant 1: One.\nfunc f() {}\n\n// Invariant 1: Two.\nfunc g() {}", "// Invariant 1\n", []string{"One."},
+			"invariant 1 is stated 2 times",
+		},
 		"a number left": {"// Invariant 2: Two.\nfunc f() {}", "// Invariant 2\n", []string{"Two."}, "invariant 2 follows 0"},
 		"in a sentence": {"// Because of invariant 1 and\n// Invariant 2, nothing.\nfunc f() {}", "", nil, ""},
 	} {

@@ -246,6 +246,17 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.settle(crm)
 	x.run(0, "reconcile", "CRM")
 
+	x.do(http.MethodPost, "/api/v1/users/"+cy+"/lifecycle/suspend", "")
+	x.settle(crm)
+	code, _, stderr = run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "verify", "CRM", "cy@northwind.example")
+	require.Equal(t, cli.ExitFailure, code)
+	require.Contains(t, stderr, "cy@northwind.example was not compared: the account is to stay as it is")
+	x.json(&all, "plan", "CRM", "--all")
+	require.Zero(t, all.Items, "a user who is skipped again is not planned")
+	run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "discard", "CRM", all.ID)
+	x.do(http.MethodPost, "/api/v1/users/"+cy+"/lifecycle/unsuspend", "")
+	x.settle(crm)
+
 	sales := x.do(http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Sales"}}`)
 	x.masks[sales] = "<Sales>"
 	x.do(http.MethodPut, "/api/v1/groups/"+sales+"/users/"+dee, "")
@@ -292,6 +303,9 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.settle(crm)
 	x.run(0, "tasks", "CRM")
 	x.run(0, "release", "CRM")
+	x.run(0, "test", "CRM")
+	x.masks[x.do(http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"Unconnected","settings":{"app":{}}}`)] = "<Unconnected>"
+	x.run(1, "test", "Unconnected")
 	x.run(0, "probe", "CRM")
 	x.run(0, "unlearn", "CRM")
 	x.run(1, "probe", "CRM", "--stored")

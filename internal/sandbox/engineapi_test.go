@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -487,4 +488,33 @@ func TestATargetIsProbedAndForgotten(t *testing.T) {
 	d.refused(http.MethodPost, "/probe", "", http.StatusBadRequest, "no provisioning connection")
 	kim := newUser(t, d.api, "kim@northwind.example")
 	d.refused(http.MethodGet, "/principals/user/"+kim+"/trace", "", http.StatusBadRequest, "no provisioning connection")
+}
+
+// Every operation of the control API is refused to callers without credentials, with unknown ones, and without a role, before the app is
+// looked for and the body is read.
+func TestEngineAPI_NeedsAdministrator(t *testing.T) {
+	d := drive(t, sandbox.Options{})
+	var token struct{ Token string }
+	powerless := newUser(t, d.api, "powerless@northwind.example")
+	do(t, d.api, http.MethodPost, "/sandbox/v1/api-tokens", fmt.Sprintf(`{"name":"none","userId":%q}`, powerless), &token)
+	operations := control.Operations("/sandbox/v1")
+	require.NotEmpty(t, operations)
+	for _, op := range operations {
+		for authorization, want := range map[string]string{
+			"": "403 E0000005", "SSWS nothing": "401 E0000011", "Bearer nothing": "401 E0000011", "SSWS " + token.Token: "403 E0000006",
+		} {
+			req, err := http.NewRequestWithContext(t.Context(), op.Method, d.ready.BaseURL+op.Path, strings.NewReader(`{"broken`))
+			require.NoError(t, err)
+			if authorization != "" {
+				req.Header.Set("Authorization", authorization)
+			}
+			res, err := http.DefaultClient.Do(req)
+			require.NoError(t, err)
+			var body struct{ ErrorCode string }
+			require.NoError(t, json.NewDecoder(res.Body).Decode(&body))
+			require.NoError(t, res.Body.Close())
+			require.Equal(t, want, fmt.Sprintf("%d %s", res.StatusCode, body.ErrorCode), "%s with %q", op.ID, authorization)
+			require.NotEmpty(t, res.Header.Get("X-Svc-Request-Id"))
+		}
+	}
 }

@@ -72,7 +72,10 @@ func TestHeldWork_MappingWaits(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 
 	_, api = startSandbox(t, o)
-	require.Equal(t, []string{"pending: 1 principals are not settled yet", "held: 1 users or applications; PUT /sandbox/v1/work releases them"},
+	require.Equal(t, []string{
+		"pending: 1 (users, groups and changes that are not settled)",
+		"held: 1 (users and applications with work that is held); PUT /sandbox/v1/work releases it",
+	},
 		notDrained(t, api, "/sandbox/v1/jobs/drain"))
 	require.Equal(t, work{Hold: true, Pending: 1}, held())
 	assigned, provisioned := familyName()

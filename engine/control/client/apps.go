@@ -57,6 +57,11 @@ func (c *Client) Wait(ctx context.Context, app string, o WaitOptions) (App, erro
 	return post[App](ctx, c, of(app, "wait")+o.query(), nil)
 }
 
+// Test reads the first users of the target of an app with its stored credentials. The error tells why the target cannot be read.
+func (c *Client) Test(ctx context.Context, app string) error {
+	return c.post(ctx, of(app, "test"), nil)
+}
+
 // Probe finds out which features the target of an app has, on objects that it removes again. The zero options work on most targets.
 func (c *Client) Probe(ctx context.Context, app string, o ProbeOptions) (engine.Profile, error) {
 	return post[engine.Profile](ctx, c, of(app, "probe"), o)
@@ -128,7 +133,7 @@ func (c *Client) Attempts(ctx context.Context, app string, o AttemptOptions) ([]
 type DriftOptions struct {
 	Kind   engine.Kind // Default: engine.User
 	Repair bool        // mark what differs
-	// Limit is the maximum number of findings in the response.
+	// Limit is the maximum number of findings in the response. Zero lists none: the numbers are those of all findings.
 	Limit int
 }
 
@@ -184,8 +189,8 @@ func (c *Client) ConfirmImport(ctx context.Context, app, id string, consent *Con
 	return post[Confirmed](ctx, c, of(app, "import", id, "confirm"), body)
 }
 
-// Links returns up to limit links of an app behind a link, whose kind and id count; the zero Link begins with the first. 0 is the default of
-// the API, 1000.
+// Links returns up to limit links of an app behind a link, whose kind and id count. The zero Link begins with the first. A limit of 0 is the
+// default of the API, 1000.
 func (c *Client) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
 	position := ""
 	if after.ID != "" {

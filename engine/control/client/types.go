@@ -23,7 +23,8 @@ type App struct {
 	Halts         []engine.Halt   `json:"halts"` // those for all apps included
 }
 
-// LaneRunning is the state of a lane that nothing keeps from working. The other states are the kinds of holds and the reasons of suspensions.
+// LaneRunning is the state of a lane that nothing keeps from working. The other states are the kinds of holds and the reasons of
+// suspensions.
 const LaneRunning = "running"
 
 // Lane says whether the changes of an app are sent.

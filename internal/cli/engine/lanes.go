@@ -16,6 +16,7 @@ type laneCommands struct {
 	Resume  resumeCommand  `cmd:"" help:"End what was halted."`
 	Approve approveCommand `cmd:"" help:"Let through what the deletion guard holds back."`
 	Release releaseCommand `cmd:"" help:"End a pause, the breaker or a quarantine."`
+	Test    testCommand    `cmd:"" help:"Read the first users of a target with the stored credentials."`
 	Probe   probeCommand   `cmd:"" help:"Find out what a target does, on objects that are removed again."`
 	Unlearn unlearnCommand `cmd:"" help:"Forget what was found out about a target."`
 }
@@ -119,6 +120,15 @@ func (g *Commands) tell(in *Invocation, name, done string, do func(s *session, a
 		return err
 	}
 	return s.show(func(p *page) { p.line("%s", done) })
+}
+
+type testCommand struct {
+	App string `arg:"" help:"Id or label of the app."`
+}
+
+// Run tests the connection. A target that cannot be read is a failure.
+func (c *testCommand) Run(in *Invocation, g *Commands) error {
+	return g.tell(in, c.App, "The target can be read.", func(s *session, app string) error { return s.engine.Test(s.ctx, app) })
 }
 
 type probeCommand struct {
