@@ -6,6 +6,7 @@ FUZZSKIP ?=
 BENCH ?= .
 BENCHTIME ?= 0.5s
 PKGS ?= ./...
+ATONCE ?= 4
 
 .PHONY: help
 help: ## list the targets
@@ -23,7 +24,7 @@ HARDENED := -trimpath -buildmode=pie -ldflags='-linkmode=external -extldflags=-W
 build: ## build both commands into bin/ and check that the first is hardened
 	go build $(HARDENED) -o bin/scimwright ./cmd/scimwright
 	@$(MAKE) --no-print-directory hardened
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/scim-conformance ./cmd/scim-conformance
+	CGO_ENABLED=0 go build -buildmode=exe -trimpath -ldflags='-s -w' -o bin/scim-conformance ./cmd/scim-conformance
 
 .PHONY: hardened
 hardened: BINARY ?= bin/scimwright
@@ -40,15 +41,18 @@ test: ## run the quick tests, on SQLite
 
 .PHONY: test-postgres
 test-postgres: ## run the quick tests on SQLite and PostgreSQL
-	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -timeout 20m ./...
+	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -p $(ATONCE) -timeout 20m ./... # tests with PostgreSQL mostly wait
 
 # The costly tests that have found the most: a check that notices nothing, a crash that loses something, a generated page that is out of date.
 COSTLY_SUITE := ^(TestTheSuiteTellsTheTruth|TestEveryStepOfEveryConversationIsBrokenByAFault|TestQuirksOfServersBreakClientsWhereTheListSays)$$
 COSTLY_ENGINE := ^(TestKilledAtEveryPointOfEverySequence|TestWhateverHappensTheTargetConverges)$$
 
-.PHONY: test-costly
+.PHONY: test-costly costly-suite costly-engine
 test-costly: ## run those of the costly tests that have found the most
+	@$(MAKE) --no-print-directory -j2 -O costly-suite costly-engine
+costly-suite:
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./internal/sandbox
+costly-engine:
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
 
 .PHONY: test-all
@@ -70,6 +74,7 @@ RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/sl
 
 .PHONY: race-short race-packages race-together
 race-short: ## run the tests of what is concurrent with the race detector
+	go build -race ./... # once: of two commands at the same time each would compile everything
 	@$(MAKE) --no-print-directory -j2 -O race-packages race-together
 race-packages:
 	go test -race -timeout 20m -skip Killed $(RACING) # who is killed is a process of its own

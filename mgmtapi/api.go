@@ -49,7 +49,7 @@ func Open(ctx context.Context, o Options) (*API, error) {
 
 func (a *API) assemble(ctx context.Context, o assembly.Options) (err error) {
 	o.Model = model.New()
-	if o.Store, err = docstore.Open(ctx, a.db, o.Now, o.Model.Tables()...); err != nil {
+	if o.Store, err = docstore.OpenAdopting(ctx, a.db, o.Now, adoption(a.db, o.Model), o.Model.Tables()...); err != nil {
 		return fmt.Errorf("mgmtapi: %w", err)
 	}
 	o.Released = func() { a.worker.wakeUp() }
@@ -60,6 +60,21 @@ func (a *API) assemble(ctx context.Context, o assembly.Options) (err error) {
 	a.worker, a.importer = newWorker(a.inner.Work, a.logger), newWorker(a.inner.Import, a.logger)
 	o.Store.OnEmit(a.worker.wakeUp)
 	return nil
+}
+
+// errMixed is about a database that an earlier version shares with SCIM servers or a sandbox. A new set of tables would look like a loss.
+var errMixed = errors.New("the tables of an earlier version, without a prefix, belong to other programs of this module too: set Options.NoPrefix")
+
+// adoption selects the tables of earlier versions, which had no prefix.
+func adoption(db *sqldb.DB, m *model.Model) docstore.Adoption {
+	if db.Names().Prefix == "" && (db.Dialect() == sqldb.SQLite || db.Names().Schema == "") {
+		return docstore.Adoption{}
+	}
+	own := map[string]bool{}
+	for _, table := range m.Tables() {
+		own[table.Name()] = true
+	}
+	return docstore.Adoption{Own: func(collection string) bool { return own[collection] }, Mixed: errMixed}
 }
 
 // OpenAPI returns the OpenAPI 3.0 document of an API with these options, as indented JSON. It needs no database.
@@ -130,10 +145,14 @@ func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error)
 	case o.Dialect == SQLite && o.Readers == nil && o.DB.Stats().MaxOpenConnections == 1:
 		return nil, errors.New("Options.DB has one connection only: give it more, or set Options.Readers")
 	}
-	if err := sqldb.Check(ctx, o.DB, dialect); err != nil {
+	err := sqldb.Check(ctx, o.DB, dialect)
+	if err != nil {
 		return nil, err
 	}
 	in := sqldb.Options{Dialect: dialect, Writer: o.DB, Readers: o.Readers, Borrowed: true, Logger: log}
+	if in.Names, err = o.names(ctx, dialect); err != nil {
+		return nil, err
+	}
 	if o.Updater != nil {
 		in.Updater = func(ctx context.Context, fn func(tx sqldb.Execer) error) error {
 			return o.Updater(ctx, func(tx Tx) error { return fn(tx) })
@@ -142,6 +161,23 @@ func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error)
 		in.GroupCommit = o.Dialect == SQLite
 	}
 	return sqldb.New(in)
+}
+
+// names returns the place of the tables.
+func (o *Options) names(ctx context.Context, d sqldb.Dialect) (sqldb.Names, error) {
+	if o.NoPrefix {
+		if o.Prefix != "" {
+			return sqldb.Names{}, errors.New("Options.Prefix and Options.NoPrefix exclude each other")
+		}
+		if o.Schema == "" {
+			return sqldb.Names{}, nil
+		}
+	}
+	names, err := sqldb.Embedded(d, o.Schema, o.Prefix)
+	if err != nil {
+		return names, err
+	}
+	return names.Located(ctx, o.DB, d)
 }
 
 // Close rejects further requests that write, waits for running ones, and closes idle connections to inline hooks. Options.DB stays open.

@@ -9,6 +9,9 @@
 //
 // The drivers are the embedder's: this package imports none. The examples show both.
 //
+// The tables have the prefix "scimwright_", another one (Options.Prefix), or a PostgreSQL schema of their own (Options.Schema). APIs with
+// different prefixes or schemas share a database. Tables of other programs stay as they are. The columns are not part of the API.
+//
 // The API records what is desired. It sends nothing to SCIM servers: [API.Wanted] is the port to a provisioning engine, which takes changes
 // in transactions, asks for the desired state when it acts, and reports results.
 package mgmtapi

@@ -19,14 +19,21 @@ const (
 
 // Options configure an API. DB and Dialect are required; the zero values of the other options work.
 type Options struct {
-	// DB holds the tables of the API, which Open creates. Their names have no prefix: the API needs a database, or on PostgreSQL a schema, of
-	// its own. The caller closes DB, after Close. SQLite needs a file and the connection parameters _journal_mode=WAL, _busy_timeout
-	// and _foreign_keys=on.
+	// DB holds the tables of the API, which Open creates; tables of other programs stay as they are. The caller closes DB, after Close.
+	// SQLite needs a file and the connection parameters _journal_mode=WAL, _busy_timeout and _foreign_keys=on.
 	DB *sql.DB
 	// Readers run what does not write. Default: DB, which then needs more than one connection.
 	Readers *sql.DB
 	// Dialect is the database that DB leads to.
 	Dialect Dialect
+	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the
+	// connection.
+	Schema string
+	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
+	// "scimwright_", and no prefix if there is a Schema. Open renames the tables of versions that had none.
+	Prefix string
+	// NoPrefix leaves the names without a prefix, as earlier versions did. The database, or the schema, then has to be the API's own.
+	NoPrefix bool
 	// Updater runs the writing transactions of a SQLite database that others of this process write to. Default: the API serializes its own
 	// transactions and commits waiting ones together; those of others wait for the lock of the file.
 	Updater Updater

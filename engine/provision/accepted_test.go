@@ -235,6 +235,7 @@ func (a *acceptance) begin(w *world) int64 {
 	return last
 }
 
+// Invariant 23
 func TestAccepted_NothingElseIsSent(t *testing.T) {
 	for name, a := range acceptances() {
 		t.Run(name, func(t *testing.T) {
@@ -475,8 +476,7 @@ func TestAccepted_PartIsNotKept(t *testing.T) {
 func TestAccepted_OthersGoOn(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
-		w.target.MaxPending, w.target.Concurrency = 3, 1
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
 		w.set("leaver", user("leaver", "leaver"))
 		w.wait()
 		w.accepts(enginetest.Fault{Method: http.MethodPost})
@@ -525,6 +525,34 @@ func TestAccepted_OverdueAlarmGoesOn(t *testing.T) {
 	require.Contains(t, told[0].Error, "with transaction t1")
 }
 
+// A change was accepted at a time ahead, and the clock is set back: the time limit and the age of the change begin again.
+func TestAccepted_ClockSetBack(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		c := &clock{}
+		c.ahead.Store(int64(40 * 24 * time.Hour))
+		o := quick(provision.Options{Now: c.Now})
+		w := newWorld(t, db, o)
+		w.target.AsyncTimeout = time.Hour
+		d := acceptances()["a deactivation by PATCH"]
+		d.begin(w)
+		d.change(w)
+		before := w.pending(engine.User, "u-1", 1)
+		w.stop(w.engine)
+
+		c.ahead.Store(0)
+		w.engine = w.start(o)
+		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+		w.poll("another deadline", func() bool {
+			s := w.state(engine.User, "u-1")
+			return s.Pending != nil && s.Pending.Deadline.Before(c.Now().Add(2*time.Hour))
+		})
+		after := w.state(engine.User, "u-1")
+		require.Equal(t, engine.StatusPending, after.Status)
+		require.Equal(t, before.Pending.Gen, after.Pending.Gen)
+		require.False(t, after.DirtySince.After(c.Now()), "the alarm counts from now on")
+	})
+}
+
 func TestAccepted_Shown(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	a := acceptances()["a deactivation by PATCH"]
@@ -559,8 +587,7 @@ func TestAccepted_Shown(t *testing.T) {
 
 func TestAccepted_CreateWhoseNameIsTakenByOthers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
-	w.target.AsyncTimeout = 20 * time.Millisecond
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.AsyncTimeout = 20 * time.Millisecond })
 	w.accepts(enginetest.Fault{Times: 1})
 	w.set("u-1", user("u-1", "ann"))
 	w.pending(engine.User, "u-1", 1)

@@ -310,8 +310,7 @@ func TestALongListIsComparedByPages(t *testing.T) {
 
 func TestTheGuardHoldsARepairBack(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.Guard = engine.Guard{Limit: 3}
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 3} })
 	for i := range 12 {
 		id := fmt.Sprintf("u%02d", i)
 		w.dir.SetUser(app, id, user(id, id))
@@ -339,8 +338,9 @@ func TestAfterARepairThereIsNoDrift(t *testing.T) {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 2 * time.Millisecond})
 		defer w.stop(w.engine)
 		w.target.MemberBatch = 2
-		w.target.Style = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style")
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) {
+			t.Style = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style")
+		})
 		w.fake.PageLimit = rapid.IntRange(1, 3).Draw(rt, "page")
 		if rapid.Bool().Draw(rt, "hides members") {
 			w.fake.ListsWithout = []string{"members"}

@@ -71,6 +71,19 @@ func newWorld(t testing.TB, db *sqldb.DB, o provision.Options) *world {
 	return w
 }
 
+// as changes the target of the world.
+func (w *world) as(change func(*engine.Target)) {
+	change(&w.target)
+	w.dir.SetTarget(app, w.target)
+}
+
+// front puts a handler in front of the fake target, which the handler may call.
+func (w *world) front(h http.HandlerFunc) {
+	server := httptest.NewServer(h)
+	w.t.Cleanup(server.Close)
+	w.as(func(t *engine.Target) { t.BaseURL = server.URL })
+}
+
 func (w *world) start(o provision.Options) *provision.Engine {
 	w.t.Helper()
 	if o.Directory == nil {
@@ -216,6 +229,7 @@ func TestAStrangerIsLeftAloneWhenNobodyWasEverAssigned(t *testing.T) {
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 }
 
+// Invariant 3
 func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
 	for name, fault := range map[string]enginetest.Fault{
 		"dropped after the write": {Method: "POST", DropAfter: true},
@@ -235,6 +249,7 @@ func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
 	}
 }
 
+// Invariant 16
 func TestAnAccountIsDeactivatedAlthoughItsCreateWasLostAndItsUserIsGone(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", DropAfter: true})
@@ -306,8 +321,7 @@ func TestATargetThatMisbehavesIsRecordedAndConverges(t *testing.T) {
 
 func TestAHangEndsWithTheTimeout(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.Timeout = 50 * time.Millisecond
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Timeout = 50 * time.Millisecond })
 	hang := make(chan struct{})
 	defer close(hang)
 	w.fake.Inject(enginetest.Fault{Hang: hang})
@@ -354,13 +368,13 @@ func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
 	require.Len(t, w.fake.Users(), 2)
 }
 
+// Invariant 8
 func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	hang := make(chan struct{})
 	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter=userName%20eq%20%22slow", Hang: hang})
 	right := w.target
-	w.target.Auth.Secret = "wrong-token"
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Auth.Secret = "wrong-token" })
 	w.dir.SetUser(app, "a", user("a", "slow"))
 	w.dir.SetUser(app, "b", user("b", "bob"))
 	w.mark(userMark("a"), userMark("b"))
@@ -436,19 +450,17 @@ func TestABurstOfChangesCollapses(t *testing.T) {
 	require.Equal(t, s.Desired, s.Synced)
 }
 
+// Invariant 8
 func TestAResultSaysThatAMarkCameMeanwhile(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	marked := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.front(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			w.mark(userMark("u-1"))
 			close(marked)
 		}
 		w.fake.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(server.Close)
-	w.target.BaseURL = server.URL
-	w.dir.SetTarget(app, w.target)
+	})
 	w.set("u-1", user("u-1", "ann"))
 	<-marked
 	w.wait()
@@ -466,6 +478,7 @@ func off(id, name string) engine.UserState {
 	return u
 }
 
+// Invariant 12
 func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	for name, again := range map[string]func(w *world){
 		"gone before the deactivation": func(w *world) {
@@ -488,8 +501,7 @@ func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-			w.target.OnMissing = engine.Fail
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.OnMissing = engine.Fail })
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
 			again(w)
@@ -506,6 +518,7 @@ func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+// Invariant 5
 func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	lookups := func(name string) string { return "/Users?filter=userName%20eq%20%22" + name }
@@ -535,11 +548,11 @@ func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T
 	require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 }
 
+// Invariant 6
 func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: 200 * time.Millisecond, RetryMax: 200 * time.Millisecond})
-		w.target.OnRecycled = engine.LinkAuto
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.OnRecycled = engine.LinkAuto })
 		w.set("old", user("old", "ada"))
 		w.wait()
 		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 500})
@@ -572,8 +585,7 @@ func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	w.dir.SetUser(app, "old", leaver)
 	w.mark(append(marks, userMark("old"))...)
 	w.fake.Requests()
-	w.target.Concurrency = 1
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Concurrency = 1 })
 	w.engine = w.start(provision.Options{})
 	w.wait()
 	require.Equal(t, "PATCH /Users/u1", w.fake.Requests()[0])

@@ -103,8 +103,7 @@ func TestAHoldIsToldWhenItBeginsAndEnds(t *testing.T) {
 	for status, want := range map[int]string{401: "app.quarantined ", 500: "app.breaker "} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{BreakerAfter: 2})
-			w.target.Concurrency = 1 // no answer from before the end of the hold comes after it
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Concurrency = 1 }) // no answer from before the end of the hold comes after it
 			w.fake.Inject(enginetest.Fault{Status: status, Times: -1})
 			var marks []engine.Mark
 			for i := range 4 {

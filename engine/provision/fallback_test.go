@@ -26,12 +26,6 @@ import (
 
 var fallbacks = []engine.Fallback{engine.FallbackLearn, engine.FallbackNone}
 
-// as changes the target of the world.
-func (w *world) as(change func(*engine.Target)) {
-	change(&w.target)
-	w.dir.SetTarget(app, w.target)
-}
-
 // sent returns the methods that were sent for users or groups since the last call.
 func (w *world) sent() (methods []string) {
 	for _, r := range w.fake.Requests() {
@@ -80,9 +74,8 @@ func TestWizard_NoPatchForMissingAttribute(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 				w.fake.Ignores = ignores
 				proxy := &forgetful{next: w.fake, attribute: "title"}
-				server := httptest.NewServer(proxy)
-				defer server.Close()
-				w.as(func(t *engine.Target) { t.BaseURL, t.Style, t.Fallback = server.URL, engine.Wizard, fallback })
+				w.front(proxy.ServeHTTP)
+				w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Wizard, fallback })
 				titles := []string{"", "One", "Two", "Three", "Four", "Five"}
 				for _, title := range titles {
 					u := user("u-1", "ann")
@@ -284,7 +277,7 @@ func TestFallbackNone_DirectoryErrorBeforeRequestsRetried(t *testing.T) {
 func TestFallbackNone_ReadRepeatedAfterReset(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	resets := 2
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.front(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && resets > 0 {
 			resets--
 			conn, _, err := http.NewResponseController(rw).Hijack()
@@ -295,9 +288,8 @@ func TestFallbackNone_ReadRepeatedAfterReset(t *testing.T) {
 			return
 		}
 		w.fake.ServeHTTP(rw, r)
-	}))
-	defer server.Close()
-	w.as(func(t *engine.Target) { t.BaseURL, t.Fallback = server.URL, engine.FallbackNone })
+	})
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
@@ -381,14 +373,13 @@ func TestLookup_404FromElsewhere(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 				var mu sync.Mutex
 				var seen []string
-				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				w.front(func(rw http.ResponseWriter, r *http.Request) {
 					mu.Lock()
 					defer mu.Unlock()
 					seen = append(seen, r.Method)
 					answer(rw)
-				}))
-				defer server.Close()
-				w.as(func(t *engine.Target) { t.BaseURL, t.Fallback = server.URL+"/wrong", fallback })
+				})
+				w.as(func(t *engine.Target) { t.BaseURL, t.Fallback = t.BaseURL+"/wrong", fallback })
 				w.set("u-1", user("u-1", "ann"))
 				w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 				require.Contains(t, w.state(engine.User, "u-1").LastError, "check the base URL of the target")

@@ -21,8 +21,7 @@ import (
 
 func TestNoMoreRequestsAreSentThanTheTargetAllows(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.Rate, w.target.Burst = 0.0001, 3 // one every few hours
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 3 }) // one every few hours
 	for i := range 5 {
 		w.set(fmt.Sprint("u-", i), user(fmt.Sprint("u-", i), fmt.Sprint("name", i)))
 	}
@@ -33,8 +32,7 @@ func TestNoMoreRequestsAreSentThanTheTargetAllows(t *testing.T) {
 	require.ErrorIs(t, w.engine.Stop(ctx), context.Canceled, "what waits for its turn is cut off")
 	require.Empty(t, w.fake.Requests())
 
-	w.target.Rate = 0
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Rate = 0 })
 	w.engine = w.start(provision.Options{})
 	w.wait()
 	require.Len(t, w.fake.Users(), 5)
@@ -46,8 +44,7 @@ func TestTheRateThatATargetTakesIsLearnedAndKept(t *testing.T) {
 	begin := time.Now()
 	o := provision.Options{Sweep: 2 * time.Millisecond, Now: func() time.Time { return begin.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }}
 	w := newWorld(t, sqldbtest.SQLite(t), o)
-	w.target.Concurrency = 1
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Concurrency = 1 })
 	var marks []engine.Mark
 	for i := range 12 {
 		id := fmt.Sprintf("u-%02d", i)
@@ -71,6 +68,7 @@ func TestTheRateThatATargetTakesIsLearnedAndKept(t *testing.T) {
 	require.LessOrEqual(t, w.learned().Rate, 2*rate)
 }
 
+// Invariant 11
 func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-1", user("u-1", "ann"))

@@ -44,8 +44,7 @@ func TestAGroupIsPushedRenamedAndDeleted(t *testing.T) {
 		t.Run(string(style), func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				w := newWorld(t, db, provision.Options{})
-				w.target.Style = style
-				w.dir.SetTarget(app, w.target)
+				w.as(func(t *engine.Target) { t.Style = style })
 				for _, id := range []string{"a", "b", "c"} {
 					w.dir.SetUser(app, id, user(id, "name-"+id))
 				}
@@ -167,8 +166,7 @@ func TestALinkedGroupGetsExactlyTheSourcesMembers(t *testing.T) {
 
 func TestManyMembersAreSentInBatches(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.MemberBatch = 10
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.MemberBatch = 10 })
 	var marks []engine.Mark
 	for i := range 35 {
 		id := string([]byte{'m', byte('0' + i/10), byte('0' + i%10)})
@@ -193,6 +191,7 @@ func TestManyMembersAreSentInBatches(t *testing.T) {
 	require.Len(t, w.members(), 35)
 }
 
+// Invariant 7
 func TestAPushWhoseAnswerIsLostIsMadeGoodWhenItsChangeIsTakenBack(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.dir.SetUser(app, "a", user("a", "name-a"))

@@ -19,11 +19,11 @@ func TestTheGuardAllowsTheLargerOfItsBounds(t *testing.T) {
 	require.Equal(t, 0, engine.Guard{Percent: 10}.Allowed(9))
 }
 
+// Invariant 13
 func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
-		w.target.Guard = engine.Guard{Limit: 3}
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 3} })
 		id := func(i int) string { return fmt.Sprintf("u-%02d", i) }
 		var marks []engine.Mark
 		for i := range 12 {
@@ -77,8 +77,7 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 
 func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.Guard = engine.Guard{Limit: 1}
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 	for _, want := range []engine.GroupState{{Want: engine.Active}, {Want: engine.Absent, DeleteRemote: true}} {
 		var marks []engine.Mark
 		for i := range 9 {
@@ -99,8 +98,7 @@ func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
 
 func TestAnExistingAccountIsLinkedWhenSomebodySaysSo(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.OnExisting = engine.LinkAsk
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.OnExisting = engine.LinkAsk })
 	theirs := w.fake.Add("Users", user("", "ann").Resource)
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()

@@ -68,8 +68,7 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-			w.target.Style = c.style
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Style = c.style })
 			if c.before != nil {
 				c.before(w)
 				w.wait()
@@ -100,6 +99,7 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 	}
 }
 
+// Invariant 14
 func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})

@@ -104,6 +104,7 @@ func account(name, externalID, email string) *scim.Resource {
 	return r
 }
 
+// Invariant 18
 func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
@@ -303,8 +304,7 @@ func TestAnImportKeepsThePaceOfTheApp(t *testing.T) {
 	for i := range 450 {
 		w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
 	}
-	w.target.Rate, w.target.Burst = 0.0001, 2 // one every few hours
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 2 }) // one every few hours
 	id, err := w.engine.Import(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	sent := 0
@@ -371,6 +371,7 @@ func TestAnImportReadsOnAfterATargetWasBusyOrDown(t *testing.T) {
 	}
 }
 
+// Invariant 18
 func TestNothingIsConcludedFromATargetThatLies(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault enginetest.Fault
@@ -479,15 +480,13 @@ func TestGroupsAreImportedByTheirName(t *testing.T) {
 func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Add("Users", account("ann", "", ""))
-	w.target.Paused = true
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Paused = true })
 	id, err := w.engine.Import(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	w.stop(w.engine)
 	require.Empty(t, w.fake.Requests())
 
-	w.target.Paused = false
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Paused = false })
 	later := time.Now().Add(time.Hour)
 	w.engine = w.start(provision.Options{Now: func() time.Time { return later }})
 	require.Equal(t, engine.ImportDone, w.importEnd(id).State)

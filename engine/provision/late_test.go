@@ -28,6 +28,7 @@ func (p *past) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.base.RoundTrip(r)
 }
 
+// Invariant 17
 func TestAChangeThatIsSentAfterTheLeaseHasEndedIsMadeGood(t *testing.T) {
 	var asleep atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }

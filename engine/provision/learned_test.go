@@ -114,8 +114,7 @@ func TestTheStyleAutoFollowsTheServiceProviderConfig(t *testing.T) {
 			o := provision.Options{Now: now.Now}
 			w := newWorld(t, sqldbtest.SQLite(t), o)
 			w.fake.Config = c.config
-			w.target.Style = engine.Auto
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Style = engine.Auto })
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
 			w.requests("GET /ServiceProviderConfig", c.lookup, "POST /Users")
@@ -168,6 +167,7 @@ func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testin
 	})
 }
 
+// Invariant 10
 func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
@@ -184,6 +184,7 @@ func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
 	require.True(t, s.MayExist, "it is still to be deactivated")
 }
 
+// Invariant 10
 func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Empty: true})
@@ -201,8 +202,7 @@ func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T
 
 func TestAMemberBatchShrinksAndGrowsBack(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.MemberBatch = 8
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.MemberBatch = 8 })
 	for _, id := range []string{"a", "b", "c", "d"} {
 		w.dir.SetUser(app, id, user(id, "name-"+id))
 		w.mark(userMark(id))

@@ -41,8 +41,7 @@ func (w *world) titled(title string) {
 func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
-		w.target.MaxPending, w.target.Concurrency = 3, 1
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
 		w.crowded()
 		w.accepts(enginetest.Fault{Method: "PUT"})
 		w.titled("lead")
@@ -56,6 +55,8 @@ func TestAccepted_DeactivationBehindMany(t *testing.T) {
 }
 
 // Many updates are due before a deactivation, and the target denies them.
+//
+// Invariant 11
 func TestQuarantine_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})

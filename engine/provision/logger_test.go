@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +20,8 @@ func TestOptions_LoggerDefault(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
 	defer slog.SetDefault(before)
-	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	// A hold that ends before the lane looks at it is not logged, so it is longer than a test process may stand still.
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: 500 * time.Millisecond, RetryMax: time.Second})
 	w.fake.Inject(enginetest.Fault{Method: http.MethodGet, Status: http.StatusUnauthorized})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()

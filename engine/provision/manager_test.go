@@ -48,8 +48,7 @@ func TestAUserWaitsForTheAccountOfItsManager(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 			w := newWorld(t, db, provision.Options{})
-			w.target.Style = style
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Style = style })
 			w.dir.SetUser(app, "boss", user("boss", "bob")) // nobody has told the engine
 			w.set("u-1", managed("u-1", "ann", "boss"))
 			w.wait()
@@ -128,8 +127,7 @@ func TestAManagerWhoIsNotWantedIsNotWaitedFor(t *testing.T) {
 	w.set("nobody", user("nobody", "somebody"))
 	w.wait()
 	require.Equal(t, w.idOf("somebody"), w.managerOf("ann"), "the manager is assigned at last")
-	w.target.UpdateUsers = false
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.UpdateUsers = false })
 	w.set("u-2", managed("u-2", "cat", "u-3"))
 	w.dir.SetUser(app, "u-3", user("u-3", "dan"))
 	w.wait()

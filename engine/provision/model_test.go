@@ -58,8 +58,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{Sweep: 2 * time.Millisecond}))
 	defer w.stop(w.engine)
 	w.target.Style = style
-	w.target.MemberBatch, w.target.SyncPasswords, w.target.AsyncTimeout = 2, true, time.Second
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.MemberBatch, t.SyncPasswords, t.AsyncTimeout = 2, true, time.Second })
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 
 	changes := 0 // of users so far; each has its number as title

@@ -15,8 +15,7 @@ func TestWhatIsOnlySentAtCreateBelongsToTheTargetAfterwards(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-			w.target.Style = style
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Style = style })
 			preset := func(name, locale string) engine.UserState {
 				u := user("u-1", name)
 				u.OnCreate = &scim.Resource{}

@@ -61,6 +61,7 @@ func (w *world) watched(a *alarms, c *clock) func() {
 	}
 }
 
+// Invariant 22
 func TestADeactivationThatDoesNotArriveIsToldOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w, c, a := newWorld(t, db, provision.Options{}), &clock{}, &alarms{}
@@ -106,12 +107,10 @@ func TestADeactivationIsToldWhateverHoldsItUp(t *testing.T) {
 		"credentials that are void":   func(w *world) { w.fake.Inject(enginetest.Fault{Status: 401, Times: -1}) },
 		"a target that asks to pause": func(w *world) { w.fake.Inject(enginetest.Fault{Status: 429, RetryAfter: "3600", Times: -1}) },
 		"an app that is paused": func(w *world) {
-			w.target.Paused = true
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Paused = true })
 		},
 		"a guard": func(w *world) {
-			w.target.Guard = engine.Guard{Percent: 1}
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Guard = engine.Guard{Percent: 1} })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,8 +176,7 @@ func TestNothingIsOverdueWhereNothingIsDeactivated(t *testing.T) {
 	w.wait()
 	look := w.watched(a, c) // and nobody works
 	w.set("u-1", off("u-1", "ann"))
-	w.target.DeactivateUsers = false
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.DeactivateUsers = false })
 	c.ahead.Store(int64(6 * time.Minute))
 	look()
 	require.Empty(t, a.take())
@@ -218,8 +216,7 @@ func TestAnEngineLooksForOverdueDeactivationsWhileItRuns(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	w.stop(w.engine)
-	w.target.Paused = true
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Paused = true })
 	e, err := provision.New(provision.Options{Store: w.store, Directory: w.dir, Observer: a, DeactivateWithin: time.Millisecond})
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))

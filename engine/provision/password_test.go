@@ -21,8 +21,7 @@ func withPassword(name, password, version string) engine.UserState {
 func TestAPasswordIsSetWhenItsVersionIsAnother(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
-		w.target.SyncPasswords = true
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.SyncPasswords = true })
 		turn := func(u engine.UserState) {
 			w.fake.Requests()
 			w.set("u-1", u)
@@ -64,8 +63,7 @@ func TestAPasswordIsSetWhenItsVersionIsAnother(t *testing.T) {
 		turn(withPassword("ann", "fifth", ""))
 		has("fourth", "5")
 
-		w.target.SyncPasswords = false
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.SyncPasswords = false })
 		w.stop(w.engine) // a lane that is still winding down has asked for the target already
 		w.engine = w.start(provision.Options{})
 		turn(withPassword("ann", "sixth", "6"))
@@ -75,8 +73,7 @@ func TestAPasswordIsSetWhenItsVersionIsAnother(t *testing.T) {
 
 func TestAPasswordGoesWithTheOtherChangesInOnePut(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.SyncPasswords, w.target.Style = true, engine.Wizard
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.SyncPasswords, t.Style = true, engine.Wizard })
 	w.set("u-1", withPassword("ann", "first", "1"))
 	w.wait()
 	w.fake.Requests()
@@ -89,8 +86,7 @@ func TestAPasswordGoesWithTheOtherChangesInOnePut(t *testing.T) {
 
 func TestThePasswordOfAnotherAccountIsNotKnown(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.SyncPasswords = true
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.SyncPasswords = true })
 	w.set("u-1", withPassword("ann", "first", "1"))
 	w.wait()
 	other := w.fake.Add("Users", user("", "ann2").Resource)

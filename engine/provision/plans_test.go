@@ -169,8 +169,7 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		ids := w.populate(6)
-		w.target.Guard = engine.Guard{Limit: 1}
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, gone}, Principals: principals(ids[:5]...)})
 		require.Equal(t, map[engine.Operation]int{engine.OpDeactivate: 5}, p.Operations)
 		require.Empty(t, cmp.Diff([]engine.Difference{{Path: "active", Before: true, After: false}}, w.items(p.ID)[4].Diff))
@@ -190,6 +189,7 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 	})
 }
 
+// Invariant 20
 func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := time.Now()
@@ -325,8 +325,7 @@ func TestPlansAreMadeNoFasterThanTheAppAllows(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	ids := w.populate(6)
 	w.sleep()
-	w.target.Rate, w.target.Burst = 50, 1
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Rate, t.Burst = 50, 1 })
 	began := time.Now()
 	w.plan(engine.PlanRequest{Principals: principals(ids...)})
 	require.GreaterOrEqual(t, time.Since(began), 5*time.Second/50, "one at a time, 50 in a second")
@@ -388,11 +387,15 @@ func TestPlan_AllOnSettledApp(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-			w.target.Style = style
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Style = style })
 			ids := w.populate(4)
 			w.set(ids[3], off(ids[3], "name-"+ids[3]))
 			w.wait()
+			keep := user(ids[2], "name-"+ids[2])
+			keep.Want = engine.Keep
+			w.set(ids[2], keep)
+			w.wait()
+			require.Equal(t, engine.StatusSkipped, w.state(engine.User, ids[2]).Status)
 			p := w.plan(engine.PlanRequest{All: true})
 			require.Zero(t, p.Items, "%v", w.items(p.ID))
 			require.Empty(t, p.Operations)

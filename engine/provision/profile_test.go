@@ -68,8 +68,7 @@ func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
 func TestAProbeCountsForMoreThanTheServiceProviderConfig(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Config = scim.NewObject(scim.Member{Name: "patch", Value: map[string]any{"supported": false}})
-	w.target.Style = engine.Auto
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Style = engine.Auto })
 	w.probe()
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()

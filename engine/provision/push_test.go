@@ -209,6 +209,7 @@ func one(t testing.TB, s *stage, kind engine.Kind, id string) engine.State {
 	return found[0]
 }
 
+// Invariant 15
 func TestWhoWasAboutToBeAddedWhenTheEngineDiedIsRemovedWhenNotWantedAnyMore(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		for _, lost := range []bool{false, true} {

@@ -98,8 +98,7 @@ func TestThePolicyForRecycledNames(t *testing.T) {
 		} {
 			t.Run(string(policy)+" "+how, func(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-				w.target.OnRecycled = policy
-				w.dir.SetTarget(app, w.target)
+				w.as(func(t *engine.Target) { t.OnRecycled = policy })
 				recycle(w)
 				w.set("new", user("new", "ann"))
 				w.wait()
@@ -115,8 +114,7 @@ func TestThePolicyForRecycledNames(t *testing.T) {
 func TestAnAccountThatIsAskedAboutIsNotDeactivated(t *testing.T) {
 	for _, policy := range []engine.Existing{engine.LinkAsk, engine.LinkNever} {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-		w.target.OnExisting = policy
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.OnExisting = policy })
 		w.fake.Add("Users", user("", "ann").Resource)
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()
@@ -132,8 +130,7 @@ func TestAnAccountThatIsAskedAboutIsNotDeactivated(t *testing.T) {
 func TestARenameToTheNameOfSomebodyWhoWasRemovedIsHeld(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-		w.target.Style = style
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Style = style })
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()
 		w.set("u-1", off("u-1", "ann"))
@@ -153,13 +150,11 @@ func TestARenameToTheNameOfSomebodyWhoWasRemovedIsHeld(t *testing.T) {
 		w.wait()
 		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "any other name will do")
 
-		w.target.HoldNames = `^x-`
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.HoldNames = `^x-` })
 		w.set("u-1", user("u-1", "x-ann"))
 		w.wait()
 		require.Equal(t, engine.StatusHeld, w.state(engine.User, "u-1").Status)
-		w.target.HoldNames = "-"
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.HoldNames = "-" })
 		w.set("u-1", user("u-1", "deleted-ann"))
 		w.wait()
 		require.Equal(t, "deleted-ann", w.fake.Users()[0].Text("userName"))
@@ -183,16 +178,14 @@ func TestNamesOfThoseWhoWereRemoved(t *testing.T) {
 
 func TestABrokenExpressionForNamesIsAnErrorOfTheConnection(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.target.HoldNames = "(deleted"
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.HoldNames = "(deleted" })
 	w.set("u-1", user("u-1", "ann"))
 	told := func() bool { return w.state(engine.User, "u-1").LastError != "" }
 	w.poll("the error", told)
 	require.Equal(t, "the connection is not configured: HoldNames: error parsing regexp: missing closing ): `(deleted`", w.state(engine.User, "u-1").LastError)
 	w.requests()
 	require.ErrorContains(t, w.engine.Test(t.Context(), w.target), "HoldNames: error parsing regexp")
-	w.target.HoldNames = ""
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.HoldNames = "" })
 	require.NoError(t, w.engine.Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true})
 	w.wait()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,17 +43,14 @@ func (w *wire) take() []string {
 // listen puts a wire in front of the fake target.
 func (w *world) listen() *wire {
 	out := &wire{}
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.front(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		out.mu.Lock()
 		out.sent = append(out.sent, line(r.Method, r.URL.RequestURI(), r.Header.Get("If-Match"), string(body)))
 		out.mu.Unlock()
 		w.fake.ServeHTTP(rw, r)
-	}))
-	w.t.Cleanup(server.Close)
-	w.target.BaseURL = server.URL
-	w.dir.SetTarget(app, w.target)
+	})
 	return out
 }
 
@@ -100,6 +96,7 @@ func requestsOf(t engine.Trace) (out []string) {
 	return out
 }
 
+// Invariant 20
 func TestARehearsalTellsWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
@@ -204,8 +201,7 @@ func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 		w.wait()
 		w.fake.Requests()
 		w.sleep()
-		w.target.Paused = true
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Paused = true })
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Coffee"})
 		w.join("g", "a", false)
 		group := w.state(engine.Group, "g").RemoteID
@@ -213,8 +209,9 @@ func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 		require.Equal(t, []string{"PATCH /Groups/" + group}, requestsOf(got))
 		require.Equal(t, "the app is paused", got.Hold)
 		w.target.Paused = false
-		w.target.Maintenance = []engine.Window{{Until: time.Date(2126, 5, 4, 3, 2, 1, 0, time.UTC)}}
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) {
+			t.Maintenance = []engine.Window{{Until: time.Date(2126, 5, 4, 3, 2, 1, 0, time.UTC)}}
+		})
 		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.rehearse(engine.Group, "g").Hold)
 		require.Equal(t, []engine.Difference{{Path: "displayName", Before: "Tea", After: "Coffee"}}, got.Diff)
 		require.Empty(t, cmp.Diff(&engine.MemberDiff{Removed: 1, Remove: []engine.MemberRef{{User: "a", ID: ids["a"], Name: "name-a"}}}, got.Members))
@@ -238,8 +235,7 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 			w.set(id, user(id, id))
 		}
 		w.wait()
-		w.target.Guard = engine.Guard{Limit: 1}
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 		w.dir.SetUser(app, "u-0", off("u-0", "u-0"))
 		require.Equal(t, engine.Done, w.rehearse(engine.User, "u-0").Outcome, "one may go")
 		w.set("u-0", off("u-0", "u-0"))
@@ -270,8 +266,7 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 		_, err = w.engine.DryRun(t.Context(), app, "robot", "u-3")
 		require.ErrorContains(t, err, `kind "robot"`)
 		w.fake.ClearFaults()
-		w.target.Auth.Secret = "wrong"
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Auth.Secret = "wrong" })
 		require.Equal(t, engine.Denied, w.rehearse(engine.User, "u-3").Outcome)
 	})
 }
@@ -281,8 +276,7 @@ func TestARehearsalFollowsTheConfigurationOfTheTarget(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	w.fake.Config = scim.NewObject(scim.Member{Name: "patch", Value: map[string]any{"supported": false}})
-	w.target.Style = engine.Auto
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Style = engine.Auto })
 	w.dir.SetUser(app, "u-1", off("u-1", "ann"))
 	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.rehearse(engine.User, "u-1")))
 }

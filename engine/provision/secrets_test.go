@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +83,7 @@ var echoes = map[string]func(w http.ResponseWriter, secret string){
 	},
 }
 
+// Invariant 9
 func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
 	const token, password = "s3cr3t-token/1", "passw0rd-of-ann/2"
 	for what, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{
 					BreakerAfter: 1, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				})
-				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				w.front(func(rw http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
 					switch {
 					case !c.onPost:
@@ -116,10 +116,8 @@ func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
 					default:
 						_, _ = io.WriteString(rw, `{"totalResults":0}`)
 					}
-				}))
-				t.Cleanup(server.Close)
-				w.target.BaseURL, w.target.Auth = server.URL, c.auth
-				w.dir.SetTarget(app, w.target)
+				})
+				w.as(func(t *engine.Target) { t.Auth = c.auth })
 				u := user("u-1", "ann")
 				u.Password = password
 				w.set("u-1", u)
@@ -187,7 +185,7 @@ func TestAPasswordThatIsSyncedIsToldToNobodyButTheTarget(t *testing.T) {
 					Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				})
 				sent := make(chan string, 10)
-				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				w.front(func(rw http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodPatch || r.Method == http.MethodPut {
 						body, _ := io.ReadAll(r.Body)
 						sent <- string(body)
@@ -195,10 +193,8 @@ func TestAPasswordThatIsSyncedIsToldToNobodyButTheTarget(t *testing.T) {
 						return
 					}
 					w.fake.ServeHTTP(rw, r)
-				}))
-				t.Cleanup(server.Close)
-				w.target.BaseURL, w.target.Style, w.target.SyncPasswords = server.URL, style, true
-				w.dir.SetTarget(app, w.target)
+				})
+				w.as(func(t *engine.Target) { t.Style, t.SyncPasswords = style, true })
 				w.set("u-1", user("u-1", "ann"))
 				w.wait()
 				u := user("u-1", "ann")

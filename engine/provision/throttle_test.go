@@ -39,8 +39,7 @@ func TestThrottle_Bounds(t *testing.T) {
 			clk := &clock{}
 			o := provision.Options{Now: clk.Now, RetryInitial: time.Second, RetryMax: 20 * time.Second}
 			w := newWorld(t, sqldbtest.SQLite(t), o)
-			w.target.Fallback = c.fallback
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Fallback = c.fallback })
 			c.fault.Times, c.fault.Method = -1, http.MethodPost
 			w.fake.Inject(c.fault)
 			w.set("u-1", user("u-1", "ann"))
@@ -86,8 +85,7 @@ func TestThrottle_DeactivationIsAlwaysTriedAgain(t *testing.T) {
 	clk := &clock{}
 	o := provision.Options{Now: clk.Now}
 	w := newWorld(t, sqldbtest.SQLite(t), o)
-	w.target.Fallback = engine.FallbackNone
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Fallback = engine.FallbackNone })
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	w.fake.Inject(enginetest.Fault{Method: http.MethodPatch, Status: 429, RetryAfter: "3600", Times: 8})

@@ -79,8 +79,7 @@ func TestAUserIsProvedByReadingItBack(t *testing.T) {
 func TestADeactivationIsProvedToo(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-		w.target.Style = style
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Style = style })
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()
 		w.dir.SetUser(app, "u-1", off("u-1", "ann"))

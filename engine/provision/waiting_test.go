@@ -30,8 +30,7 @@ func (w *world) waiting() map[string]engine.Waiting {
 // throttled has a lane pause with one user that was answered 429, and two that were not sent.
 func (w *world) throttled() {
 	w.t.Helper()
-	w.target.Concurrency = 1
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Concurrency = 1 })
 	w.fake.Inject(enginetest.Fault{Status: http.StatusTooManyRequests, RetryAfter: "3600", Times: -1})
 	w.dir.SetUser(app, "u-2", user("u-2", "bob"))
 	w.dir.SetUser(app, "u-3", user("u-3", "cid"))

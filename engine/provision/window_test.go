@@ -3,7 +3,6 @@ package provision_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -31,8 +30,7 @@ func TestABrokenWindowIsABrokenConnection(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-			w.target.Maintenance = []engine.Window{{From: "22:00", To: "23:00"}, broken}
-			w.dir.SetTarget(app, w.target)
+			w.as(func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "22:00", To: "23:00"}, broken} })
 			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), "maintenance window 2: ")
 			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), want)
 			w.set("u-1", user("u-1", "ann"))
@@ -49,8 +47,7 @@ func TestNothingIsSentDuringMaintenance(t *testing.T) {
 		o := provision.Options{Now: c.Now}
 		w := newWorld(t, db, o)
 		until := c.Now().Add(time.Hour).Truncate(time.Second)
-		w.target.Maintenance = []engine.Window{{Until: until}}
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Maintenance = []engine.Window{{Until: until}} })
 		rest := func() engine.Suspension {
 			l, err := w.engine.Lane(t.Context(), app)
 			require.NoError(t, err)
@@ -69,8 +66,7 @@ func TestNothingIsSentDuringMaintenance(t *testing.T) {
 		require.Zero(t, rest())
 
 		w.stop(w.engine)
-		w.target.Paused = true
-		w.dir.SetTarget(app, w.target)
+		w.as(func(t *engine.Target) { t.Paused = true })
 		w.set("u-1", off("u-1", "ann"))
 		w.engine = w.start(o)
 		w.poll("the pause", func() bool { return rest() == engine.Suspension{Reason: engine.SuspensionPaused} })
@@ -82,15 +78,13 @@ func TestASequenceThatIsRunningEndsWhenAWindowBegins(t *testing.T) {
 	o := provision.Options{Now: c.Now}
 	w := newWorld(t, sqldbtest.SQLite(t), o)
 	var begin sync.Once
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.front(func(rw http.ResponseWriter, r *http.Request) {
 		begin.Do(func() { c.ahead.Add(int64(time.Minute)) }) // the first request of a lookup and a create
 		w.fake.ServeHTTP(rw, r)
-	}))
-	defer server.Close()
+	})
 	begins := c.Now().Add(40 * time.Second)
 	w.target.Maintenance = []engine.Window{{Begin: begins, Until: begins.Add(time.Hour)}}
-	w.target.Concurrency, w.target.BaseURL = 1, server.URL
-	w.dir.SetTarget(app, w.target)
+	w.as(func(t *engine.Target) { t.Concurrency = 1 })
 	var marks []engine.Mark
 	for i := range 5 {
 		id := fmt.Sprint("u-", i)

@@ -16,6 +16,9 @@ const trimEvery = 100
 
 // keepEvents stores events of an app, which the caller has taken the numbers up to last for: it has the lane row locked, so that
 // they are committed in their order.
+//
+// Invariant 21: A lifecycle event is written in the transaction of its cause, numbered under the lock of the lane row: no gaps, in
+// commit order.
 func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
 	first := last - int64(len(events)) + 1
 	for i, e := range events {

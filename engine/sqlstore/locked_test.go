@@ -14,6 +14,8 @@ import (
 )
 
 // A process that is frozen in the middle of a transaction holds its locks until the server ends its connection.
+//
+// Invariant 17
 func TestALaneThatSomebodyHasLockedDoesNotHoldUpTheOthers(t *testing.T) {
 	db := sqldbtest.Postgres(t)
 	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})

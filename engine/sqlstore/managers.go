@@ -18,6 +18,9 @@ const lockChunk = 500
 
 // lockReports returns whoever has the user, or another user with the account that it is about to get, as manager. On PostgreSQL all of
 // them are locked in the order in which rows are written.
+//
+// Invariant 19: A user's manager is stored before the first request. When a manager's account becomes known or changes, the users are
+// requeued in that transaction.
 func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) ([]reporter, error) {
 	rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state}
 		WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,

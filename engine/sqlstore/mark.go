@@ -15,7 +15,7 @@ import (
 
 // raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
 // asked more often because more changes come. One whose change was accepted is read first, at its time or with retry at once. raising makes
-// its parameters.
+// its parameters. A principal is dirty since the first mark; a time ahead, from before the clock was set back, gives way to the present.
 const raise = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
@@ -26,10 +26,12 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	next_at  = CASE WHEN {sync_state}.status IN ('retrying', 'pending') AND ? = 0 THEN {sync_state}.next_at ELSE excluded.next_at END,
 	attempts = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.attempts ELSE 0 END,
 	status   = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.status ELSE 'dirty' END,
-	dirty_since = CASE WHEN {sync_state}.dirty_since > 0 THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
+	dirty_since = CASE WHEN {sync_state}.dirty_since BETWEEN 1 AND excluded.dirty_since THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
 // raising are the parameters of raise.
+//
+// Invariant 2: A new change does not reset the backoff of a failing target. It resets a permanent failure of that principal.
 func raising(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
@@ -73,6 +75,9 @@ func lockOrder(a, b principal) int {
 }
 
 // Mark implements engine.Store.
+//
+// Invariant 1: Mark writes principal rows first and the lane row last. A release locks the lane row and reads pending rows in a new
+// statement.
 func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error {
 	merged := map[principal]engine.Mark{}
 	for _, m := range marks {
@@ -116,6 +121,8 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 }
 
 // Kick implements engine.Store.
+//
+// Invariant 8: A kick or a retry counts while the lane is owned. A result reports whether a mark arrived during the sequence.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
+// Invariant 23
 func testAccepted(t *testing.T, s *suite) {
 	ctx := t.Context()
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})

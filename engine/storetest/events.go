@@ -20,6 +20,7 @@ func (s *suite) events(after int64) []engine.Event {
 	return out
 }
 
+// Invariant 21
 func testEvents(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
@@ -85,6 +86,7 @@ func testEvents(t *testing.T, s *suite) {
 	require.Empty(t, s.events(0))
 }
 
+// Invariant 21
 func testHoldEvents(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()

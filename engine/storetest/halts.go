@@ -94,6 +94,8 @@ func testHalts(t *testing.T, s *suite) {
 }
 
 // testHaltRace ends a halt while a principal is being held by it: it must not be left behind.
+//
+// Invariant 14
 func testHaltRace(t *testing.T, s *suite) {
 	for range 20 {
 		s.mark(engine.Mark{ID: "a"})

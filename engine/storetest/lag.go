@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
+// Invariant 22
 func testLag(t *testing.T, s *suite) {
 	lag := func() engine.Lag {
 		found, err := s.store.Lags(t.Context(), s.app)
@@ -62,6 +63,7 @@ func testLag(t *testing.T, s *suite) {
 	require.Contains(t, all, want)
 }
 
+// Invariant 22
 func testOverdue(t *testing.T, s *suite) {
 	ctx := t.Context()
 	s.mark(engine.Mark{ID: "gone"}, engine.Mark{ID: "known"}, engine.Mark{ID: "tried"}, engine.Mark{ID: "new"}, engine.Mark{Kind: engine.Group, ID: "g"})

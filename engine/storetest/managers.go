@@ -34,6 +34,7 @@ func waitingFor(id, manager string) engine.Finish {
 	return engine.Finish{ID: id, Status: engine.StatusWaiting, RemoteID: "r" + id, Manager: manager, WaitingOn: []string{manager}, Error: "waiting"}
 }
 
+// Invariant 19
 func testManagers(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "boss"}, engine.Mark{ID: "c"}, engine.Mark{ID: "heir"})
 	l := s.claim()
@@ -82,6 +83,8 @@ func testManagers(t *testing.T, s *suite) {
 }
 
 // testManagerRace gives a manager its account while a user begins to have it as manager, and two users that manage each other theirs.
+//
+// Invariant 19
 func testManagerRace(t *testing.T, s *suite) {
 	for range 20 {
 		s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "boss"})

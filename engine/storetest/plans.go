@@ -171,6 +171,7 @@ func testOldPlans(t *testing.T, s *suite) {
 	require.Zero(t, items)
 }
 
+// Invariant 20
 func testApplyPlan(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"})
 	l := s.claim()

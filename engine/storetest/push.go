@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
+// Invariant 15
 func testProgress(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g", AllMembers: true})
 	l := s.claim()

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
+// Invariant 13
 func testRemovals(t *testing.T, s *suite) {
 	var ids []string
 	var intents []engine.Intent

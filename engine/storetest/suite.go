@@ -238,6 +238,7 @@ func testMarkMeanwhile(t *testing.T, s *suite) {
 	require.Equal(t, engine.StatusClean, s.finish(l, engine.Finish{ID: "a"}))
 }
 
+// Invariant 2
 func testBackoff(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
@@ -253,6 +254,7 @@ func testBackoff(t *testing.T, s *suite) {
 	require.Zero(t, s.state(engine.User, "a").Attempts)
 }
 
+// Invariant 2
 func testParked(t *testing.T, s *suite) {
 	for _, status := range []engine.Status{engine.StatusFailed, engine.StatusHeld} {
 		s.mark(engine.Mark{ID: "a"})
@@ -268,6 +270,7 @@ func testParked(t *testing.T, s *suite) {
 	}
 }
 
+// Invariant 17
 func testEpoch(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	old := s.claim()
@@ -394,6 +397,7 @@ func testHold(t *testing.T, s *suite) {
 	}
 }
 
+// Invariant 16
 func testBegin(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
@@ -529,6 +533,7 @@ func testLostUser(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Member{{User: "a", Want: true, RemoteID: "r2"}}, s.members(engine.MembersPending)))
 }
 
+// Invariant 6
 func testAccounts(t *testing.T, s *suite) {
 	begin := func(l engine.Lease, id string, want engine.Want) {
 		require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.User, ID: id, Want: want}}))
@@ -602,6 +607,7 @@ func testForget(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user a"}, s.due())
 }
 
+// Invariant 1
 func testConcurrent(t *testing.T, s *suite) {
 	const users, rounds = 5, 10
 	s.mark(engine.Mark{ID: "u0"})

@@ -7,6 +7,7 @@ package alltest
 import (
 	"flag"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -44,6 +45,12 @@ func Draws(n int) error {
 		return nil
 	}
 	return flag.Set("rapid.checks", strconv.Itoa(n))
+}
+
+// Together lets at least n parallel tests of a package run at the same time, unless the command line says how many. It is for tests that wait
+// more than they compute, and is called by TestMain, before the tests. The default is one test per processor.
+func Together(n int) error {
+	return flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0))))
 }
 
 // Lacks ends a test that needs what this machine does not have: a run of all tests fails, any other skips the test.

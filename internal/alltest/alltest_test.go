@@ -3,6 +3,8 @@ package alltest_test
 import (
 	"flag"
 	"fmt"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,6 +67,13 @@ func TestRun_LeavesNothingOut(t *testing.T) {
 	require.Equal(t, []int{1, 4}, alltest.Sample([]int{1, 2, 3, 4, 5}, 3))
 	require.NoError(t, alltest.Draws(7))
 	require.Equal(t, "7", flag.Lookup("rapid.checks").Value.String())
+
+	before := flag.Lookup("test.parallel").Value.String()
+	t.Cleanup(func() { require.NoError(t, flag.Set("test.parallel", before)) })
+	require.NoError(t, alltest.Together(1000))
+	require.Equal(t, "1000", flag.Lookup("test.parallel").Value.String())
+	require.NoError(t, alltest.Together(1))
+	require.Equal(t, strconv.Itoa(runtime.GOMAXPROCS(0)), flag.Lookup("test.parallel").Value.String())
 
 	t.Setenv(alltest.Variable, "1")
 	require.Equal(t, []int{1, 2, 3, 4, 5}, alltest.Sample([]int{1, 2, 3, 4, 5}, 3))

@@ -185,6 +185,7 @@ func (x *transcript) json(into any, args ...string) {
 }
 
 func TestTheEngineFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	x := newTranscript(t)
 	crm := x.app("CRM")
 	ann, bob, cy, dee := x.user("ann"), x.user("bob"), x.user("cy"), x.user("dee")
@@ -244,6 +245,17 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.run(0, "drift", "CRM", "--repair")
 	x.settle(crm)
 	x.run(0, "reconcile", "CRM")
+
+	x.do(http.MethodPost, "/api/v1/users/"+cy+"/lifecycle/suspend", "")
+	x.settle(crm)
+	code, _, stderr = run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "verify", "CRM", "cy@northwind.example")
+	require.Equal(t, cli.ExitFailure, code)
+	require.Contains(t, stderr, "cy@northwind.example was not compared: the account is to stay as it is")
+	x.json(&all, "plan", "CRM", "--all")
+	require.Zero(t, all.Items, "a user who is skipped again is not planned")
+	run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "discard", "CRM", all.ID)
+	x.do(http.MethodPost, "/api/v1/users/"+cy+"/lifecycle/unsuspend", "")
+	x.settle(crm)
 
 	sales := x.do(http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Sales"}}`)
 	x.masks[sales] = "<Sales>"

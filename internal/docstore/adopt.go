@@ -48,8 +48,8 @@ func checkOwnTables(ctx context.Context, tx *sqldb.Tx) error {
 }
 
 // adopt takes over the tables of a store without a prefix, see OpenAdopting.
-func adopt(ctx context.Context, tx *sqldb.Tx, own func(collection string) bool, collections []Table) error {
-	if own == nil {
+func (a Adoption) adopt(ctx context.Context, tx *sqldb.Tx, collections []Table) error {
+	if a.Own == nil {
 		return nil
 	}
 	there, err := tx.HasTable(ctx, ownTables[0])
@@ -61,7 +61,7 @@ func adopt(ctx context.Context, tx *sqldb.Tx, own func(collection string) bool, 
 		return err
 	}
 	for _, schema := range schemas {
-		tables, err := adoptable(ctx, tx, schema, own, collections)
+		tables, err := a.tables(ctx, tx, schema, collections)
 		if err != nil {
 			return err
 		}
@@ -72,10 +72,8 @@ func adopt(ctx context.Context, tx *sqldb.Tx, own func(collection string) bool, 
 	return nil
 }
 
-// adoptable returns the tables of a store in a schema, and none if it has collections that are not own.
-func adoptable(
-	ctx context.Context, tx *sqldb.Tx, schema string, own func(collection string) bool, collections []Table,
-) (tables []string, err error) {
+// tables returns the tables of a store in a schema, and none if it has other collections too.
+func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, collections []Table) (tables []string, err error) {
 	columns, err := tx.Columns(ctx, schema, ownTables[0])
 	if err != nil || !slices.Equal(columns, catalogColumns) {
 		return nil, err // there is no store, or the table is another program's
@@ -86,13 +84,15 @@ func adoptable(
 		return nil, err
 	}
 	defer rows.Close()
+	others := false
 	for rows.Next() {
 		var collection, index, multi string
 		if err := rows.Scan(&collection, &index, &multi); err != nil {
 			return nil, err
 		}
-		if !own(collection) {
-			return nil, nil
+		if !a.Own(collection) {
+			others = true
+			continue
 		}
 		if !slices.Contains(tables, collection) {
 			tables = append(tables, collection)
@@ -101,8 +101,11 @@ func adoptable(
 			tables = append(tables, (&table{name: collection}).sideName(index))
 		}
 	}
-	if err := rows.Err(); err != nil || len(tables) == 0 {
+	switch err := rows.Err(); {
+	case err != nil || len(tables) == 0:
 		return nil, err
+	case others:
+		return nil, a.Mixed
 	}
 	for _, c := range collections { // the catalog does not know those without an index
 		columns, err := tx.Columns(ctx, schema, c.Name())

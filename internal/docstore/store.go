@@ -48,14 +48,20 @@ const schemaLock = "docstore.schema"
 // stay. now is the clock of Created and Updated; nil stands for time.Now. The store does not close db, whose names say where the tables
 // are: their schema is created.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections ...Table) (*Store, error) {
-	return OpenAdopting(ctx, db, now, nil, collections...)
+	return OpenAdopting(ctx, db, now, Adoption{}, collections...)
+}
+
+// Adoption selects a store whose names had no prefix. The zero value selects none.
+type Adoption struct {
+	// Own reports whether a collection is the caller's. The tables of a store with other collections stay as they are.
+	Own func(collection string) bool
+	// Mixed is the error of Open about a store that has collections of the caller and others. Default: none.
+	Mixed error
 }
 
 // OpenAdopting is Open that first takes over, in the same transaction, the tables of a store whose names had no prefix, if there are none
-// at their place yet. It does so only if own reports true for all collections of that store. Nil: for none.
-func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own func(collection string) bool, collections ...Table) (
-	*Store, error,
-) {
+// at their place yet.
+func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Adoption, collections ...Table) (*Store, error) {
 	if now == nil {
 		now = time.Now
 	}
@@ -77,7 +83,7 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, own f
 		}
 		seen[c.Name()] = true
 	}
-	adopting := func(ctx context.Context, tx *sqldb.Tx) error { return adopt(ctx, tx, own, collections) }
+	adopting := func(ctx context.Context, tx *sqldb.Tx) error { return a.adopt(ctx, tx, collections) }
 	open := []func(context.Context, *sqldb.Tx) error{lockSchema, adopting, checkOwnTables, openOutbox}
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })

@@ -232,6 +232,14 @@ func TestIssuerMode(t *testing.T) {
 	rejected(c, "CUSTOM_URL", "DYNAMIC", "OTHER")
 	end()
 
+	c, end = start("", true)
+	require.Equal(t, "ORG_URL", c.ok("127.0.0.1", "GET", servers+"/"+org["id"].(string), c.admin(), "")["issuerMode"])
+	alone := create(c, "")
+	require.Equal(t, "DYNAMIC", alone["issuerMode"], "Dynamic Issuer Mode needs no custom domain")
+	require.Equal(t, c.ready.BaseURL+"/oauth2/"+alone["id"].(string), alone["issuer"])
+	rejected(c, "CUSTOM_URL")
+	end()
+
 	c, end = start("id.localhost", false)
 	custom := "http://id.localhost:" + c.port
 	kept := c.ok("127.0.0.1", "GET", servers+"/"+org["id"].(string), c.admin(), "")

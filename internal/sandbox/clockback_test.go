@@ -22,7 +22,7 @@ type clockTime struct {
 
 func TestClock_ConfiguredTokenOutlivesJumps(t *testing.T) {
 	t.Parallel()
-	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data"), APIToken: "configured-token"}
+	o := sandbox.Options{Listen: "127.0.0.1:0", Empty: true, Data: filepath.Join(t.TempDir(), "data"), APIToken: "configured-token"}
 	s, err := sandbox.Start(t.Context(), o)
 	require.NoError(t, err)
 	api := &sandbox.APIClient{BaseURL: s.Ready().BaseURL, Token: s.Ready().APIToken}

@@ -150,6 +150,7 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 
 // A target that quotes what it is sent, in every place a target can, and holds people of its own: no report tells any of it.
 func TestNoReportTellsASecretOrAPerson(t *testing.T) {
+	t.Parallel()
 	reference := newReferenceServer(t)
 	const secret = "marked-token-4711"
 	create := func(body string) {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -56,14 +57,23 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// documented returns a router over the OpenAPI document. The tests share it, because reading the document takes longer than most of them.
+var documented = sync.OnceValues(func() (routers.Router, error) {
+	text, err := sandbox.OpenAPI()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, err
+	}
+	return gorillamux.NewRouter(doc)
+})
+
 // checkedAPI is a client whose answers are held against the document.
 func checkedAPI(t *testing.T, s *sandbox.Sandbox) *sandbox.APIClient {
 	t.Helper()
-	text, err := sandbox.OpenAPI()
-	require.NoError(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	require.NoError(t, err)
-	router, err := gorillamux.NewRouter(doc)
+	router, err := documented()
 	require.NoError(t, err)
 	return &sandbox.APIClient{BaseURL: s.Ready().BaseURL, Token: s.Ready().APIToken, HTTP: &http.Client{Transport: checked{t, router}}}
 }
@@ -124,6 +134,7 @@ func (d *driven) settle() {
 }
 
 func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
 	d.settle()
@@ -145,6 +156,7 @@ func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
 }
 
 func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{Metrics: sandbox.MetricsOptions{Token: metricsToken}})
 	ann := d.assign("ann@northwind.example")
 	bob := newUser(t, d.api, "bob@northwind.example")
@@ -218,6 +230,7 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 }
 
 func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	working := d.target.handler.Load().(boxed)
 	d.target.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -253,6 +266,7 @@ func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
 }
 
 func TestAPlanIsLookedAtAndApplied(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { planAndApply(t, sandbox.Options{}) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		planAndApply(t, sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")})
@@ -327,6 +341,7 @@ func (d *driven) scim(method, path, body string, status int) []byte {
 }
 
 func TestDriftIsFoundAndRepaired(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
 	d.settle()
@@ -359,6 +374,7 @@ func TestDriftIsFoundAndRepaired(t *testing.T) {
 }
 
 func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`, nil)
 	for _, name := range []string{"ann@northwind.example", "stranger"} {
@@ -411,6 +427,7 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 }
 
 func TestOperationsAreHaltedAndRemovalsApproved(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{Guard: 1})
 	var ids []string
 	for _, name := range []string{"ann", "bob", "cy"} {
@@ -452,6 +469,7 @@ func (d *driven) held(n int) {
 }
 
 func TestATargetIsProbedAndForgotten(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	d.refused(http.MethodGet, "/profile", "", http.StatusNotFound, "(Profile)")
 	var p, stored engine.Profile

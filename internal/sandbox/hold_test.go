@@ -35,6 +35,7 @@ func TestHeldWork_SurvivesRestart(t *testing.T) {
 
 // The users of an application follow a change of its mapping once the work is released, also after a restart.
 func TestHeldWork_MappingWaits(t *testing.T) {
+	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	s, api := startSandbox(t, o)
 	target, token := newSCIMServer(t)
@@ -71,7 +72,10 @@ func TestHeldWork_MappingWaits(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 
 	_, api = startSandbox(t, o)
-	require.Equal(t, []string{"pending: 1 principals are not settled yet", "held: 1 users or applications; PUT /sandbox/v1/work releases them"},
+	require.Equal(t, []string{
+		"pending: 1 (users, groups and changes that are not settled)",
+		"held: 1 (users and applications with work that is held); PUT /sandbox/v1/work releases it",
+	},
 		notDrained(t, api, "/sandbox/v1/jobs/drain"))
 	require.Equal(t, work{Hold: true, Pending: 1}, held())
 	assigned, provisioned := familyName()

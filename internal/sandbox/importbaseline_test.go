@@ -159,6 +159,23 @@ func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
 }
 
 // A value that is removed in the directory, and whose removal the target rejects, does not come back.
+// A value that is sent at the creation alone stays behind the directory's at the account, and no import has read the account before.
+func TestImport_FirstKeepsValueThatIsNotPushed(t *testing.T) {
+	c := newCorrections(t, true)
+	c.person()
+	var mappings []struct{ ID string }
+	do(t, c.api, http.MethodGet, "/api/v1/mappings?targetId="+c.app, "", &mappings)
+	require.Len(t, mappings, 1)
+	do(t, c.api, http.MethodPost, "/api/v1/mappings/"+mappings[0].ID,
+		`{"properties":{"familyName":{"expression":"user.lastName","pushStatus":"DONT_PUSH"}}}`, nil)
+	c.change(`{"lastName":"Corrected"}`)
+	require.NotEqual(t, "Corrected", c.account("ann@fix.example").Name.FamilyName)
+	for range 2 {
+		c.imported()
+		require.Equal(t, "Corrected", c.profile()["lastName"])
+	}
+}
+
 func TestImport_FirstKeepsRejectedRemoval(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)

@@ -15,6 +15,7 @@ import (
 var oracleSeeds = flag.Int("oracle-seeds", 8, "number of seeds to try the made-up requests with")
 
 func TestNothingMadeUpIsHeldAgainstTheReferenceServer(t *testing.T) {
+	t.Parallel()
 	h := newReferenceServer(t)
 	for seed := range uint64(*oracleSeeds) {
 		r := oracleRun(t, h, seed+2, 1)

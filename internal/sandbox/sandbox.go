@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +229,7 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	var metrics *observe.Metrics
-	if servers.tenants, metrics, err = newTenants(db, sandboxPasswordCost, clk.Now, o.Logger); err != nil {
+	if servers.tenants, metrics, err = newTenants(db, min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), clk.Now, o.Logger); err != nil {
 		return nil, err
 	}
 	servers.store = p.store
@@ -282,9 +283,9 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// on returns options for the management API on a database. On SQLite it commits together with the engine and the SCIM servers.
+// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits together with the engine and the SCIM servers.
 func on(db *sqldb.DB) mgmtapi.Options {
-	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres}
+	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {
 		o.Dialect = mgmtapi.SQLite
 		o.Updater = func(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTask_DeletedUserHasName(t *testing.T) {
+	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
 	d.settle()

@@ -125,6 +125,7 @@ func (c *tenant) state(t require.TestingT) string {
 
 // Whatever a client asks about a resource of another tenant, it is answered as about one that nobody has, and changes nothing.
 func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
+	t.Parallel()
 	eachTenants(t, func(t *testing.T, own, other *tenant) {
 		ann := other.send(t, http.MethodPost, "/Users", userBody("ann@"+own.name, `"externalId":"x1"`, `"emails":[{"value":"ann@x.example"}]`))
 		boss := other.send(t, http.MethodPost, "/Users", fmt.Sprintf(`{%s,"userName":"boss@%s",%s:{"manager":{"value":%q}}}`, bothSchemas, own.name, enterprise, ann.id(t)))
@@ -308,6 +309,7 @@ func TestMeIsNeverTheUserOfAnotherTenant(t *testing.T) {
 
 // Whatever two tenants do in whatever order, each sees what it would see alone.
 func TestTwoTenantsBehaveAsIfEachWereAlone(t *testing.T) {
+	t.Parallel()
 	eachTenants(t, func(t *testing.T, first, second *tenant) {
 		rapid.Check(t, func(t *rapid.T) {
 			clients := []*tenant{first, second}
@@ -371,6 +373,7 @@ func TestTwoTenantsBehaveAsIfEachWereAlone(t *testing.T) {
 
 // Two tenants that are written in parallel, with the same names, have each what was written to it.
 func TestTenantsWrittenInParallelDoNotMix(t *testing.T) {
+	t.Parallel()
 	eachTenants(t, func(t *testing.T, first, second *tenant) {
 		const writers, names = 4, 6
 		var mu sync.Mutex

@@ -80,7 +80,8 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	}
 	held, told := w.held(context.WithoutCancel(ctx))
 	if held = min(held, other); held > 0 {
-		left.Waiting = append(left.Waiting, fmt.Sprintf("held: %d users or applications; PUT /sandbox/v1/work releases them", held))
+		left.Waiting = append(left.Waiting,
+			fmt.Sprintf("held: %d (users and applications with work that is held); PUT /sandbox/v1/work releases it", held))
 	}
 	if other -= held; other > 0 {
 		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")

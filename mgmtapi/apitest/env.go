@@ -59,6 +59,9 @@ func (e *Env) besides(r *http.Request) bool {
 	return e.beside != "" && strings.HasPrefix(r.URL.Path, "/sandbox/") && strings.Contains(r.URL.Path, e.beside)
 }
 
+// Document returns the OpenAPI document that the API generates of itself. Tests share it and must not change it.
+func (e *Env) Document() *openapi3.T { return e.document }
+
 // Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
 func (e *Env) Unrecorded() { e.unrecorded = true }
 

@@ -434,6 +434,16 @@ func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.O
 }
 
 func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org, secret string) error {
+	where := docstore.Eq(model.APITokenByUser, org.Administrator)
+	err := model.Each(ctx, tx, a.deps.APITokens, where, func(doc docstore.Doc[model.APIToken]) error {
+		if doc.Value.Client != configuredToken || doc.Value.Hash == model.SecretHash(secret) {
+			return nil
+		}
+		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // configured before, and replaced now
+	})
+	if err != nil {
+		return err
+	}
 	token, err := auth.FindToken(ctx, tx, a.deps, secret)
 	if err != nil {
 		return err

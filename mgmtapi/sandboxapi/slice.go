@@ -93,7 +93,8 @@ func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
 	defer cancel()
 	left, err := s.o.Work.Drain(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		causes := append([]string{"pending: " + strconv.Itoa(left.Pending) + " principals are not settled yet"}, left.Waiting...)
+		pending := "pending: " + strconv.Itoa(left.Pending) + " (users, groups and changes that are not settled)"
+		causes := append([]string{pending}, left.Waiting...)
 		return drained{}, rest.Fail(rest.CodeNotDrained, causes...)
 	}
 	return drained{}, err

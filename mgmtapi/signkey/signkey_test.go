@@ -1,8 +1,11 @@
 package signkey_test
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -67,4 +70,23 @@ func TestAPrivateHalfStaysWithItsKeyAndItsSecrets(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, private.Validate())
 	require.NotContains(t, k.Sealed, "PRIVATE")
+}
+
+func TestNew_Source(t *testing.T) {
+	pair, err := rsa.GenerateKey(rand.Reader, signkey.Bits)
+	require.NoError(t, err)
+	secrets, source := seal.Random(), func() (*rsa.PrivateKey, error) { return pair, nil }
+	k, err := signkey.New(secrets, signkey.Options{Source: source})
+	require.NoError(t, err)
+	private, err := k.Private(secrets)
+	require.NoError(t, err)
+	require.True(t, pair.Equal(private))
+
+	other, err := signkey.New(secrets, signkey.Options{})
+	require.NoError(t, err)
+	require.NotEqual(t, k.Public, other.Public, "the default source makes new pairs")
+
+	broken := errors.New("no entropy")
+	_, err = signkey.New(secrets, signkey.Options{Source: func() (*rsa.PrivateKey, error) { return nil, broken }})
+	require.ErrorIs(t, err, broken)
 }

@@ -63,7 +63,7 @@ func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	own := func(collection string) bool {
 		return collection == layoutName+"_member" || strings.HasPrefix(collection, layoutName+"_type_")
 	}
-	docs, err := docstore.OpenAdopting(ctx, wrapped, nil, own, layout.Tables()...)
+	docs, err := docstore.OpenAdopting(ctx, wrapped, nil, docstore.Adoption{Own: own}, layout.Tables()...)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}

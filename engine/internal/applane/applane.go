@@ -104,9 +104,9 @@ type work struct {
 	leavers  leavers // of this lease
 }
 
-// concurrency is how many principals are worked on at once. It follows the target while the lane runs. Twice as many as there
-// may be requests: while half of them wait for the target, the others wait for the store or the directory, so that the target
-// is never kept waiting. One request at a time means one principal after another.
+// concurrency returns the number of concurrent sequences. It follows the target while the lane runs. It is twice the number of
+// requests that may be in flight: while half of the sequences wait for the target, the others wait for the store or the directory, so that
+// the target is never kept waiting. One request at a time means one principal after another.
 func (w *work) concurrency() int {
 	requests := w.connection.Load().Requests
 	if requests == 1 {

@@ -52,8 +52,8 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	return end.Signal, err
 }
 
-// Ended implements lane.Work. Whoever waits for a principal goes on now: a mark that comes next finds it among those that are not
-// running, so that the deletion guard sees it.
+// Ended implements lane.Work. A caller that waits for the principal continues now: its next mark finds the principal among those that
+// are not running, so that the deletion guard sees it.
 func (w *work) Ended(t lane.Task) {
 	w.Running.End(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 }

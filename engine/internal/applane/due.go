@@ -15,6 +15,9 @@ import (
 var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
 
 // Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
+//
+// Invariant 24: The target is read after the pending rows, so that a change marked together with a change of the target is never sent
+// with the previous target.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
 	if err := w.noteHold(ctx); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (w *work) onlyUrgent() bool {
 }
 
 // findLeavers returns some users to be deactivated, if any is due. Where the lane is claimed again soon, a call checks a part of the users,
-// and the next one continues, also in another tenure. Otherwise it checks all of them.
+// and the next one continues, also under another lease. Otherwise it checks all of them.
 func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task]bool) ([]engine.State, error) {
 	l, begun := &w.leavers, w.Now()
 	if soon {

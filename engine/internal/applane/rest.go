@@ -43,9 +43,9 @@ func (w *work) noteRest(ctx context.Context, r engine.Suspension) error {
 func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):
-		return time.Time{} // somebody else owns the lane by now, or nobody: the app was forgotten
+		return time.Time{} // another engine owns the lane now, or none: the app was forgotten
 	case err == nil && w.rests != nil && w.rests.Reason == engine.SuspensionMaintenance:
-		again := w.Now().Add(idleRest) // the window may be lifted meanwhile
+		again := w.Now().Add(idleRest) // the window may be removed before its end
 		if w.rests.Until.Before(again) {
 			again = w.rests.Until
 		}

@@ -134,6 +134,8 @@ func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client 
 }
 
 // Redact replaces the secrets of the client in a text that quotes the target.
+//
+// Invariant 9: Secrets that a target echoes are removed where the message leaves the exchange, before it is stored, logged or shown.
 func (c *Client) Redact(text string) string {
 	if c.tokens != nil {
 		if token := c.tokens.current(); token != "" {

@@ -40,46 +40,57 @@ type Deps struct {
 type App struct {
 	d          Deps
 	app        string
-	Connection *target.Connection
-	Pace       *lane.RateLimiter
-	known      engine.Learned
+	connection *target.Connection
+	pace       *lane.RateLimiter
+	known      knowledge
 }
 
 // Open prepares dry runs of an app under a directory of its own, or (nil) under the engine's.
 func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) (*App, error) {
 	d.Logger = slog.New(slog.DiscardHandler) // nothing is sent that should be logged
-	x := &App{app: app, Pace: d.Targets.Pace(app)}
+	x := &App{app: app, pace: d.Targets.Pace(app)}
 	if candidate != nil {
 		d.Directory = candidate
-		x.Pace = lane.NewRateLimiter(d.Now) // what a candidate allows must not change how fast the lane works
+		x.pace = lane.NewRateLimiter(d.Now) // what a candidate allows must not change how fast the lane works
 	}
 	x.d = d
 	t, err := d.Directory.Target(ctx, app)
 	if err != nil {
 		return nil, fmt.Errorf("engine: target of %s: %w", app, err)
 	}
-	x.Connection = d.Targets.Connect(t)
+	x.connection = d.Targets.Connect(t)
 	row, err := d.Store.Lane(ctx, app)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return nil, err
 	}
-	if x.known = row.Learned; x.known.BaseURL != t.BaseURL {
-		x.known = engine.Learned{BaseURL: t.BaseURL}
+	known := row.Learned
+	if known.BaseURL != t.BaseURL {
+		known = engine.Learned{BaseURL: t.BaseURL}
 	}
-	x.known = x.known.UsedFor(t)
-	x.Pace.Resume(x.known.Rate)
-	x.Pace.Allow(t.Rate, t.Burst)
-	if config := x.Connection.Config(ctx, x.known, d.Now()); config != nil {
-		x.known.Config = config
+	known = known.UsedFor(t)
+	x.pace.Resume(known.Rate)
+	x.pace.Allow(t.Rate, t.Burst)
+	if config := x.connection.Config(ctx, known, d.Now()); config != nil {
+		known.Config = config
 	}
+	x.known = knowledge{known}
 	return x, nil
 }
+
+// Target returns the configuration that is run against.
+func (x *App) Target() engine.Target { return x.connection.Target }
 
 // Directory returns the directory of the dry runs.
 func (x *App) Directory() engine.Directory { return x.d.Directory }
 
+// Concurrency returns the number of dry runs that the target may be read for at once.
+func (x *App) Concurrency() int { return x.connection.Requests }
+
+// SlowDown halves the rate of the reads, after the target has asked for a pause.
+func (x *App) SlowDown() { x.pace.Report(engine.SignalThrottled) }
+
 // MembersHidden reports whether the target is known not to show the members of groups.
-func (x *App) MembersHidden() bool { return x.known.TraitsAt(x.d.Now())[engine.MembersHidden] }
+func (x *App) MembersHidden() bool { return x.known.value.TraitsAt(x.d.Now())[engine.MembersHidden] }
 
 // Assumptions are what a dry run takes for granted. The zero value assumes nothing.
 type Assumptions struct {
@@ -89,15 +100,16 @@ type Assumptions struct {
 	Unwaiting bool // what the target has accepted is compared too, and not waited for
 }
 
-// Learned implements sequence.Knowledge: a dry run knows what was known when it began.
-func (x *App) Learned() engine.Learned {
-	known := x.known
+// knowledge implements sequence.Knowledge: a dry run knows what was known when it began, and learns nothing.
+type knowledge struct{ value engine.Learned }
+
+func (k knowledge) Learned() engine.Learned {
+	known := k.value
 	known.Traits = maps.Clone(known.Traits)
 	return known
 }
 
-// Note implements sequence.Knowledge. A dry run learns nothing.
-func (x *App) Note(context.Context, func(*engine.Learned)) error { return nil }
+func (k knowledge) Note(context.Context, func(*engine.Learned)) error { return nil }
 
 // Run is a dry run that has ended.
 type Run struct {
@@ -135,7 +147,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 	}
 	l := &ledger{Store: x.d.Store, row: row, unguarded: o.Unguarded}
 	d := sequence.Deps{
-		Settings: x.d.Settings, Ledger: l, Directory: x.d.Directory, Knowledge: x, Connection: x.Connection,
+		Settings: x.d.Settings, Ledger: l, Directory: x.d.Directory, Knowledge: x.known, Connection: x.connection,
 		Lease: engine.Lease{App: x.app}, Valid: func() bool { return true },
 		Line: func(_ func(wirelog.Exchange), secrets ...string) sequence.Line {
 			r.line = x.newLine(secrets)
@@ -186,6 +198,6 @@ func (x *App) Trace(ctx context.Context, kind engine.Kind, id string) (engine.Tr
 		return t, err
 	}
 	now := x.d.Now()
-	t.Hold = trace.Hold(l, x.Connection.Target, x.Connection.Rest(now), t.State, now)
+	t.Hold = trace.Hold(l, x.connection.Target, x.connection.Rest(now), t.State, now)
 	return t, nil
 }

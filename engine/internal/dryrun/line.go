@@ -19,9 +19,9 @@ type line struct {
 }
 
 func (x *App) newLine(secrets []string) *line {
-	client := x.Connection.Client
+	client := x.connection.Client
 	redact := client.Record(func(wirelog.Exchange) {}, secrets...).Redact
-	return &line{redact: redact, client: rehearse.New(paced{client, x.Pace}, rehearse.Options{
+	return &line{redact: redact, client: rehearse.New(paced{client, x.pace}, rehearse.Options{
 		Secrets: secrets, Redact: client.Redact, MaxBody: wirelog.DefaultMaxBody,
 	})}
 }

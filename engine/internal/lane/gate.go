@@ -16,6 +16,8 @@ type Backoff struct{ Initial, Max time.Duration }
 const jitter = 0.2
 
 // Delay returns the delay after the given number of failures in a row (1 for the first), at most Max.
+//
+// Invariant 4: Backoff never ends: the delay grows to a named maximum.
 func (b Backoff) Delay(failures int) time.Duration {
 	e := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(b.Initial),
@@ -60,6 +62,8 @@ func NewGate(h engine.Hold, b Backoff, breakerAfter int) *Gate {
 // Slots returns how many principals may be worked on at once: none during a hold, one when a hold has ended and nobody knows
 // yet how the target is, and otherwise all that are wanted. Urgent ones are tried one at a time during a quarantine too, until one
 // is denied: credentials that may not create may still deactivate.
+//
+// Invariant 11: A quarantine does not delay deactivations. A mark during a quarantine makes the lane pending.
 func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	switch {
 	case g.hold.Kind == engine.HoldNone:

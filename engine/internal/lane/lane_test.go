@@ -18,6 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// Invariant 4
 func TestBackoffDoublesUpToItsMaximumAndNeverStops(t *testing.T) {
 	b := lane.Backoff{Initial: time.Second, Max: 5 * time.Minute}
 	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 20: 5 * time.Minute, 100_000: 5 * time.Minute} {

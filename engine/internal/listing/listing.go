@@ -67,7 +67,7 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	return r, nil
 }
 
-// Recall reads what is known about the target, and goes on at the pace that it has taught. It is called once, before many reads.
+// Recall reads what is known about the target, and continues at the rate that it has taught. It is called once, before many reads.
 func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	row, err := r.d.Store.Lane(ctx, r.app)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
@@ -103,7 +103,7 @@ func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	}
 }
 
-// pause says whether a request may be sent again, and after how long.
+// pause reports whether a request may be sent again, and after how long.
 func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 	switch {
@@ -127,13 +127,16 @@ func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	}
 }
 
-// final says whether the same request would only fail the same way, or take as long again.
+// final reports whether the same request would only fail the same way, or take as long again.
 func final(err error) bool {
 	_, forbidden := errors.AsType[*connect.EgressError](err)
 	return forbidden || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // Page reads the next page of a list. What an error quotes of the target has no secrets.
+//
+// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes
+// nothing.
 func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
 	page, last, failed := p.Read(r.Get(ctx, p.Request()))
 	if failed != nil {

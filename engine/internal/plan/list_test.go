@@ -88,6 +88,8 @@ func TestAListIsReadCompletelyWhateverThePageSizeOfTheTarget(t *testing.T) {
 }
 
 // Proves C-scim-31.
+//
+// Invariant 18
 func TestAListThatLiesIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		pages  []plan.Response

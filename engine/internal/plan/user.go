@@ -213,6 +213,8 @@ func (u *user) beginActive() Step {
 // lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account, whose id
 // we never learned or the target does not know at the moment, it is also looked for by our own identifier, which no rename
 // changes, and where the target cannot filter by that, by the name of that time.
+//
+// Invariant 5: Where the response to a create may be lost, the engine searches for the account by name, then by its own identifier.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
 		switch ours := u.externalID(); {
@@ -383,6 +385,7 @@ func (u *user) externalID() string {
 	return u.in.Resource.ExternalID()
 }
 
+// Invariant 3: Before a repeated create the engine queries the target. A 409 leads to a lookup, never to a second create.
 func (u *user) create() Step {
 	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: engine.OpCreate}, func(r Response) Step {
 		u.out.Operation, u.out.Origin = engine.OpCreate, engine.Unconfirmed
@@ -515,6 +518,9 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 }
 
 // gone handles a known account that the target does not have any more.
+//
+// Invariant 12: Before a known account that is reported missing is created again, the engine searches by its own identifier, and for a
+// group by its previous name.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != engine.Active {
 		return u.leftBehind(r)

@@ -166,6 +166,10 @@ func (u *user) absent(c *change, w way, r Response) Step {
 }
 
 // verify finds out whether a change that was answered with success had its effect.
+//
+// Invariant 10: The engine treats a write as successful only if the response contains the new state. After a 204 or a response with the
+// previous version it reads the account back, until the target has applied such a write once. A deactivation without effect is a
+// failure.
 func (u *user) verify(c *change, w way, r Response) Step {
 	trust := engine.PatchTrusted
 	if w == byPut {

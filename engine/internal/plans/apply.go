@@ -10,6 +10,9 @@ import (
 )
 
 // Apply marks the principals of a plan within the caller's transaction; see provision.Engine.Apply.
+//
+// Invariant 20: A dry run uses the sequences of a real run with a client that cannot write and without a lease. A plan marks exactly
+// what was listed, and only while no generation, desired state or base URL has changed.
 func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if o.Directory == nil {
 		o.Directory = d.Directory

@@ -66,7 +66,7 @@ func (d Deps) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, er
 	}
 	now := d.Now()
 	p := engine.Plan{
-		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.Connection.Target.BaseURL, Status: engine.PlanMaking,
+		ID: rand.Text(), App: req.App, Reason: req.Reason, BaseURL: x.Target().BaseURL, Status: engine.PlanMaking,
 		CreatedAt: now, ExpiresAt: now.Add(req.Expires), Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
 	if err := d.Store.SavePlan(ctx, p); err != nil {
@@ -103,19 +103,20 @@ func (d Deps) bounded(ctx context.Context, req engine.PlanRequest) error {
 func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p *engine.Plan) error {
 	var chunk []engine.Principal
 	flush := func() error {
-		items, err := d.items(ctx, x, req.App, chunk)
+		all, err := d.items(ctx, x, req.App, chunk)
 		if err != nil {
 			return err
 		}
-		items = slices.DeleteFunc(items, func(i engine.PlanItem) bool {
-			named := slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID})
-			return i.Operation == engine.OpNone && i.Outcome == engine.Done && !named
-		})
-		for i := range items {
+		var items []engine.PlanItem
+		for _, i := range all {
+			if i.settled && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID}) {
+				continue
+			}
 			p.Items++
-			items[i].Plan, items[i].Seq = p.ID, p.Items
-			p.Operations[items[i].Operation]++
-			p.Outcomes[items[i].Outcome]++
+			i.Plan, i.Seq = p.ID, p.Items
+			p.Operations[i.Operation]++
+			p.Outcomes[i.Outcome]++
+			items = append(items, i.PlanItem)
 		}
 		chunk = chunk[:0]
 		return d.Store.AddPlanItems(ctx, items)
@@ -181,11 +182,17 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 	}
 }
 
-// items rehearses principals, several at once.
-func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine.Principal) ([]engine.PlanItem, error) {
-	items := make([]engine.PlanItem, len(all))
+// item is what would be done for a principal.
+type item struct {
+	engine.PlanItem
+	settled bool // a plan of all principals leaves it out: there is nothing to do, or it is skipped as it was before
+}
+
+// items runs principals dry, several concurrently.
+func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine.Principal) ([]item, error) {
+	items := make([]item, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(x.Connection.Requests)
+	group.SetLimit(x.Concurrency())
 	for i, p := range all {
 		group.Go(func() (err error) {
 			items[i], err = d.item(ctx, x, app, p)
@@ -195,18 +202,18 @@ func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine
 	return items, group.Wait()
 }
 
-func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Principal) (engine.PlanItem, error) {
+func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Principal) (item, error) {
 	// First of all: when the desired state changes after this, it is not what was planned.
 	digest, err := directory.Digest(ctx, x.Directory(), app, p)
 	if err != nil {
-		return engine.PlanItem{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
+		return item{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
 	}
 	r, err := d.patiently(ctx, x, p)
 	switch {
 	case err != nil:
-		return engine.PlanItem{}, err
+		return item{}, err
 	case r.Outcome.Class == engine.Denied:
-		return engine.PlanItem{}, errors.New(r.Outcome.Message)
+		return item{}, errors.New(r.Outcome.Message)
 	}
 	t := r.Trace()
 	if t.Members != nil && t.State.Status == engine.StatusClean && x.MembersHidden() {
@@ -215,10 +222,11 @@ func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Prin
 	if t.Idle() {
 		t.Operation = engine.OpNone
 	}
-	return engine.PlanItem{
+	skipped := t.Outcome == engine.Skipped && t.State.Status == engine.StatusSkipped
+	return item{settled: t.Operation == engine.OpNone && (t.Outcome == engine.Done || skipped), PlanItem: engine.PlanItem{
 		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
 		Sent: len(t.Requests), Requests: t.Requests[:min(len(t.Requests), maxPlanRequests)], Diff: t.Diff, Members: t.Members, Waiting: t.Waiting,
-	}, nil
+	}}, nil
 }
 
 // patiently rehearses a principal of a plan, again when the target asks for a pause.
@@ -233,7 +241,7 @@ func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) 
 		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
 			return r, nil
 		}
-		x.Pace.Report(engine.SignalThrottled)
+		x.SlowDown()
 		now := d.Now()
 		pause := time.NewTimer(max(connect.RetryAfter(r.Outcome.RetryAfter, now).Sub(now), d.Backoff.Delay(attempt)))
 		select {

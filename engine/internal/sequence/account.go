@@ -9,7 +9,10 @@ import (
 )
 
 // owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
-// more may be waiting in a back-off, and that it loses the account is then stored.
+// more may be waiting in a backoff, and that it loses the account is then stored.
+//
+// Invariant 6: An account belongs to one principal. Before a deactivation, the engine checks whether the account belongs to another
+// user.
 func (r *run) owner(ctx context.Context, id string) (string, error) {
 	rows, err := r.Ledger.States(ctx, engine.StateQuery{App: r.row.App, Kind: engine.User, RemoteID: id})
 	if err != nil {
@@ -35,7 +38,7 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 	return "", nil
 }
 
-// former returns another user of the app who has or had an account, or whose identifier it carries, "" for nobody.
+// former returns another user of the app who has or had an account, or whose identifier it carries, empty for none.
 func (r *run) former(ctx context.Context, account *scim.Resource) (string, error) {
 	if id := account.ExternalID(); id != "" && id != r.row.ID {
 		switch _, err := r.state(ctx, engine.User, id); {

@@ -13,6 +13,8 @@ import (
 )
 
 // conclude turns the outcome into what is stored.
+//
+// Invariant 7: A group PATCH without a response makes the next push a full one.
 func (r *run) conclude(interrupted bool) {
 	o, now := r.outcome, r.Now()
 	f := &r.finish

@@ -54,7 +54,7 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if want.RemoteID != "" {
-		in.OnMissing = engine.Fail // somebody chose that group: another one is not a replacement
+		in.OnMissing = engine.Fail // the embedder chose that group: another one is not a replacement
 		if want.RemoteID != in.RemoteID {
 			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", engine.Linked, true
 		}

@@ -11,7 +11,9 @@ const guardWindow = 24 * time.Hour
 
 func guards(g engine.Guard) bool { return g.Limit > 0 || g.Percent > 0 }
 
-// guarded says whether the principal may lose its account now. If not, the outcome is set.
+// guarded reports whether the principal may lose its account now. If not, the outcome is set.
+//
+// Invariant 13: Mass deactivations and deletions wait for an approval of exactly their number (engine.Guard). An approval counts once.
 func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err error) {
 	g := r.target.Guard
 	if !guards(g) || r.row.RemoteID == "" && !r.row.MayExist {

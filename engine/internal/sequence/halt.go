@@ -33,6 +33,9 @@ func (r *run) haltedLinks(ctx context.Context) (string, error) {
 }
 
 // stop returns how a sequence is to end instead of sending a request that changes something, nil when it is to be sent.
+//
+// Invariant 14: The engine checks halts before each request that changes something. What a halt blocks is not synced. Halt rows are
+// locked before any other row.
 func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	if req.Op == "" {
 		return nil

@@ -44,7 +44,7 @@ func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserSta
 		return want, nil
 	}
 	if want.Manager == "" && hasManager(want.Resource) {
-		r.unled = true // the embedder writes the attribute itself by now
+		r.unled = true // the embedder writes the attribute itself now
 		return want, nil
 	}
 	remote := ""

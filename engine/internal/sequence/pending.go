@@ -9,12 +9,19 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// accept fills in what is not known to a sequence of a change that was accepted just now.
+// accept fills in what is not known to a sequence of a change that was accepted just now. The time limit of one that was accepted at a time
+// ahead, before the clock was set back, starts again.
+//
+// Invariant 23: A change answered with 202 is stored before anything else, and nothing is written for its principal until a read shows
+// it or its time is over.
 func (r *run) accept(p *engine.Pending, now time.Time) {
-	if !p.At.IsZero() {
+	switch {
+	case p.At.IsZero():
+		p.Gen = r.row.Desired
+	case !p.At.After(now):
 		return
 	}
-	p.Gen, p.At = r.row.Desired, now
+	p.At = now
 	p.Deadline = now.Add(cmp.Or(r.target.AsyncTimeout, engine.DefaultAsyncTimeout))
 }
 

@@ -27,6 +27,8 @@ func (r *run) acknowledge(c *plan.Change) {
 
 // progress stores, before a request that changes the members of a group, how far its push has come, unless what the request is
 // about was noted before. In a long push the next members are noted while requests are on their way, so that those do not wait.
+//
+// Invariant 15: Before a request changes members of a group, the store has their ids. They stay pending until a response is stored.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if s.Push == nil {
 		return nil
@@ -71,7 +73,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	return nil
 }
 
-// note begins to store the progress, with what was acknowledged by now. It is not cut off with the sequence.
+// note begins to store the progress, with what was acknowledged so far. It is not canceled with the sequence.
 func (r *run) note(ctx context.Context, p engine.Progress) {
 	f := &r.finish
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
@@ -107,5 +109,5 @@ func (r *run) noteEnds() error {
 	return wait()
 }
 
-// full says whether the whole membership is due.
+// full reports whether the whole membership is due.
 func (r *run) full() bool { return r.row.Full > r.row.Synced }

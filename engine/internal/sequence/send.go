@@ -61,9 +61,12 @@ func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
 	return o
 }
 
-// announce stores, before a create is sent, what nobody could find out afterwards if the end of this sequence is never stored: that
+// announce stores, before a create is sent, what could not be detected afterwards if the end of this sequence is never stored: that
 // one without an identifier of ours, or under another name than was stored, may have been carried out. One that is halted is not
 // announced: why says so.
+//
+// Invariant 16: A create without the engine's own identifier is stored before it is sent. A group that returns after a deletion is
+// pushed in full.
 func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {
 	if req.Op != engine.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
 		return nil, nil

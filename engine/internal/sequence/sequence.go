@@ -82,10 +82,10 @@ type End struct {
 	Interrupted bool
 
 	Desired any    // engine.UserState or engine.GroupState as the directory returned it, nil if it did not
-	Waiting string // for whom the principal waits, empty for nobody
+	Waiting string // the users that the principal waits for, empty if none
 }
 
-// Run works on a principal. first says that no account of ours can exist yet: nobody has worked towards Active before. An error is the
+// Run works on a principal. first says that no account of ours can exist yet: the desired state was never Active before. An error is the
 // store's; End.Status is then set if the end was stored.
 func (d Deps) Run(ctx context.Context, row engine.State, first bool) (End, error) {
 	r := &run{

@@ -78,7 +78,7 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		in.OnMissing = engine.Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
 	}
 	if want.RemoteID != "" {
-		in.OnMissing = engine.Fail // somebody chose that account: another one is not a replacement
+		in.OnMissing = engine.Fail // the embedder chose that account: another one is not a replacement
 		if want.RemoteID != in.RemoteID {
 			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, engine.Linked, ""
 		}

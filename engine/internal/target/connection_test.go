@@ -20,7 +20,7 @@ func connector(concurrency int) *target.Connector {
 
 var valid = engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}}
 
-// A configuration that cannot be read is told by the connection: a sequence would take an unknown word for the default.
+// A configuration that cannot be read is reported by the connection: a sequence would take an unknown word for the default.
 func TestConnect_Broken(t *testing.T) {
 	for want, change := range map[string]func(*engine.Target){
 		`there is no Style "fancy"`:      func(t *engine.Target) { t.Style = "fancy" },

@@ -66,6 +66,8 @@ func (w *Overdue) Run(ctx context.Context) {
 }
 
 // Look asks about as many late users as it may, from each app the same number.
+//
+// Invariant 22: A principal is dirty since its first change that has not arrived. An overdue deactivation is reported once.
 func (w *Overdue) Look(ctx context.Context) error {
 	before := w.o.Now().Add(-w.o.Within)
 	apps, err := w.o.Store.OverdueApps(ctx, before)

@@ -20,7 +20,7 @@ type appPrincipal struct {
 	who engine.Principal
 }
 
-// NewRunning returns a Running that counts nobody.
+// NewRunning returns a Running without principals.
 func NewRunning() *Running {
 	return &Running{apps: map[string]int{}, running: map[appPrincipal]int{}, changed: make(chan struct{})}
 }

@@ -78,7 +78,7 @@ func (d Deps) WaitFor(ctx context.Context, app string, kind engine.Kind, id stri
 	return s, nil
 }
 
-// settled says whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has
+// settled reports whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has
 // none of its own: the next mark makes it dirty.
 func settled(s engine.State, generation int64) bool {
 	switch s.Status {

@@ -217,6 +217,8 @@ func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	case !proof.Assigned:
 		return c.unassigned(a)
+	case !proof.Converged && proof.ReadAt.IsZero() && proof.Message != "":
+		return fmt.Errorf("%s was not compared: %s", c.Who, proof.Message)
 	case !proof.Converged:
 		return fmt.Errorf("%s has not converged", c.Who)
 	}

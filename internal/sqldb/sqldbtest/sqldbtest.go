@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -150,10 +151,17 @@ func admin(t testing.TB, server, statement string) {
 	require.NoError(t, err, statement)
 }
 
+// gcPercent is the growth of the heap between two collections, in percent. What tests allocate is small and soon garbage: with the default of
+// 100 a tenth of what they compute is the collector.
+const gcPercent = 400
+
 // Main runs the tests of a package, stops the private PostgreSQL cluster, and looks for goroutines that nobody stopped. Use:
 //
 //	func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 func Main(m *testing.M) int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	code := m.Run()
 	if err := private.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "sqldbtest:", err)

@@ -1,4 +1,4 @@
-package clients_test
+package sandbox_test
 
 import (
 	"bufio"
@@ -17,19 +17,19 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-// patience bounds what depends on registries and processes.
-const patience = 10 * time.Minute
+// registryPatience bounds what depends on registries and processes.
+const registryPatience = 10 * time.Minute
 
-// kept is the folder that what is installed stays in.
-func kept(t *testing.T) string {
+// installed is the folder that what is installed stays in.
+func installed(t *testing.T) string {
 	t.Helper()
 	return alltest.Installs(t, "SCIMWRIGHT_TEST_CLIENTS")
 }
 
-// run runs a program in a folder, to its end.
-func run(t *testing.T, dir, name string, arguments ...string) ([]byte, error) {
+// runIn runs a program in a folder, to its end.
+func runIn(t *testing.T, dir, name string, arguments ...string) ([]byte, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), registryPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
@@ -42,7 +42,7 @@ func walked(t *testing.T, dir, name string, arguments ...string) {
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", NoRateLimits: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
-	out, err := run(t, dir, name, append(arguments, s.Ready().BaseURL, s.Ready().APIToken)...)
+	out, err := runIn(t, dir, name, append(arguments, s.Ready().BaseURL, s.Ready().APIToken)...)
 	steps, other := 0, ""
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		switch verdict, step, _ := strings.Cut(lines.Text(), " "); verdict {
@@ -61,11 +61,11 @@ func walked(t *testing.T, dir, name string, arguments ...string) {
 }
 
 func TestGoLibraries(t *testing.T) {
-	bin := kept(t)
+	bin := installed(t)
 	for _, major := range []string{"v2", "v5"} {
 		t.Run(major, func(t *testing.T) {
 			program := filepath.Join(bin, major)
-			out, err := run(t, "go", "go", "build", "-o", program, "./"+major)
+			out, err := runIn(t, filepath.Join("clients", "go"), "go", "build", "-o", program, "./"+major)
 			require.NoError(t, err, "%s", out)
 			walked(t, bin, program)
 		})
@@ -73,13 +73,13 @@ func TestGoLibraries(t *testing.T) {
 }
 
 func TestNodeLibrary(t *testing.T) {
-	dir := kept(t)
+	dir := installed(t)
 	for _, name := range []string{"package.json", "walk.mjs"} {
-		data, err := os.ReadFile(filepath.Join("node", name))
+		data, err := os.ReadFile(filepath.Join("clients", "node", name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
-	out, err := run(t, dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
+	out, err := runIn(t, dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
 	require.NoError(t, err, "%s", out)
 	walked(t, dir, "node", "walk.mjs")
 }

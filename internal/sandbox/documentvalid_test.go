@@ -1,4 +1,4 @@
-package clients_test
+package sandbox_test
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 
 // The OpenAPI document that a sandbox serves is valid to validators that we did not write, one of Python and one of Node.
 func TestTheDocumentIsValidToOthers(t *testing.T) {
-	dir := kept(t)
+	dir := installed(t)
 	file := filepath.Join(t.TempDir(), "openapi.json")
-	require.NoError(t, os.WriteFile(file, served(t, "/openapi.json"), 0o600))
+	require.NoError(t, os.WriteFile(file, servedAt(t, "/openapi.json"), 0o600))
 	for name, validator := range map[string]struct{ install, command []string }{
 		"openapi-spec-validator": {
 			[]string{"sh", "-c", "test -x venv/bin/openapi-spec-validator || { python3 -m venv venv && venv/bin/pip install --quiet openapi-spec-validator==0.9.0; }"},
@@ -29,17 +29,17 @@ func TestTheDocumentIsValidToOthers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := run(t, dir, validator.install[0], validator.install[1:]...)
+			out, err := runIn(t, dir, validator.install[0], validator.install[1:]...)
 			require.NoError(t, err, "%s", out)
-			out, err = run(t, dir, validator.command[0], validator.command[1:]...)
+			out, err = runIn(t, dir, validator.command[0], validator.command[1:]...)
 			require.NoError(t, err, "%s", out)
 			t.Logf("%s", out)
 		})
 	}
 }
 
-// served is what a sandbox answers at a path.
-func served(t *testing.T, path string) []byte {
+// servedAt is what a sandbox answers at a path.
+func servedAt(t *testing.T, path string) []byte {
 	t.Helper()
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Empty: true})
 	require.NoError(t, err)

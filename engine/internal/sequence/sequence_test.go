@@ -1,0 +1,171 @@
+package sequence_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/internal/connect"
+	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// room is what a sequence reaches, with a log of what it does there.
+type room struct {
+	log    []string
+	row    engine.State
+	halts  []engine.Halt
+	lost   error // of Finish
+	finish engine.Finish
+	again  *engine.Mark
+}
+
+func (r *room) note(what string) { r.log = append(r.log, what) }
+
+func (r *room) States(context.Context, engine.StateQuery) ([]engine.State, error) {
+	r.note("States")
+	return []engine.State{r.row}, nil
+}
+
+func (r *room) Halts(context.Context, string) ([]engine.Halt, error) {
+	r.note("Halts")
+	return r.halts, nil
+}
+
+func (r *room) Begin(_ context.Context, _ engine.Lease, intents []engine.Intent) error {
+	i := intents[0]
+	if i.Creating {
+		r.note("Begin a create")
+	} else {
+		r.note("Begin")
+	}
+	r.row.Want, r.row.RemoteName, r.row.MayExist = i.Want, i.Name, r.row.MayExist || i.Want == engine.Active
+	return nil
+}
+
+func (r *room) Remove(context.Context, engine.Lease, engine.Kind, string, time.Time, engine.Guard) (int, error) {
+	r.note("Remove")
+	return 0, nil
+}
+
+func (r *room) Members(context.Context, string, engine.MemberQuery) ([]engine.Member, error) {
+	return nil, errors.New("no group is pushed here")
+}
+
+func (r *room) SaveMembers(context.Context, engine.Lease, string, int64, []engine.MemberAnswer) error {
+	return errors.New("no group is pushed here")
+}
+
+func (r *room) EndWalk(context.Context, engine.Lease, string, int64, []engine.MemberAnswer) error {
+	return errors.New("no group is pushed here")
+}
+
+func (r *room) Progress(context.Context, engine.Lease, engine.Progress) error {
+	return errors.New("no group is pushed here")
+}
+
+func (r *room) Finish(_ context.Context, _ engine.Lease, f engine.Finish) (engine.Status, error) {
+	r.note("Finish")
+	r.finish = f
+	return f.Status, r.lost
+}
+
+func (r *room) Recheck(_ context.Context, _ time.Time, m engine.Mark) error {
+	r.note("Recheck")
+	r.again = &m
+	return nil
+}
+
+func (r *room) Learned() engine.Learned { return engine.Learned{} }
+
+func (r *room) Note(context.Context, func(*engine.Learned)) error { return nil }
+
+// line logs what is sent.
+type line struct {
+	*target.Line
+	room *room
+}
+
+func (l line) Turn(ctx context.Context) (func(), error) {
+	l.room.note("Turn")
+	return l.Line.Turn(ctx)
+}
+
+func (l line) Do(ctx context.Context, q plan.Request) plan.Response {
+	l.room.note(q.Method)
+	return l.Line.Do(ctx, q)
+}
+
+// What a sequence stores before it sends, what it asks before it writes, and what it leaves for the next owner.
+func TestRun_Order(t *testing.T) {
+	ann := func(externalID string) engine.UserState {
+		r := &scim.Resource{}
+		r.Set("userName", "ann")
+		if externalID != "" {
+			r.Set("externalId", externalID)
+		}
+		return engine.UserState{Want: engine.Active, UserName: "ann", Resource: r}
+	}
+	for name, c := range map[string]struct {
+		state engine.UserState
+		halts []engine.Halt
+		late  bool  // the lease ends while the last request is sent
+		lost  error // of Finish
+		log   []string
+		end   engine.Status
+	}{
+		"a create is stored before it is sent, where nobody could tell it from a stranger's": {
+			state: ann(""), end: engine.StatusClean,
+			log: []string{"Begin", "States", "Turn", "GET", "Halts", "Begin a create", "Turn", "Halts", "POST", "Finish"},
+		},
+		"one with an identifier of ours needs no announcement": {
+			state: ann("u-1"), end: engine.StatusClean,
+			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "Finish"},
+		},
+		"a halt is asked for after the turn has come, and nothing is sent then": {
+			state: ann("u-1"), halts: []engine.Halt{{Operation: engine.OpCreate, Reason: "an incident"}}, end: engine.StatusHeld,
+			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "Finish"},
+		},
+		"a change that was sent as the lease ended has the next owner look again": {
+			state: ann("u-1"), late: true, lost: engine.ErrLeaseLost,
+			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "Finish", "Recheck"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(enginetest.NewTarget())
+			defer server.Close()
+			d := &enginetest.Directory{}
+			d.SetUser("app", "u-1", c.state)
+			connector := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Minute, Concurrency: 2, Now: time.Now})
+			connection := connector.Connect(engine.Target{BaseURL: server.URL, Auth: engine.Auth{Secret: "t"}, CreateUsers: true})
+			r := &room{row: engine.State{App: "app", Kind: engine.User, ID: "u-1", Desired: 3}, halts: c.halts, lost: c.lost}
+			end, err := sequence.Deps{
+				Settings: sequence.Settings{
+					Now: time.Now, Logger: slog.New(slog.DiscardHandler), Backoff: lane.Backoff{Initial: time.Second, Max: time.Minute},
+					CheckInitial: time.Second, CheckMax: time.Minute, KeepRounds: plan.DefaultRounds,
+				},
+				Ledger: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
+				Valid: func() bool { return !c.late || r.log[len(r.log)-1] != "POST" },
+				Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
+					return line{connection.Line(connector.Pace("app"), record, secrets...), r}
+				},
+			}.Run(t.Context(), r.row, false)
+			require.ErrorIs(t, err, c.lost)
+			require.Equal(t, c.log, r.log)
+			require.Equal(t, c.end, end.Status)
+			require.EqualValues(t, 3, r.finish.Gen, "the generation that was read before")
+			require.Equal(t, c.late, r.again != nil)
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package provision_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// changedBefore runs a function once, right before pending rows are read.
+type changedBefore struct {
+	engine.Store
+	change atomic.Pointer[func()]
+}
+
+func (s *changedBefore) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
+	if change := s.change.Swap(nil); change != nil {
+		(*change)()
+	}
+	return s.Store.Due(ctx, app, now, limit)
+}
+
+// Invariant 24
+func TestTarget_ReadAfterPendingRows(t *testing.T) {
+	store := &changedBefore{}
+	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w.stop(w.engine)
+	store.Store = w.store
+	w.engine = w.start(provision.Options{Store: store})
+	w.set("u-0", user("u-0", "ann"))
+	w.wait()
+	w.fake.Requests()
+
+	moved := enginetest.NewTarget()
+	moved.Token = w.fake.Token
+	server := httptest.NewServer(moved)
+	t.Cleanup(server.Close)
+	change := func() {
+		w.dir.SetTarget(app, func() engine.Target { next := w.target; next.BaseURL = server.URL; return next }())
+		w.dir.SetUser(app, "u-1", user("u-1", "eve"))
+		err := w.db.Update(context.Background(), func(tx *sqldb.Tx) error {
+			return w.engine.Mark(context.Background(), tx.Execer(), userMark("u-1"))
+		})
+		require.NoError(t, err)
+	}
+	store.change.Store(&change)
+	w.mark(userMark("u-0"))
+	w.wait()
+	require.Empty(t, w.fake.Requests(), "the previous target")
+	require.Len(t, moved.Users(), 2)
+}
