@@ -78,7 +78,7 @@ type State struct {
 
 	Status     Status
 	Want       Want      // what was last worked towards, empty before the first time
-	Halted     bool      // held because LastOperation is halted: Engine.Resume makes it due
+	Halted     bool      // held because LastOperation is halted: provision.Apps.Resume makes it due
 	MayExist   bool      // Active was worked towards and no deactivation was confirmed since, so an account may exist
 	Activating bool      // Active is wanted for the first time, or again after a deactivation, and was not reached since
 	NextAt     time.Time // when it is due; zero when nothing is due

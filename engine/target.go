@@ -47,7 +47,7 @@ type Target struct {
 // far as it has read, some dozens of principals; when a mass comes in drops, as many go as the guard allows. The zero value never
 // stops.
 //
-// What is held back has the status StatusHeld, and so has what comes after it, until somebody decides: provision.Engine.Approve lets it
+// What is held back has the status StatusHeld, and so has what comes after it, until somebody decides: provision.Apps.Approve lets it
 // through, and a Mark after which the directory wants the account again makes it superfluous.
 type Guard struct {
 	Limit   int           // accounts

@@ -31,8 +31,8 @@ type ProvisionOptions struct {
 	AllMembers bool
 }
 
-// Trace is one sequence of one principal, step by step: as it would be now (see provision.Engine.DryRun) or as it was (see
-// provision.Engine.Provision).
+// Trace is one sequence of one principal, step by step: as it would be now (see provision.Traces.DryRun) or as it was (see
+// provision.Traces.Run).
 type Trace struct {
 	App       string    `json:"app"`
 	Kind      Kind      `json:"kind"`

@@ -32,7 +32,7 @@ func (a *api) drift(ctx context.Context, r *driftRequest) (client.Drift, error) 
 	if r.Body != nil {
 		out.Kind, repair, most = engine.Kind(r.Body.Kind), r.Body.Repair, r.Body.Limit
 	}
-	report, err := a.o.Engine.Drift(ctx, r.App, engine.DriftRequest{Kind: out.Kind, Repair: repair, Each: func(f engine.Finding) error {
+	report, err := a.o.Engine.Drift().Compare(ctx, r.App, engine.DriftRequest{Kind: out.Kind, Repair: repair, Each: func(f engine.Finding) error {
 		if len(out.Findings) >= most {
 			out.More = true
 			return nil
@@ -58,7 +58,7 @@ func counts(r engine.DriftReport) client.DriftCounts {
 }
 
 func (a *api) reconcile(ctx context.Context, r *appRequest) (map[engine.Kind]client.Reconciled, error) {
-	found, err := a.o.Engine.Reconcile(ctx, r.App)
+	found, err := a.o.Engine.Drift().Reconcile(ctx, r.App)
 	if err != nil {
 		return nil, notRead(err, r.App)
 	}

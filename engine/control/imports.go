@@ -93,7 +93,7 @@ func (a *api) run(ctx context.Context, r *importRequest) (engine.ImportRun, erro
 	if err != nil {
 		return engine.ImportRun{}, rest.NotFound("Import", r.Job)
 	}
-	run, err := a.o.Engine.ImportRun(ctx, r.App, id)
+	run, err := a.o.Engine.Imports().Run(ctx, r.App, id)
 	return run, rejected(err, "Import", r.Job)
 }
 
@@ -136,7 +136,7 @@ func (a *api) importedObjects(ctx context.Context, r *remoteObjectsRequest) ([]e
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.o.Engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+	found, err := a.o.Engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
 		App: r.App, Kind: run.Request.Kind, Verdict: engine.Verdict(r.Verdict), After: r.After, Limit: r.Limit,
 	})
 	return append([]engine.RemoteObject{}, found...), err
@@ -176,7 +176,7 @@ func (a *api) confirmLinks(ctx context.Context, r *confirmRequest, consent *clie
 	} else if links, err = a.matched(ctx, r.App, run.Request.Kind); err != nil {
 		return client.Confirmed{}, err
 	}
-	err = a.link(ctx, r.App, links, func(tx engine.Execer) error { return a.o.Engine.Confirm(ctx, tx, r.App, run.ID, links) })
+	err = a.link(ctx, r.App, links, func(tx engine.Execer) error { return a.o.Engine.Imports().Confirm(ctx, tx, r.App, run.ID, links) })
 	if err != nil {
 		return client.Confirmed{}, err
 	}
@@ -189,7 +189,7 @@ const linkPage = 500
 // matched is what the imports of a kind have matched.
 func (a *api) matched(ctx context.Context, app string, kind engine.Kind) (links []engine.Link, err error) {
 	for after := ""; ; {
-		page, err := a.o.Engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+		page, err := a.o.Engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
 			App: app, Kind: kind, Verdict: engine.VerdictMatched, After: after, Limit: linkPage,
 		})
 		if err != nil {
@@ -210,7 +210,7 @@ func (a *api) matched(ctx context.Context, app string, kind engine.Kind) (links 
 type plainImports struct{ engine *provision.Engine }
 
 func (i plainImports) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
-	id, err := i.engine.Import(ctx, app, engine.ImportRequest{Kind: kind})
+	id, err := i.engine.Imports().Start(ctx, app, engine.ImportRequest{Kind: kind})
 	return strconv.FormatInt(id, 10), err
 }
 

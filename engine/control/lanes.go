@@ -36,11 +36,11 @@ func (a *api) laneRoutes() []rest.Route {
 			}),
 		row(a, "approveRemovals", "POST /apps/{app}/approve", "Let through what the deletion guard holds back", 204,
 			func(ctx context.Context, r *approveRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, rejected(a.o.Engine.Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
+				return rest.Nothing{}, rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
 			}),
 		row(a, "releaseApp", "POST /apps/{app}/release", "End a pause, the breaker or a quarantine of an app", 204,
 			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, a.o.Engine.Kick(ctx, r.App)
+				return rest.Nothing{}, a.o.Engine.Apps().Kick(ctx, r.App)
 			}),
 		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is due any more", 0, a.waitForApp),
 		row(a, "testApp", "POST /apps/{app}/test", "Read the first users of an app's SCIM server with its stored credentials", 204,
@@ -49,12 +49,12 @@ func (a *api) laneRoutes() []rest.Route {
 			a.probe),
 		row(a, "getProfile", "GET /apps/{app}/profile", "Show what the last probe found", 0,
 			func(ctx context.Context, r *appRequest) (engine.Profile, error) {
-				p, err := a.o.Engine.Profile(ctx, r.App)
+				p, err := a.o.Engine.Targets().Profile(ctx, r.App)
 				return p, rejected(err, "Profile", r.App)
 			}),
 		row(a, "unlearn", "POST /apps/{app}/unlearn", "Forget what was found out about an app's SCIM server", 204,
 			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, a.o.Engine.ResetLearned(ctx, r.App)
+				return rest.Nothing{}, a.o.Engine.Targets().ResetLearned(ctx, r.App)
 			}),
 		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List what has happened to an app and its users and groups, in order", 0,
 			func(ctx context.Context, r *eventsRequest) ([]client.Event, error) {
@@ -143,13 +143,13 @@ func (a *api) showApp(ctx context.Context, id string) (client.App, error) {
 func (a *api) describe(ctx context.Context, app App) (client.App, error) {
 	out := client.App{ID: app.ID, Label: app.Label}
 	var err error
-	if out.Counts, err = a.o.Engine.Counts(ctx, app.ID); err != nil {
+	if out.Counts, err = a.o.Engine.Apps().Counts(ctx, app.ID); err != nil {
 		return out, err
 	}
-	if out.Lag, err = a.o.Engine.Lag(ctx, app.ID); err != nil && !errors.Is(err, engine.ErrNotFound) {
+	if out.Lag, err = a.o.Engine.Apps().Lag(ctx, app.ID); err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return out, err
 	}
-	lane, err := a.o.Engine.Lane(ctx, app.ID)
+	lane, err := a.o.Engine.Apps().Get(ctx, app.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return out, err
 	}
@@ -194,13 +194,13 @@ func laneOf(paused bool, l engine.Lane) client.Lane {
 
 // halted returns the halts of an app (empty: those of all apps), never nil.
 func (a *api) halted(ctx context.Context, app string) ([]engine.Halt, error) {
-	halts, err := a.o.Engine.Halted(ctx, app)
+	halts, err := a.o.Engine.Apps().Halts(ctx, app)
 	return append([]engine.Halt{}, halts...), err
 }
 
 func (a *api) halt(ctx context.Context, app string, b haltBody) ([]engine.Halt, error) {
 	operations, reason := b.read()
-	if err := a.o.Engine.Halt(ctx, app, reason, operations...); err != nil {
+	if err := a.o.Engine.Apps().Halt(ctx, app, reason, operations...); err != nil {
 		return nil, err
 	}
 	return a.halted(ctx, app)
@@ -208,7 +208,7 @@ func (a *api) halt(ctx context.Context, app string, b haltBody) ([]engine.Halt, 
 
 func (a *api) resume(ctx context.Context, app string, b haltBody) ([]engine.Halt, error) {
 	operations, _ := b.read()
-	if err := a.o.Engine.Resume(ctx, app, operations...); err != nil {
+	if err := a.o.Engine.Apps().Resume(ctx, app, operations...); err != nil {
 		return nil, err
 	}
 	return a.halted(ctx, app)
@@ -230,7 +230,7 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 func (a *api) test(ctx context.Context, r *appRequest) (rest.Nothing, error) {
 	target, err := a.o.Directory.Target(ctx, r.App)
 	if err == nil {
-		err = a.o.Engine.TestApp(ctx, r.App, target)
+		err = a.o.Engine.Targets().TestApp(ctx, r.App, target)
 	}
 	return rest.Nothing{}, notRead(err, r.App)
 }
@@ -240,7 +240,7 @@ func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error
 	if r.Body != nil {
 		o.Domain = r.Body.Domain
 	}
-	p, err := a.o.Engine.ProbeApp(ctx, r.App, o)
+	p, err := a.o.Engine.Targets().ProbeApp(ctx, r.App, o)
 	return p, notRead(err, r.App)
 }
 
@@ -255,7 +255,7 @@ func (a *api) events(ctx context.Context, app string, about engine.Principal, pa
 	}
 	var found []engine.Event
 	for after := page.After; len(found) < page.Limit; {
-		some, err := a.o.Engine.Events(ctx, engine.EventQuery{App: app, After: after, Limit: size})
+		some, err := a.o.Engine.Apps().Events(ctx, engine.EventQuery{App: app, After: after, Limit: size})
 		if err != nil {
 			return nil, err
 		}

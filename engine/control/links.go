@@ -16,12 +16,12 @@ func (a *api) linkRoutes() []rest.Route {
 				if err != nil {
 					return nil, err
 				}
-				found, err := a.o.Engine.Links(ctx, r.App, engine.Link{Kind: after.Kind, ID: after.ID}, r.Limit)
+				found, err := a.o.Engine.Imports().Links(ctx, r.App, engine.Link{Kind: after.Kind, ID: after.ID}, r.Limit)
 				return append([]engine.Link{}, found...), err
 			}),
 		row(a, "importLinks", "POST /apps/{app}/links", "Say which account or group belongs to whom; all links or none", 0,
 			func(ctx context.Context, r *linkRequest) (linked, error) {
-				err := a.link(ctx, r.App, r.Body.Links, func(tx engine.Execer) error { return a.o.Engine.Link(ctx, tx, r.App, r.Body.Links) })
+				err := a.link(ctx, r.App, r.Body.Links, func(tx engine.Execer) error { return a.o.Engine.Imports().Link(ctx, tx, r.App, r.Body.Links) })
 				if err != nil {
 					return linked{}, err
 				}

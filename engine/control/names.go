@@ -33,7 +33,7 @@ type plainNames struct {
 }
 
 func (n plainNames) Apps(ctx context.Context) ([]App, error) {
-	lags, err := n.engine.Lags(ctx)
+	lags, err := n.engine.Apps().Lags(ctx)
 	apps := make([]App, 0, len(lags))
 	for _, l := range lags {
 		apps = append(apps, App{ID: l.App, Label: l.App})
@@ -43,7 +43,7 @@ func (n plainNames) Apps(ctx context.Context) ([]App, error) {
 
 // App returns an app that the engine or the directory knows.
 func (n plainNames) App(ctx context.Context, id string) (App, error) {
-	_, err := n.engine.Lane(ctx, id)
+	_, err := n.engine.Apps().Get(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
 		if _, err = n.directory.Target(ctx, id); errors.Is(err, engine.ErrUnknownApp) {
 			return App{}, engine.ErrNotFound

@@ -16,7 +16,7 @@ func (a *api) planRoutes() []rest.Route {
 			"Work out what would be sent for many users and groups, to be looked at and applied", 201, a.createPlan),
 		row(a, "listPlans", "GET /apps/{app}/plans", "List the plans of an app, newest first", 0,
 			func(ctx context.Context, r *appRequest) ([]engine.Plan, error) {
-				found, err := a.o.Engine.Plans(ctx, engine.PlanQuery{App: r.App})
+				found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App})
 				return append([]engine.Plan{}, found...), err
 			}),
 		row(a, "getPlan", "GET "+one, "Show a plan", 0,
@@ -28,7 +28,7 @@ func (a *api) planRoutes() []rest.Route {
 				if _, err := a.plan(ctx, r); err != nil {
 					return rest.Nothing{}, err
 				}
-				return rest.Nothing{}, rejected(a.o.Engine.Discard(ctx, r.Plan), "Plan", r.Plan)
+				return rest.Nothing{}, rejected(a.o.Engine.Plans().Discard(ctx, r.Plan), "Plan", r.Plan)
 			}),
 	}
 }
@@ -78,13 +78,13 @@ func (a *api) createPlan(ctx context.Context, r *createPlanRequest) (engine.Plan
 	for _, id := range r.Body.GroupIDs {
 		req.Principals = append(req.Principals, engine.Principal{Kind: engine.Group, ID: id})
 	}
-	p, err := a.o.Engine.Plan(ctx, req)
+	p, err := a.o.Engine.Plans().Make(ctx, req)
 	return p, notRead(err, r.App)
 }
 
 // plan returns a plan of the app; that of another app is not found.
 func (a *api) plan(ctx context.Context, r *planRequest) (engine.Plan, error) {
-	found, err := a.o.Engine.Plans(ctx, engine.PlanQuery{App: r.App, ID: r.Plan})
+	found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App, ID: r.Plan})
 	if err != nil {
 		return engine.Plan{}, err
 	}
@@ -98,7 +98,7 @@ func (a *api) planItems(ctx context.Context, r *planItemsRequest) ([]client.Plan
 	if _, err := a.plan(ctx, &r.planRequest); err != nil {
 		return nil, err
 	}
-	items, err := a.o.Engine.PlanItems(ctx, engine.PlanItemQuery{
+	items, err := a.o.Engine.Plans().Items(ctx, engine.PlanItemQuery{
 		Plan: r.Plan, Operation: engine.Operation(r.Operation), Outcome: engine.Class(r.Outcome), After: r.After, Limit: r.Limit,
 	})
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *api) applyPlan(ctx context.Context, r *applyRequest) (engine.Plan, erro
 	if err := a.synced(ctx); err != nil {
 		return engine.Plan{}, rejected(err, "Plan", r.Plan)
 	}
-	err := a.update(ctx, r.App, func(tx engine.Execer) error { return a.o.Engine.Apply(ctx, tx, r.Plan, o) })
+	err := a.update(ctx, r.App, func(tx engine.Execer) error { return a.o.Engine.Plans().Apply(ctx, tx, r.Plan, o) })
 	if err != nil {
 		return engine.Plan{}, rejected(err, "Plan", r.Plan)
 	}

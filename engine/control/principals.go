@@ -166,7 +166,7 @@ func (a *api) dryRun(ctx context.Context, r *principalRequest) (client.Trace, er
 	if err != nil {
 		return client.Trace{}, err
 	}
-	t, err := a.o.Engine.DryRun(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	t, err := a.o.Engine.Traces().DryRun(ctx, r.App, engine.Kind(r.Kind), r.Principal)
 	if err != nil {
 		return client.Trace{}, r.rejected(err)
 	}
@@ -187,7 +187,7 @@ func (a *api) provision(ctx context.Context, r *provisionRequest) (client.Trace,
 	if r.Body != nil {
 		o = engine.ProvisionOptions{ForceSync: r.Body.ForceSync, AllMembers: r.Body.AllMembers}
 	}
-	t, err := a.o.Engine.Provision(ctx, r.App, engine.Kind(r.Kind), r.Principal, o)
+	t, err := a.o.Engine.Traces().Run(ctx, r.App, engine.Kind(r.Kind), r.Principal, o)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return client.Trace{}, r.rejected(err)
 	}
@@ -233,7 +233,7 @@ func (a *api) verify(ctx context.Context, r *principalRequest) (client.Verificat
 	if err != nil {
 		return client.Verification{}, err
 	}
-	v, err := a.o.Engine.Verify(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	v, err := a.o.Engine.Traces().Verify(ctx, r.App, engine.Kind(r.Kind), r.Principal)
 	if err != nil {
 		return client.Verification{}, r.rejected(err)
 	}
@@ -248,7 +248,7 @@ func (a *api) explain(ctx context.Context, r *principalRequest) (client.Explanat
 	if err != nil {
 		return client.Explanation{}, err
 	}
-	x, err := a.o.Engine.Explain(ctx, r.App, engine.Kind(r.Kind), r.Principal)
+	x, err := a.o.Engine.Traces().Explain(ctx, r.App, engine.Kind(r.Kind), r.Principal)
 	if err != nil {
 		return client.Explanation{}, r.rejected(err)
 	}

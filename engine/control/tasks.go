@@ -18,16 +18,18 @@ func (a *api) taskRoutes() []rest.Route {
 		row(a, "listProvisioningTasks", "GET /apps/{app}/tasks",
 			"List provisioning tasks of an app that failed, or that wait for its SCIM server", 0, a.tasks),
 		row(a, "retryProvisioningTask", "POST /apps/{app}/tasks/{task}/retry", "Try a failed provisioning task again", 202,
-			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) { return r.each(ctx, a.o.Engine.Retry) }),
+			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
+				return r.each(ctx, a.o.Engine.Tasks().Retry)
+			}),
 		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0,
 			a.attempts),
 		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss", "Mark a failed provisioning task as done, whatever the SCIM server has", 204,
 			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
-				return r.each(ctx, a.o.Engine.Dismiss)
+				return r.each(ctx, a.o.Engine.Tasks().Dismiss)
 			}),
 		row(a, "retryAllProvisioningTasks", "POST /apps/{app}/tasks/retry", "Try all failed provisioning tasks of an app again", 0,
 			func(ctx context.Context, r *appRequest) (retried, error) {
-				n, err := a.o.Engine.RetryAll(ctx, r.App)
+				n, err := a.o.Engine.Tasks().RetryAll(ctx, r.App)
 				return retried{Retried: n}, err
 			}),
 	}
@@ -64,7 +66,7 @@ func (r *taskRequest) each(
 const maxTasks = 1000
 
 func (a *api) tasks(ctx context.Context, r *appRequest) ([]client.Task, error) {
-	found, err := a.o.Engine.Tasks(ctx, engine.TaskQuery{App: r.App, Limit: maxTasks})
+	found, err := a.o.Engine.Tasks().List(ctx, engine.TaskQuery{App: r.App, Limit: maxTasks})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func (a *api) attempts(ctx context.Context, r *attemptsRequest) ([]client.Attemp
 	case r.Group != "":
 		query.Kind, query.Principal = engine.Group, r.Group
 	}
-	found, err := a.o.Engine.Attempts(ctx, query)
+	found, err := a.o.Engine.Traces().Attempts(ctx, query)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func waitingFor(
 ) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitTime)
 	defer cancel()
-	lags, err := eng.Lags(ctx)
+	lags, err := eng.Apps().Lags(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +41,14 @@ func waitingFor(
 			continue
 		}
 		if only != nil {
-			one, err := eng.WaitingFor(ctx, l.App, only.Kind, only.ID)
+			one, err := eng.Tasks().WaitingFor(ctx, l.App, only.Kind, only.ID)
 			if err != nil {
 				return nil, err
 			}
 			waiting = append(waiting, one...)
 			continue
 		}
-		some, err := eng.Waiting(ctx, l.App, maxWaiting)
+		some, err := eng.Tasks().Waiting(ctx, l.App, maxWaiting)
 		if err != nil {
 			return nil, err
 		}

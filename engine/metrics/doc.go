@@ -3,7 +3,7 @@
 //
 //	m := metrics.New()
 //	e, err := provision.New(provision.Options{Observer: engine.Observers(m, mine), ...})
-//	m.Follow(e) // the gauges: what is in the store, whichever process works on it
+//	m.Follow(e.Apps()) // the gauges: what is in the store, whichever process works on it
 //	registry.MustRegister(m)
 //
 // Every metric has the label app, and otherwise labels of a few values:

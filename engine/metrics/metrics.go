@@ -15,7 +15,7 @@ import (
 // lagTime bounds the questions to the store for one collection.
 const lagTime = 5 * time.Second
 
-// Lags tells how far targets are behind. *provision.Engine is one.
+// Lags tells how far targets are behind. provision.Apps is one.
 type Lags interface {
 	Lags(ctx context.Context) ([]engine.Lag, error)
 }

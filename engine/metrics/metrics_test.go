@@ -137,7 +137,7 @@ func TestTheMetricsOfARunningEngine(t *testing.T) {
 	other := engine.ObserverFunc(func(context.Context, engine.Result) { seen++ })
 	e, err := provision.New(provision.Options{Store: store, Directory: dir, Observer: engine.Observers(m, other)})
 	require.NoError(t, err)
-	m.Follow(e)
+	m.Follow(e.Apps())
 	require.NoError(t, e.Start(t.Context()))
 	err = db.Update(t.Context(), func(tx *sqldb.Tx) error {
 		return e.Mark(t.Context(), tx.Execer(), engine.Mark{App: "crm", Kind: engine.User, ID: "u-1"})

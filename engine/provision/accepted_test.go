@@ -53,7 +53,7 @@ func (w *world) writes() (out []string) {
 
 func (w *world) eventTypes(after int64) (types []engine.EventType, last int64) {
 	w.t.Helper()
-	all, err := w.engine.Events(w.t.Context(), engine.EventQuery{App: app, After: after})
+	all, err := w.engine.Apps().Events(w.t.Context(), engine.EventQuery{App: app, After: after})
 	require.NoError(w.t, err)
 	for _, e := range all {
 		types, last = append(types, e.Type), e.Seq
@@ -394,7 +394,7 @@ func TestAccepted_NewerChangeWaits(t *testing.T) {
 	require.Equal(t, s.Pending.Gen, now.Pending.Gen)
 	w.set("u-1", off("u-1", "ann"))
 	w.pending(engine.User, "u-1", now.Pending.Reads+3)
-	require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+	require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 	w.pending(engine.User, "u-1", now.Pending.Reads+5)
 	require.Equal(t, []string{"PUT /Users/u1"}, w.writes(), "even a deactivation and a retry wait")
 
@@ -489,7 +489,7 @@ func TestAccepted_OthersGoOn(t *testing.T) {
 		w.poll("the deactivation", func() bool { return w.state(engine.User, "leaver").Status == engine.StatusClean })
 		require.Equal(t, 3, w.counts()[engine.StatusPending])
 		require.Equal(t, 5, w.counts()[engine.StatusDirty])
-		lag, err := w.engine.Lag(t.Context(), app)
+		lag, err := w.engine.Apps().Lag(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, 8, lag.Due)
 		require.Equal(t, 3, lag.Accepted)
@@ -505,7 +505,7 @@ func TestAccepted_OthersGoOn(t *testing.T) {
 
 func (w *world) counts() map[engine.Status]int {
 	w.t.Helper()
-	n, err := w.engine.Counts(w.t.Context(), app)
+	n, err := w.engine.Apps().Counts(w.t.Context(), app)
 	require.NoError(w.t, err)
 	return n
 }
@@ -541,7 +541,7 @@ func TestAccepted_ClockSetBack(t *testing.T) {
 
 		c.ahead.Store(0)
 		w.engine = w.start(o)
-		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+		require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 		w.poll("another deadline", func() bool {
 			s := w.state(engine.User, "u-1")
 			return s.Pending != nil && s.Pending.Deadline.Before(c.Now().Add(2*time.Hour))
@@ -565,20 +565,20 @@ func TestAccepted_Shown(t *testing.T) {
 	require.Equal(t, "t1", tasks[0].Pending.Txn)
 	require.Contains(t, tasks[0].Error, "deactivate: accepted at")
 	require.Equal(t, s.DirtySince, tasks[0].Since)
-	x, err := w.engine.Explain(t.Context(), app, engine.User, "u-1")
+	x, err := w.engine.Traces().Explain(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.Equal(t, "t1", x.State.Pending.Transaction)
-	trace, err := w.engine.DryRun(t.Context(), app, engine.User, "u-1")
+	trace, err := w.engine.Traces().DryRun(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.Equal(t, engine.Accepted, trace.Outcome)
 	require.Len(t, trace.Requests, 1)
-	proof, err := w.engine.Verify(t.Context(), app, engine.User, "u-1")
+	proof, err := w.engine.Traces().Verify(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.False(t, proof.Converged())
 	require.Equal(t, []string{"active"}, proof.Differ, "it is compared with what is desired")
 	require.Equal(t, []string{"PATCH /Users/u1"}, w.writes())
 
-	require.NoError(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"))
+	require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
 	require.Empty(t, w.tasks())
 	w.mark(userMark("u-1"))
 	w.pending(engine.User, "u-1", 0)

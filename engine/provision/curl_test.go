@@ -96,7 +96,7 @@ func TestTheCommandLineOfARecordedExchangeHasNoSecret(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	attempts, err := w.engine.Attempts(t.Context(), engine.AttemptQuery{App: app, Limit: 1})
+	attempts, err := w.engine.Traces().Attempts(t.Context(), engine.AttemptQuery{App: app, Limit: 1})
 	require.NoError(t, err)
 	got := attempts[0].Curl(true)
 	require.Contains(t, got, `-H "Authorization: Bearer $TOKEN"`)

@@ -47,7 +47,7 @@ func (w *world) drift(r engine.DriftRequest) (engine.DriftReport, []string) {
 		found = append(found, text)
 		return nil
 	}
-	report, err := w.engine.Drift(w.t.Context(), app, r)
+	report, err := w.engine.Drift().Compare(w.t.Context(), app, r)
 	require.NoError(w.t, err)
 	slices.Sort(found)
 	return report, found
@@ -132,7 +132,7 @@ func users(of []*scim.Resource) (out []string) {
 
 func pending(w *world) int {
 	w.t.Helper()
-	n, err := w.engine.Pending(w.t.Context())
+	n, err := w.engine.Apps().Pending(w.t.Context())
 	require.NoError(w.t, err)
 	return n
 }
@@ -277,7 +277,7 @@ func TestNothingIsMarkedAfterAListOrADirectoryThatCannotBeTrusted(t *testing.T) 
 			if strings.HasPrefix(c.fault.Path, "/Groups") {
 				r.Kind = engine.Group
 			}
-			report, err := w.engine.Drift(t.Context(), app, r)
+			report, err := w.engine.Drift().Compare(t.Context(), app, r)
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "s3cr3t")
 			require.Zero(t, report.Marked)
@@ -324,7 +324,7 @@ func TestTheGuardHoldsARepairBack(t *testing.T) {
 	report, _ := w.drift(engine.DriftRequest{Repair: true})
 	require.Equal(t, 12, report.Marked)
 	w.wait()
-	counts, err := w.engine.Counts(t.Context(), app)
+	counts, err := w.engine.Apps().Counts(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, 12, counts[engine.StatusHeld])
 	for _, u := range w.fake.Users() {
@@ -421,9 +421,9 @@ func mutate(rt *rapid.T, w *world) {
 
 func TestAKindThatThereIsNotIsNoEmptyAnswer(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	_, err := w.engine.Drift(t.Context(), app, engine.DriftRequest{Kind: "users"})
+	_, err := w.engine.Drift().Compare(t.Context(), app, engine.DriftRequest{Kind: "users"})
 	require.ErrorContains(t, err, `there is no kind "users"`)
-	_, err = w.engine.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: app})
+	_, err = w.engine.Imports().Objects(t.Context(), engine.RemoteObjectQuery{App: app})
 	require.ErrorContains(t, err, `needs an app and a kind, not "crm" and ""`)
 	w.requests()
 }

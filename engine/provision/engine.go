@@ -22,7 +22,6 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/plans"
 	"github.com/scimwright/scimwright/engine/internal/principal"
-	"github.com/scimwright/scimwright/engine/internal/probe"
 	"github.com/scimwright/scimwright/engine/internal/reconcile"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
@@ -112,6 +111,9 @@ func (o *Options) fill() {
 }
 
 // Engine provisions. It may be used by several goroutines.
+//
+// Its methods start it, mark what has changed and report how far it is. Operations that operate it are grouped in handles by subject, which
+// are small values and need not be stored: e.Tasks().List(ctx, q).
 type Engine struct {
 	o       Options
 	network *connect.Network
@@ -253,6 +255,16 @@ func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mar
 	return e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
 }
 
+// MarkAll records, inside the caller's transaction, that the desired state of all principals of an app may have changed that fit,
+// e.g. after a mapping was edited or a target was repaired, and returns how many there are. Principals that were never marked
+// are not known and so not among them. Call Wake after the commit; without it the change is found at the next sweep.
+func (e *Engine) MarkAll(ctx context.Context, tx engine.Execer, m engine.MarkAll) (int64, error) {
+	if m.App == "" || m.Kind != "" && m.Kind != engine.User && m.Kind != engine.Group {
+		return 0, fmt.Errorf("engine: mark all: app %q, kind %q do not name principals", m.App, m.Kind)
+	}
+	return e.o.Store.MarkAll(ctx, tx, e.o.Now(), m)
+}
+
 // Forget removes, inside the caller's transaction, whatever is known about an app that is no more: its principals, members,
 // recorded exchanges and lane. Nothing is sent to its target; a sequence that is on its way comes to its end, and what it
 // brought about is not kept.
@@ -265,16 +277,6 @@ func (e *Engine) Forget(ctx context.Context, tx engine.Execer, app string) error
 // Wake says that the apps may have something to do; without names, that any may.
 func (e *Engine) Wake(apps ...string) { e.dispatcher.Wake(apps...) }
 
-// Kick ends the pause, the breaker or the quarantine of the apps and has them work at once, e.g. after new credentials were
-// set or a target is no longer Paused. Principals in back-off stay there; Mark with Retry ends that.
-func (e *Engine) Kick(ctx context.Context, apps ...string) error {
-	if err := e.o.Store.Kick(ctx, e.o.Now(), apps); err != nil {
-		return err
-	}
-	e.Wake(apps...)
-	return nil
-}
-
 // State returns what is known about one principal, or ErrNotFound.
 func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
 	return principal.State(ctx, e.o.Store, app, kind, id)
@@ -283,60 +285,4 @@ func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id str
 // States lists what is known about principals, by app, kind and id.
 func (e *Engine) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	return e.o.Store.States(ctx, q)
-}
-
-// Attempts lists recorded exchanges, newest first.
-func (e *Engine) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error) {
-	return e.o.Store.Attempts(ctx, q)
-}
-
-// Lane returns the state of an app, or ErrNotFound.
-func (e *Engine) Lane(ctx context.Context, app string) (engine.Lane, error) {
-	return e.o.Store.Lane(ctx, app)
-}
-
-// ResetLearned forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
-// form that the app's style says. It may be called while the lane works.
-func (e *Engine) ResetLearned(ctx context.Context, app string) error {
-	return e.o.Store.ResetLearned(ctx, app)
-}
-
-// Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
-// the pause ends.
-func (e *Engine) Pending(ctx context.Context) (int, error) { return e.o.Store.Pending(ctx, "") }
-
-// Counts counts the principals of an app by status.
-func (e *Engine) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
-	return e.o.Store.Counts(ctx, app)
-}
-
-// Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
-// ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
-func (e *Engine) Test(ctx context.Context, t engine.Target) error {
-	return e.targets.Connect(t).Test(ctx)
-}
-
-// TestApp is Test for the target that an app has or is to have, and records the exchange among the attempts of the app. Only a SCIM
-// message is recorded as it is: the address may be that of anything, whose answer is not for administrators of the app to read.
-func (e *Engine) TestApp(ctx context.Context, app string, t engine.Target) error {
-	sent, failure := e.targets.Connect(t).TestRecorded(ctx)
-	if len(sent) == 0 {
-		return failure
-	}
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
-	defer cancel()
-	if err := e.o.Store.Record(store, app, sent); err != nil {
-		e.o.Logger.ErrorContext(ctx, "the test of a connection is not recorded", "app", app, "error", err)
-	}
-	return failure
-}
-
-// Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
-// is stored; [Engine.ProbeApp] stores it.
-func (e *Engine) Probe(ctx context.Context, t engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
-	c := e.targets.Connect(t)
-	if c.Broken != nil {
-		return engine.Profile{}, c.Broken
-	}
-	return probe.Run(ctx, c.Client, o)
 }

@@ -127,7 +127,7 @@ func (w *world) wait() {
 	defer cancel()
 	if err := w.engine.Wait(ctx, app); err != nil {
 		states, _ := w.engine.States(context.Background(), engine.StateQuery{App: app, Status: engine.StatusRetrying, Limit: 3})
-		lane, _ := w.engine.Lane(context.Background(), app)
+		lane, _ := w.engine.Apps().Get(context.Background(), app)
 		require.NoError(w.t, err, "%+v %+v", lane, states)
 	}
 }
@@ -309,7 +309,7 @@ func TestATargetThatMisbehavesIsRecordedAndConverges(t *testing.T) {
 				}
 			}
 			require.True(t, found, "a failure was reported")
-			attempts, err := w.engine.Attempts(t.Context(), engine.AttemptQuery{App: app})
+			attempts, err := w.engine.Traces().Attempts(t.Context(), engine.AttemptQuery{App: app})
 			require.NoError(t, err)
 			require.Greater(t, len(attempts), 6)
 			for _, a := range attempts {
@@ -354,14 +354,14 @@ func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
 	w.dir.SetTarget(app, wrong)
 	w.set("u-1", user("u-1", "ann"))
 	w.poll("the quarantine", func() bool {
-		l, err := w.engine.Lane(t.Context(), app)
+		l, err := w.engine.Apps().Get(t.Context(), app)
 		return err == nil && l.Hold.Kind == "quarantine"
 	})
 	require.Contains(t, w.state(engine.User, "u-1").LastError, "401")
 	w.fake.Requests()
 	w.set("u-2", user("u-2", "bob"))
 	w.dir.SetTarget(app, w.target)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.poll("the second user", func() bool { return len(w.fake.Users()) == 1 })
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true})
 	w.wait()
@@ -380,7 +380,7 @@ func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
 	w.mark(userMark("a"), userMark("b"))
 	w.poll("the refusal", func() bool { return w.state(engine.User, "b").Status == engine.StatusRetrying })
 	w.dir.SetTarget(app, right)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "b", Retry: true})
 	close(hang)
 	w.poll("the user", func() bool { return w.state(engine.User, "b").Status == engine.StatusClean })
@@ -394,9 +394,9 @@ func TestABadBaseURLIsToldAndHealsByKick(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	w.poll("the error", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 	require.Contains(t, w.state(engine.User, "u-1").LastError, "must begin with http:// or https://")
-	require.Error(t, w.engine.Test(t.Context(), bad))
+	require.Error(t, w.engine.Targets().Test(t.Context(), bad))
 	w.dir.SetTarget(app, w.target)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
 }
@@ -410,7 +410,7 @@ func TestADirectoryThatFailsNeverDeprovisions(t *testing.T) {
 	w.mark(userMark("u-1"))
 	w.requests()
 	w.dir.Fail(nil)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.wait()
 	active, _ := w.fake.Users()[0].Bool("active")
 	require.True(t, active)
@@ -423,12 +423,12 @@ func TestAPausedTargetIsSentNothing(t *testing.T) {
 	w.dir.SetTarget(app, paused)
 	w.set("u-1", user("u-1", "ann"))
 	w.poll("the lane to rest", func() bool {
-		l, err := w.engine.Lane(t.Context(), app)
+		l, err := w.engine.Apps().Get(t.Context(), app)
 		return err == nil && l.NextAt.After(time.Now().Add(10*time.Second))
 	})
 	w.requests()
 	w.dir.SetTarget(app, w.target)
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
 }
@@ -655,17 +655,17 @@ func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
 
 func TestTheConnectionTest(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	require.NoError(t, w.engine.Test(t.Context(), w.target))
+	require.NoError(t, w.engine.Targets().Test(t.Context(), w.target))
 	w.requests("GET /Users?startIndex=1&count=100")
 	wrong := w.target
 	wrong.Auth.Secret = "wrong-token"
-	err := w.engine.Test(t.Context(), wrong)
+	err := w.engine.Targets().Test(t.Context(), wrong)
 	require.ErrorContains(t, err, "401: expected 200; the target says: the token is not valid")
 	require.NotContains(t, err.Error(), "wrong-token")
 	other := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("{}")) }))
 	defer other.Close()
 	wrong.BaseURL = other.URL
-	require.ErrorContains(t, w.engine.Test(t.Context(), wrong), "not a ListResponse")
+	require.ErrorContains(t, w.engine.Targets().Test(t.Context(), wrong), "not a ListResponse")
 }
 
 func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
@@ -699,7 +699,7 @@ func TestAWordThatIsNoPolicyIsABrokenConnection(t *testing.T) {
 			w.fake.Add("Users", user("u-1", "ann").Resource)
 			broken(&w.target)
 			w.dir.SetTarget(app, w.target)
-			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), want)
+			require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), want)
 			w.set("u-1", user("u-1", "ann"))
 			w.poll("the refusal", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 			require.Contains(t, w.state(engine.User, "u-1").LastError, want)

@@ -21,7 +21,7 @@ import (
 
 func (w *world) events() []engine.Event {
 	w.t.Helper()
-	out, err := w.engine.Events(w.t.Context(), engine.EventQuery{App: app, Limit: 1000})
+	out, err := w.engine.Apps().Events(w.t.Context(), engine.EventQuery{App: app, Limit: 1000})
 	require.NoError(w.t, err)
 	for i, e := range out {
 		require.EqualValues(w.t, i+1, e.Seq)
@@ -78,7 +78,7 @@ func TestTheLifeOfAUserAndAGroupIsToldInOrder(t *testing.T) {
 		for _, value := range []string{"ann", "bob", "Quist", "crew", "s3cr3t"} {
 			require.NotContains(t, string(text), value, "no values of attributes, no secrets")
 		}
-		attempts, err := w.engine.Attempts(t.Context(), engine.AttemptQuery{App: app, Kind: engine.Group, Limit: 1})
+		attempts, err := w.engine.Traces().Attempts(t.Context(), engine.AttemptQuery{App: app, Kind: engine.Group, Limit: 1})
 		require.NoError(t, err)
 		events := w.events()
 		require.Equal(t, attempts[0].Run, events[len(events)-1].Data.Run, "the exchanges can be found")
@@ -137,7 +137,7 @@ func TestOldEventsAreRemoved(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	first, err := w.engine.Events(t.Context(), engine.EventQuery{App: app, Limit: 1})
+	first, err := w.engine.Apps().Events(t.Context(), engine.EventQuery{App: app, Limit: 1})
 	require.NoError(t, err)
 	require.Greater(t, first[0].Seq, int64(more/2), "the oldest are gone")
 	require.LessOrEqual(t, first[0].Seq, int64(more+1), "and no others")
@@ -145,7 +145,7 @@ func TestOldEventsAreRemoved(t *testing.T) {
 
 func TestEventsAreOfOneApp(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	_, err := w.engine.Events(t.Context(), engine.EventQuery{})
+	_, err := w.engine.Apps().Events(t.Context(), engine.EventQuery{})
 	require.ErrorContains(t, err, "EventQuery.App")
 }
 

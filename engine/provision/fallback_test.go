@@ -129,7 +129,7 @@ func TestFallbackNone_IgnoresTraits(t *testing.T) {
 		require.Empty(t, w.result().Steps[0].Alternative)
 
 		w.as(func(t *engine.Target) { t.Fallback = engine.FallbackLearn })
-		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+		require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 		w.wait()
 		w.requests("GET /Users/u1", "PUT /Users/u1")
 		require.False(t, w.active()["ann"])
@@ -151,7 +151,7 @@ func TestFallbackLearn_NamesForms(t *testing.T) {
 	steps := w.result().Steps
 	require.Equal(t, form, steps[len(steps)-1].Alternative)
 
-	require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+	require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 	w.wait()
 	require.False(t, w.active()["ann"])
 	require.Equal(t, form, w.result().Steps[2].Alternative)
@@ -199,7 +199,7 @@ func TestFallbackNone_OnlyDeactivationsRetried(t *testing.T) {
 					s := w.state(kind, id)
 					require.Equal(t, engine.StatusFailed, s.Status)
 					require.True(t, s.NextAt.IsZero())
-					require.NoError(t, w.engine.Retry(t.Context(), app, kind, id))
+					require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, kind, id))
 					w.wait()
 					require.Equal(t, engine.StatusClean, w.state(kind, id).Status)
 					w.fake.Requests()
@@ -314,7 +314,7 @@ func TestFlow_InactiveAccountActivated(t *testing.T) {
 				w.wait()
 				if fallback == engine.FallbackNone {
 					require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-1").Status)
-					require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+					require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 					w.wait()
 				}
 				require.True(t, w.active()["ann"])

@@ -77,7 +77,7 @@ func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 403, Times: -1})
 	w.set("u-3", user("u-3", "cat"))
 	quarantined := func() bool {
-		l, err := w.engine.Lane(t.Context(), app)
+		l, err := w.engine.Apps().Get(t.Context(), app)
 		return err == nil && l.Hold.Kind == "quarantine"
 	}
 	w.poll("the quarantine", quarantined)
@@ -95,7 +95,7 @@ func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
 	w.set("u-2", off("u-2", "bob"))
 	w.poll("the refusal", func() bool { return w.state(engine.User, "u-2").LastStatus == 403 })
 	w.fake.ClearFaults()
-	require.NoError(t, w.engine.Kick(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-2", Retry: true}, engine.Mark{App: app, Kind: engine.User, ID: "u-3", Retry: true})
 	w.wait()
 	require.False(t, active("bob"))

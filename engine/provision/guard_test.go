@@ -41,7 +41,7 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 			return n
 		}
 		held := func() int {
-			n, err := w.engine.Counts(t.Context(), app)
+			n, err := w.engine.Apps().Counts(t.Context(), app)
 			require.NoError(t, err)
 			return n[engine.StatusHeld]
 		}
@@ -67,8 +67,8 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 		require.Len(t, w.fake.Users(), 13, "everything else goes on")
 		require.Equal(t, 9, held(), "one was wanted again")
 
-		require.ErrorIs(t, w.engine.Approve(t.Context(), app, 10), engine.ErrStale)
-		require.NoError(t, w.engine.Approve(t.Context(), app, 9))
+		require.ErrorIs(t, w.engine.Apps().Approve(t.Context(), app, 10), engine.ErrStale)
+		require.NoError(t, w.engine.Apps().Approve(t.Context(), app, 9))
 		w.wait()
 		require.Equal(t, 11, inactive())
 		require.Zero(t, held())
@@ -91,7 +91,7 @@ func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
 	}
 	require.Len(t, w.fake.Groups(), 9)
 	require.Equal(t, engine.StatusHeld, w.state(engine.Group, "g1").Status)
-	require.NoError(t, w.engine.Approve(t.Context(), app, 9))
+	require.NoError(t, w.engine.Apps().Approve(t.Context(), app, 9))
 	w.wait()
 	require.Empty(t, w.fake.Groups())
 }

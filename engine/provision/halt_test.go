@@ -18,12 +18,12 @@ import (
 
 func (w *world) halt(reason string, ops ...engine.Operation) {
 	w.t.Helper()
-	require.NoError(w.t, w.engine.Halt(w.t.Context(), app, reason, ops...))
+	require.NoError(w.t, w.engine.Apps().Halt(w.t.Context(), app, reason, ops...))
 }
 
 func (w *world) resume(ops ...engine.Operation) {
 	w.t.Helper()
-	require.NoError(w.t, w.engine.Resume(w.t.Context(), app, ops...))
+	require.NoError(w.t, w.engine.Apps().Resume(w.t.Context(), app, ops...))
 	w.wait()
 }
 
@@ -125,11 +125,11 @@ func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
 
 func TestAHaltHoldsForAllAppsUntilItIsResumedForAll(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	require.NoError(t, w.engine.Halt(t.Context(), "", "an incident"))
+	require.NoError(t, w.engine.Apps().Halt(t.Context(), "", "an incident"))
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	require.Equal(t, "create is halted for all apps: an incident", w.state(engine.User, "u-1").LastError)
-	all, err := w.engine.Halted(t.Context(), app)
+	all, err := w.engine.Apps().Halts(t.Context(), app)
 	require.NoError(t, err)
 	require.Len(t, all, len(engine.HaltOperations()))
 
@@ -137,13 +137,13 @@ func TestAHaltHoldsForAllAppsUntilItIsResumedForAll(t *testing.T) {
 	w.engine = w.start(provision.Options{}) // it is stored
 	w.resume()
 	require.True(t, w.state(engine.User, "u-1").Halted)
-	require.NoError(t, w.engine.Resume(t.Context(), ""))
+	require.NoError(t, w.engine.Apps().Resume(t.Context(), ""))
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
-	all, err = w.engine.Halted(t.Context(), "")
+	all, err = w.engine.Apps().Halts(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, all)
-	require.EqualError(t, w.engine.Halt(t.Context(), app, "", engine.OpLookup), "engine: lookup is no operation that can be halted")
+	require.EqualError(t, w.engine.Apps().Halt(t.Context(), app, "", engine.OpLookup), "engine: lookup is no operation that can be halted")
 }
 
 func TestACreateThatIsHaltedKeepsTheNameOfALostOne(t *testing.T) {
@@ -187,7 +187,7 @@ func TestAHaltHoldsForACreateThatWaitsForItsTurn(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, got.Halted)
 	require.Empty(t, got.Origin, "what was announced was not sent")
-	require.NoError(t, e.Resume(t.Context(), app))
+	require.NoError(t, e.Apps().Resume(t.Context(), app))
 	s.wait(e, app)
 	require.Equal(t, []string{"GET /Groups", "POST /Groups"}, s.hall.sent())
 }

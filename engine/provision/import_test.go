@@ -40,7 +40,7 @@ func (w *world) sentOnlyReads() []string {
 // imported starts an import and waits for its end.
 func (w *world) imported(r engine.ImportRequest) engine.ImportRun {
 	w.t.Helper()
-	id, err := w.engine.Import(w.t.Context(), app, r)
+	id, err := w.engine.Imports().Start(w.t.Context(), app, r)
 	require.NoError(w.t, err)
 	return w.importEnd(id)
 }
@@ -54,7 +54,7 @@ func (w *world) importEnd(id int64) engine.ImportRun {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		run, err := w.engine.ImportRun(w.t.Context(), app, id)
+		run, err := w.engine.Imports().Run(w.t.Context(), app, id)
 		require.NoError(w.t, err)
 		if run.State != engine.ImportRunning {
 			return run
@@ -73,7 +73,7 @@ func (w *world) objects(kind engine.Kind, v engine.Verdict) map[string]engine.Re
 	out := map[string]engine.RemoteObject{}
 	q := engine.RemoteObjectQuery{App: app, Kind: kind, Verdict: v, Limit: 3}
 	for {
-		page, err := w.engine.RemoteObjects(w.t.Context(), q)
+		page, err := w.engine.Imports().Objects(w.t.Context(), q)
 		require.NoError(w.t, err)
 		for _, o := range page {
 			out[o.RemoteID] = o
@@ -86,7 +86,9 @@ func (w *world) objects(kind engine.Kind, v engine.Verdict) map[string]engine.Re
 }
 
 func (w *world) confirm(run int64, links ...engine.Link) error {
-	return w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Confirm(w.t.Context(), tx.Execer(), app, run, links) })
+	return w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error {
+		return w.engine.Imports().Confirm(w.t.Context(), tx.Execer(), app, run, links)
+	})
 }
 
 // account is what others have put into the target.
@@ -182,7 +184,7 @@ func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 		next := w.imported(engine.ImportRequest{})
 		require.Equal(t, 3, next.Counts[engine.VerdictLinked])
 		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: first}), engine.ErrStale, "a newer one has begun")
-		runs, err := w.engine.ImportRuns(t.Context(), app)
+		runs, err := w.engine.Imports().Runs(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, []int64{next.ID, run.ID}, []int64{runs[0].ID, runs[1].ID})
 		require.Equal(t, run.Counts, runs[1].Counts, "as they were at its end")
@@ -211,7 +213,7 @@ func TestALongImportIsReadByPagesAndLinksWhatIsMatched(t *testing.T) {
 		}
 		w.wait()
 		require.Empty(t, cmp.Diff(want, w.sentOnlyReads()))
-		links, err := w.engine.Links(t.Context(), app, engine.Link{}, n)
+		links, err := w.engine.Imports().Links(t.Context(), app, engine.Link{}, n)
 		require.NoError(t, err)
 		require.Len(t, links, n/2)
 		for _, l := range links {
@@ -227,7 +229,7 @@ func TestAnImportKeepsWhatObjectsShowWhenItIsAskedTo(t *testing.T) {
 	shows.Set("password", "secret")
 	id := w.fake.Add("Users", shows)
 	whole := func() *scim.Resource {
-		found, err := w.engine.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: app, Kind: engine.User, Only: []string{id}, Whole: true})
+		found, err := w.engine.Imports().Objects(t.Context(), engine.RemoteObjectQuery{App: app, Kind: engine.User, Only: []string{id}, Whole: true})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		return found[0].Resource
@@ -249,16 +251,16 @@ func TestAnImportThatWasKilledGoesOnAtTheStoredPage(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
 		w.fake.Inject(enginetest.Fault{Path: "/Users?startIndex=201&", Hang: hang})
-		id, err := w.engine.Import(t.Context(), app, engine.ImportRequest{})
+		id, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 		require.NoError(t, err)
-		_, err = w.engine.Import(t.Context(), app, engine.ImportRequest{})
+		_, err = w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 		require.ErrorIs(t, err, engine.ErrImportRunning)
 		var sent []string
 		w.poll("the third page", func() bool { sent = append(sent, w.fake.Requests()...); return len(sent) == 3 })
 		cut, end := context.WithCancel(t.Context())
 		end()
 		require.ErrorIs(t, w.engine.Stop(cut), context.Canceled)
-		run, err := w.engine.ImportRun(t.Context(), app, id)
+		run, err := w.engine.Imports().Run(t.Context(), app, id)
 		require.NoError(t, err)
 		require.Equal(t, []any{engine.ImportRunning, 200, 450}, []any{run.State, run.Seen, run.Total})
 
@@ -305,12 +307,12 @@ func TestAnImportKeepsThePaceOfTheApp(t *testing.T) {
 		w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
 	}
 	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 2 }) // one every few hours
-	id, err := w.engine.Import(t.Context(), app, engine.ImportRequest{})
+	id, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	sent := 0
 	w.poll("the burst", func() bool { sent += len(w.fake.Requests()); return sent == 2 })
 	w.poll("the second page", func() bool {
-		run, err := w.engine.ImportRun(t.Context(), app, id)
+		run, err := w.engine.Imports().Run(t.Context(), app, id)
 		require.NoError(t, err)
 		return run.Seen == 200
 	})
@@ -481,7 +483,7 @@ func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Add("Users", account("ann", "", ""))
 	w.as(func(t *engine.Target) { t.Paused = true })
-	id, err := w.engine.Import(t.Context(), app, engine.ImportRequest{})
+	id, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	w.stop(w.engine)
 	require.Empty(t, w.fake.Requests())
@@ -491,13 +493,13 @@ func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
 	w.engine = w.start(provision.Options{Now: func() time.Time { return later }})
 	require.Equal(t, engine.ImportDone, w.importEnd(id).State)
 
-	_, err = w.engine.Import(t.Context(), app, engine.ImportRequest{Match: []engine.MatchRule{"guess"}})
+	_, err = w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{Match: []engine.MatchRule{"guess"}})
 	require.ErrorContains(t, err, `there is no rule "guess"`)
-	_, err = w.engine.Import(t.Context(), "unknown", engine.ImportRequest{})
+	_, err = w.engine.Imports().Start(t.Context(), "unknown", engine.ImportRequest{})
 	require.ErrorIs(t, err, engine.ErrUnknownApp)
 
 	w.dir.Fail(errors.New("the directory is down"))
-	_, err = w.engine.Import(t.Context(), app, engine.ImportRequest{})
+	_, err = w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.ErrorContains(t, err, "the directory is down")
 }
 

@@ -31,7 +31,7 @@ func (w *world) advance(c *clock, d time.Duration, o provision.Options) {
 
 func (w *world) learned() engine.Learned {
 	w.t.Helper()
-	l, err := w.engine.Lane(w.t.Context(), app)
+	l, err := w.engine.Apps().Get(w.t.Context(), app)
 	require.NoError(w.t, err)
 	return l.Learned
 }
@@ -62,7 +62,7 @@ func TestATargetWithoutPATCHIsSentPUTUntilADayHasPassed(t *testing.T) {
 		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
 
 		w.stop(w.engine) // a lane that is still winding down knows what it has read
-		require.NoError(t, w.engine.ResetLearned(t.Context(), app))
+		require.NoError(t, w.engine.Targets().ResetLearned(t.Context(), app))
 		require.Empty(t, w.learned())
 		w.fake.ClearFaults()
 		w.engine = w.start(o)

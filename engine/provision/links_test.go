@@ -18,7 +18,7 @@ import (
 
 // link makes links in a transaction of the embedder.
 func (w *world) link(links ...engine.Link) error {
-	return w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Link(w.t.Context(), tx.Execer(), app, links) })
+	return w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Imports().Link(w.t.Context(), tx.Execer(), app, links) })
 }
 
 // links are all that the engine exports, read by small pages.
@@ -26,7 +26,7 @@ func (w *world) links() (all []engine.Link) {
 	w.t.Helper()
 	after := engine.Link{}
 	for {
-		page, err := w.engine.Links(w.t.Context(), app, after, 2)
+		page, err := w.engine.Imports().Links(w.t.Context(), app, after, 2)
 		require.NoError(w.t, err)
 		if len(page) == 0 {
 			return all

@@ -25,7 +25,7 @@ func TestAllThatFailedAreTriedAgainAtOnce(t *testing.T) {
 	}
 	counted := func(want map[engine.Status]int) func() bool {
 		return func() bool {
-			counts, err := w.engine.Counts(t.Context(), app)
+			counts, err := w.engine.Apps().Counts(t.Context(), app)
 			require.NoError(t, err)
 			for status, n := range want {
 				if counts[status] != n {

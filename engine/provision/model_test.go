@@ -113,14 +113,14 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 		case 7: // halt or resume
 			op := rapid.SampledFrom(engine.HaltOperations()).Draw(rt, "operation")
 			if rapid.Bool().Draw(rt, "halt") {
-				require.NoError(t, w.engine.Halt(t.Context(), app, "a test", op))
+				require.NoError(t, w.engine.Apps().Halt(t.Context(), app, "a test", op))
 			} else {
-				require.NoError(t, w.engine.Resume(t.Context(), app, op))
+				require.NoError(t, w.engine.Apps().Resume(t.Context(), app, op))
 			}
 		}
 	}
 	w.wait()
-	require.NoError(t, w.engine.Resume(t.Context(), app))
+	require.NoError(t, w.engine.Apps().Resume(t.Context(), app))
 	w.wait()
 	held, err := w.engine.States(t.Context(), engine.StateQuery{App: app, Status: engine.StatusHeld})
 	require.NoError(t, err)

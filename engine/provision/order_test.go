@@ -35,7 +35,7 @@ func TestNoDeactivationWaitsBehindCreates(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "%v", counts)
 		time.Sleep(time.Millisecond)
 		var err error
-		counts, err = e.Counts(t.Context(), app)
+		counts, err = e.Apps().Counts(t.Context(), app)
 		require.NoError(t, err)
 	}
 	end(t, e)

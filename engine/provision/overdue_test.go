@@ -138,7 +138,7 @@ func TestAnOverdueDeactivationTellsTheHoldOfItsLane(t *testing.T) {
 	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
 	w.set("u-1", off("u-1", "ann"))
 	w.poll("the quarantine", func() bool {
-		l, err := w.engine.Lane(t.Context(), app)
+		l, err := w.engine.Apps().Get(t.Context(), app)
 		require.NoError(t, err)
 		return l.Hold.Kind == engine.HoldQuarantine
 	})
@@ -227,19 +227,19 @@ func TestAnEngineLooksForOverdueDeactivationsWhileItRuns(t *testing.T) {
 
 func TestTheLagOfAnApp(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	_, err := w.engine.Lag(t.Context(), app)
+	_, err := w.engine.Apps().Lag(t.Context(), app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
 	begin := time.Now().Truncate(time.Millisecond)
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	lag, err := w.engine.Lag(t.Context(), app)
+	lag, err := w.engine.Apps().Lag(t.Context(), app)
 	require.NoError(t, err)
 	require.Zero(t, lag.Due)
 	require.Zero(t, lag.Oldest)
 	require.False(t, lag.LastSuccess.Before(begin))
 	w.stop(w.engine)
 	w.set("u-1", off("u-1", "ann"))
-	lags, err := w.engine.Lags(t.Context())
+	lags, err := w.engine.Apps().Lags(t.Context())
 	require.NoError(t, err)
 	require.Len(t, lags, 1)
 	require.Equal(t, 1, lags[0].Due)

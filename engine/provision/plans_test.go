@@ -59,20 +59,20 @@ func (w *world) populate(n int) (ids []string) {
 func (w *world) plan(req engine.PlanRequest) engine.Plan {
 	w.t.Helper()
 	req.App = app
-	p, err := w.engine.Plan(w.t.Context(), req)
+	p, err := w.engine.Plans().Make(w.t.Context(), req)
 	require.NoError(w.t, err)
 	return p
 }
 
 func (w *world) apply(id string, o engine.ApplyOptions) error {
-	err := w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Apply(w.t.Context(), tx.Execer(), id, o) })
+	err := w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Plans().Apply(w.t.Context(), tx.Execer(), id, o) })
 	w.engine.Wake(app)
 	return err
 }
 
 func (w *world) items(id string) []engine.PlanItem {
 	w.t.Helper()
-	all, err := w.engine.PlanItems(w.t.Context(), engine.PlanItemQuery{Plan: id, Limit: 1000})
+	all, err := w.engine.Plans().Items(w.t.Context(), engine.PlanItemQuery{Plan: id, Limit: 1000})
 	require.NoError(w.t, err)
 	return all
 }
@@ -109,7 +109,7 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 		require.Equal(t, []string{"u-00", "u-01", "u-02"}, []string{items[0].ID, items[1].ID, items[2].ID})
 		require.Equal(t, []engine.Difference{{Path: "title", After: "Mx u-00"}}, items[0].Diff)
 		require.Equal(t, []any{int64(1), 2, "PUT"}, []any{items[0].Generation, items[0].Sent, items[0].Requests[1].Method})
-		listed, err := w.engine.Plans(t.Context(), engine.PlanQuery{App: app})
+		listed, err := w.engine.Plans().List(t.Context(), engine.PlanQuery{App: app})
 		require.NoError(t, err)
 		require.Len(t, listed, 1)
 		encoded, err := json.Marshal([]any{listed[0], items[0]})
@@ -135,7 +135,7 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrApplied)
 		require.True(t, w.items(p.ID)[2].Marked)
 
-		require.NoError(t, w.engine.Discard(t.Context(), p.ID))
+		require.NoError(t, w.engine.Plans().Discard(t.Context(), p.ID))
 		require.Empty(t, w.items(p.ID))
 		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrNotFound)
 	})
@@ -206,7 +206,7 @@ func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 		p := w.plan(engine.PlanRequest{Principals: append(principals(ids...), engine.Principal{Kind: engine.Group, ID: "g"}), Expires: time.Minute})
 		marks := func() int {
-			n, err := w.engine.Pending(t.Context())
+			n, err := w.engine.Apps().Pending(t.Context())
 			require.NoError(t, err)
 			return n
 		}
@@ -246,9 +246,9 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 		refused := func(ctx context.Context, want string, req engine.PlanRequest) {
 			t.Helper()
 			req.App = app
-			_, err := w.engine.Plan(ctx, req)
+			_, err := w.engine.Plans().Make(ctx, req)
 			require.ErrorContains(t, err, want)
-			all, err := w.engine.Plans(t.Context(), engine.PlanQuery{})
+			all, err := w.engine.Plans().List(t.Context(), engine.PlanQuery{})
 			require.NoError(t, err)
 			require.Empty(t, all)
 		}
@@ -264,13 +264,13 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 		}}, All: true})
 		require.NoError(t, w.store.SavePlan(t.Context(), engine.Plan{ID: "half", App: app, Status: engine.PlanMaking, ExpiresAt: time.Now().Add(time.Hour)}))
 		require.ErrorContains(t, w.apply("half", engine.ApplyOptions{}), "plan half is not complete")
-		require.NoError(t, w.engine.Discard(t.Context(), "half"))
+		require.NoError(t, w.engine.Plans().Discard(t.Context(), "half"))
 		d := candidate{&enginetest.Directory{}, gone}
 		d.SetTarget(app, w.target)
 		p := w.plan(engine.PlanRequest{Directory: d, Principals: principals(ids...)})
-		require.NoError(t, w.engine.Discard(t.Context(), p.ID))
+		require.NoError(t, w.engine.Plans().Discard(t.Context(), p.ID))
 		d.Fail(errors.New("no database"))
-		_, err := w.engine.Plan(t.Context(), engine.PlanRequest{App: app, Directory: d, All: true})
+		_, err := w.engine.Plans().Make(t.Context(), engine.PlanRequest{App: app, Directory: d, All: true})
 		require.ErrorContains(t, err, "no database")
 	})
 }
@@ -300,7 +300,7 @@ func TestACanaryGoesFirst(t *testing.T) {
 		w.wait()
 		require.Equal(t, int64(2), w.state(engine.User, ids[1]).Desired)
 		require.Equal(t, int64(1), w.state(engine.User, ids[2]).Desired, "the others wait")
-		listed, err := w.engine.Plans(t.Context(), engine.PlanQuery{ID: p.ID})
+		listed, err := w.engine.Plans().List(t.Context(), engine.PlanQuery{ID: p.ID})
 		require.NoError(t, err)
 		require.Equal(t, engine.PlanPartial, listed[0].Status)
 		err = w.apply(p.ID, engine.ApplyOptions{})

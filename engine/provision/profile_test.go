@@ -16,7 +16,7 @@ import (
 
 func (w *world) probe() engine.Profile {
 	w.t.Helper()
-	p, err := w.engine.ProbeApp(w.t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
+	p, err := w.engine.Targets().ProbeApp(w.t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
 	require.NoError(w.t, err)
 	w.fake.Requests()
 	return p
@@ -25,12 +25,12 @@ func (w *world) probe() engine.Profile {
 func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
-		_, err := w.engine.Profile(t.Context(), app)
+		_, err := w.engine.Targets().Profile(t.Context(), app)
 		require.ErrorIs(t, err, engine.ErrNotFound)
 		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 		p := w.probe()
 		require.Equal(t, engine.ProbeRefused, p.Verdict(engine.FeatureDeactivatePatch))
-		stored, err := w.engine.Profile(t.Context(), app)
+		stored, err := w.engine.Targets().Profile(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, p, stored)
 		require.True(t, w.learned().Probed[engine.NoPatch])
@@ -85,7 +85,7 @@ func TestAProfileBelongsToOneBaseURL(t *testing.T) {
 	w.fake.ClearFaults()
 	w.target.BaseURL += "/"
 	w.dir.SetTarget(app, w.target)
-	_, err := w.engine.Profile(t.Context(), app)
+	_, err := w.engine.Targets().Profile(t.Context(), app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -100,11 +100,11 @@ func TestAProbeThatFailsLeavesTheProfileAsItWas(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	p := w.probe()
 	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
-	_, err := w.engine.ProbeApp(t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
+	_, err := w.engine.Targets().ProbeApp(t.Context(), app, engine.ProbeOptions{Settle: time.Nanosecond})
 	require.ErrorContains(t, err, "credentials")
-	got, err := w.engine.Profile(t.Context(), app)
+	got, err := w.engine.Targets().Profile(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	_, err = w.engine.ProbeApp(t.Context(), "nobody", engine.ProbeOptions{})
+	_, err = w.engine.Targets().ProbeApp(t.Context(), "nobody", engine.ProbeOptions{})
 	require.ErrorIs(t, err, engine.ErrUnknownApp)
 }

@@ -19,7 +19,7 @@ import (
 
 func (w *world) reconciled() map[engine.Kind]engine.Reconciliation {
 	w.t.Helper()
-	out, err := w.engine.Reconcile(w.t.Context(), app)
+	out, err := w.engine.Drift().Reconcile(w.t.Context(), app)
 	require.NoError(w.t, err)
 	return out
 }
@@ -114,7 +114,7 @@ func TestADirectoryThatHasLostItsListDeprovisionsNobody(t *testing.T) {
 			e, err := provision.New(provision.Options{Store: w.store, Directory: c.directory(w)})
 			require.NoError(t, err)
 			w.dir.Fail(c.fail)
-			_, err = e.Reconcile(t.Context(), app)
+			_, err = e.Drift().Reconcile(t.Context(), app)
 			if c.says == "" {
 				require.NoError(t, err)
 			} else {
@@ -135,6 +135,6 @@ func TestAnImportNeedsAMatcher(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	e, err := provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}})
 	require.NoError(t, err)
-	_, err = e.Import(t.Context(), app, engine.ImportRequest{})
+	_, err = e.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.ErrorIs(t, err, engine.ErrNoMatcher)
 }

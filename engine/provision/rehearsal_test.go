@@ -84,7 +84,7 @@ func (w *world) sleep() {
 
 func (w *world) rehearse(kind engine.Kind, id string) engine.Trace {
 	w.t.Helper()
-	trace, err := w.engine.DryRun(w.t.Context(), app, kind, id)
+	trace, err := w.engine.Traces().DryRun(w.t.Context(), app, kind, id)
 	require.NoError(w.t, err)
 	return trace
 }
@@ -113,7 +113,7 @@ func TestARehearsalTellsWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 		require.Empty(t, w.fake.Users())
 		_, err := w.engine.State(t.Context(), app, engine.User, "u-1")
 		require.ErrorIs(t, err, engine.ErrNotFound, "nothing is stored")
-		_, err = w.engine.Lane(t.Context(), app)
+		_, err = w.engine.Apps().Get(t.Context(), app)
 		require.ErrorIs(t, err, engine.ErrNotFound)
 
 		w.mark(userMark("u-1"))
@@ -258,12 +258,12 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 		got = w.rehearse(engine.User, "u-3")
 		require.Equal(t, []any{engine.Transient, 500, "read: 500: injected 500"}, []any{got.Outcome, got.HTTP, got.Message})
 		w.dir.Fail(errors.New("no database"))
-		_, err := w.engine.DryRun(t.Context(), app, engine.User, "u-3")
+		_, err := w.engine.Traces().DryRun(t.Context(), app, engine.User, "u-3")
 		require.ErrorContains(t, err, "no database")
 		w.dir.Fail(nil)
-		_, err = w.engine.DryRun(t.Context(), "nobody", engine.User, "u-3")
+		_, err = w.engine.Traces().DryRun(t.Context(), "nobody", engine.User, "u-3")
 		require.ErrorIs(t, err, engine.ErrUnknownApp)
-		_, err = w.engine.DryRun(t.Context(), app, "robot", "u-3")
+		_, err = w.engine.Traces().DryRun(t.Context(), app, "robot", "u-3")
 		require.ErrorContains(t, err, `kind "robot"`)
 		w.fake.ClearFaults()
 		w.as(func(t *engine.Target) { t.Auth.Secret = "wrong" })

@@ -17,7 +17,7 @@ import (
 
 func (w *world) tasks() []engine.Task {
 	w.t.Helper()
-	out, err := w.engine.Tasks(w.t.Context(), engine.TaskQuery{App: app})
+	out, err := w.engine.Tasks().List(w.t.Context(), engine.TaskQuery{App: app})
 	require.NoError(w.t, err)
 	return out
 }
@@ -36,14 +36,14 @@ func TestATaskTellsWhatIsWrongUntilItIsRetriedOrDismissed(t *testing.T) {
 		require.Contains(t, row.LastError, "injected 400", "the target's own words")
 		require.NotZero(t, row.DirtySince)
 
-		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+		require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 		w.wait()
 		require.Len(t, w.tasks(), 1, "the target still refuses")
-		require.NoError(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"))
+		require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
 		require.Empty(t, w.tasks())
-		require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
-		require.ErrorIs(t, w.engine.Retry(t.Context(), app, engine.Group, "u-1"), engine.ErrNotFound)
-		counts, err := w.engine.Counts(t.Context(), app)
+		require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
+		require.ErrorIs(t, w.engine.Tasks().Retry(t.Context(), app, engine.Group, "u-1"), engine.ErrNotFound)
+		counts, err := w.engine.Apps().Counts(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, map[engine.Status]int{engine.StatusDismissed: 1}, counts)
 
@@ -68,7 +68,7 @@ func TestAllTasksAreRetried(t *testing.T) {
 	w.mark(append(marks, engine.Mark{App: app, Kind: engine.Group, ID: "g-1"})...)
 	w.wait()
 	w.fake.ClearFaults()
-	n, err := w.engine.RetryAll(t.Context(), app)
+	n, err := w.engine.Tasks().RetryAll(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, users+1, n)
 	w.wait()
@@ -81,7 +81,7 @@ func TestWhoIsDismissedIsNotWaitedFor(t *testing.T) {
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	require.NoError(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"))
+	require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	row, err := w.engine.WaitFor(ctx, app, engine.User, "u-1")

@@ -73,7 +73,7 @@ func TestThrottle_Bounds(t *testing.T) {
 			require.Contains(t, s.LastError, "tried 3 times")
 			require.Contains(t, s.LastError, "injected")
 			w.fake.ClearFaults()
-			require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-1"))
+			require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 			w.wait()
 			require.Len(t, w.fake.Users(), 1, "a retry begins anew")
 		})

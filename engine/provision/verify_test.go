@@ -17,7 +17,7 @@ import (
 
 func (w *world) verify(kind engine.Kind, id string) engine.Verification {
 	w.t.Helper()
-	p, err := w.engine.Verify(w.t.Context(), app, kind, id)
+	p, err := w.engine.Traces().Verify(w.t.Context(), app, kind, id)
 	require.NoError(w.t, err)
 	return p
 }
@@ -181,7 +181,7 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), deadline)
 		defer cancel()
 		provision := func(kind engine.Kind, id string, o engine.ProvisionOptions) engine.Trace {
-			got, err := w.engine.Provision(ctx, app, kind, id, o)
+			got, err := w.engine.Traces().Run(ctx, app, kind, id, o)
 			require.NoError(t, err)
 			return got
 		}
@@ -226,11 +226,11 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 			w.poll("the failure", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
 			end()
 		}()
-		got, err := w.engine.Provision(short, app, engine.User, "u-1", engine.ProvisionOptions{})
+		got, err := w.engine.Traces().Run(short, app, engine.User, "u-1", engine.ProvisionOptions{})
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, []any{engine.Transient, 500}, []any{got.Outcome, got.HTTP})
 		require.NotEmpty(t, got.Hold)
-		_, err = w.engine.Provision(ctx, app, "robot", "u-1", engine.ProvisionOptions{})
+		_, err = w.engine.Traces().Run(ctx, app, "robot", "u-1", engine.ProvisionOptions{})
 		require.ErrorContains(t, err, "robot")
 	})
 }
@@ -246,7 +246,7 @@ func TestATraceTellsWhatALyingTargetHasMadeOfIt(t *testing.T) {
 	u.Resource.Set("title", "Cook")
 	w.dir.SetUser(app, "u-1", u)
 	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.rehearse(engine.User, "u-1").Diff))
-	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
+	got, err := w.engine.Traces().Run(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))
 	require.Equal(t, 1, got.State.IgnoredAttributes["title"].Rounds)
@@ -263,10 +263,10 @@ func TestAForcedSyncSendsAgainWhatWasLeftAlone(t *testing.T) {
 	w.wait()
 	require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
 	w.fake.Ignores = nil // nobody told the engine
-	got, err := w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
+	got, err := w.engine.Traces().Run(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET /Users/u1"}, requestsOf(got))
-	got, err = w.engine.Provision(ctx, app, engine.User, "u-1", engine.ProvisionOptions{ForceSync: true})
+	got, err = w.engine.Traces().Run(ctx, app, engine.User, "u-1", engine.ProvisionOptions{ForceSync: true})
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(got))
 	require.Equal(t, "Cook", w.fake.Users()[0].Text("title"))
@@ -294,27 +294,27 @@ func TestAnExplanationJoinsWhatTheDirectoryAndTheEngineKnow(t *testing.T) {
 		w.mark(groupMark("g"))
 		w.wait()
 		w.fake.Requests()
-		x, err := w.engine.Explain(t.Context(), app, engine.User, "u-1")
+		x, err := w.engine.Traces().Explain(t.Context(), app, engine.User, "u-1")
 		require.NoError(t, err)
 		require.Empty(t, x.Reasons, "this directory does not explain")
 		require.Equal(t, []any{engine.StatusClean, 1}, []any{x.State.Status, x.State.IgnoredAttributes["title"].Rounds})
 		require.Equal(t, []string{"POST", "/Users"}, []string{x.Exchanges[0].Method, x.Exchanges[0].Path}, "newest first")
 		require.NotContains(t, x.Exchanges[0].Body, `"password":"ann`)
-		x, err = w.engine.Explain(t.Context(), app, engine.Group, "g")
+		x, err = w.engine.Traces().Explain(t.Context(), app, engine.Group, "g")
 		require.NoError(t, err)
 		require.Equal(t, []string{"nobody"}, x.Waiting)
 
 		d := &explaining{Directory: w.dir}
 		e, err := provision.New(provision.Options{Store: w.store, Directory: d})
 		require.NoError(t, err)
-		x, err = e.Explain(t.Context(), app, engine.User, "u-2")
+		x, err = e.Traces().Explain(t.Context(), app, engine.User, "u-2")
 		require.NoError(t, err)
 		require.Equal(t, []string{"user u-2", "is in crm"}, x.Reasons, "also of somebody who was never marked")
 		require.Zero(t, x.State)
 		d.err = errors.New("no database")
-		_, err = e.Explain(t.Context(), app, engine.User, "u-2")
+		_, err = e.Traces().Explain(t.Context(), app, engine.User, "u-2")
 		require.ErrorIs(t, err, d.err)
-		_, err = e.Explain(t.Context(), "nobody", engine.User, "u-2")
+		_, err = e.Traces().Explain(t.Context(), "nobody", engine.User, "u-2")
 		require.ErrorIs(t, err, engine.ErrUnknownApp)
 		w.requests()
 	})

@@ -21,8 +21,3 @@ func (e *Engine) WaitFor(ctx context.Context, app string, kind engine.Kind, id s
 	}
 	return e.watch.WaitFor(ctx, app, kind, id, s.Desired)
 }
-
-// Running reports whether this engine is working on a principal at the moment. It asks nobody, so that it costs next to nothing.
-func (e *Engine) Running(app string, kind engine.Kind, id string) bool {
-	return e.running.Has(app, engine.Principal{Kind: kind, ID: id})
-}

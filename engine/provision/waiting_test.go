@@ -18,7 +18,7 @@ import (
 
 func (w *world) waiting() map[string]engine.Waiting {
 	w.t.Helper()
-	all, err := w.engine.Waiting(w.t.Context(), app, 100)
+	all, err := w.engine.Tasks().Waiting(w.t.Context(), app, 100)
 	require.NoError(w.t, err)
 	byID := map[string]engine.Waiting{}
 	for _, one := range all {
@@ -41,7 +41,7 @@ func (w *world) throttled() {
 
 func (w *world) lane() engine.Lane {
 	w.t.Helper()
-	l, err := w.engine.Lane(w.t.Context(), app)
+	l, err := w.engine.Apps().Get(w.t.Context(), app)
 	if err != nil {
 		require.ErrorIs(w.t, err, engine.ErrNotFound)
 	}
@@ -64,16 +64,16 @@ func TestTasks_ShowWhoWaitsForPausedLane(t *testing.T) {
 			require.Zero(t, task.Attempts)
 		}
 		require.Equal(t, 429, tasks[0].HTTP)
-		page, err := w.engine.Tasks(t.Context(), engine.TaskQuery{App: app, Limit: 2})
+		page, err := w.engine.Tasks().List(t.Context(), engine.TaskQuery{App: app, Limit: 2})
 		require.NoError(t, err)
 		require.Equal(t, tasks[:2], page)
-		page, err = w.engine.Tasks(t.Context(), engine.TaskQuery{After: &tasks[1]})
+		page, err = w.engine.Tasks().List(t.Context(), engine.TaskQuery{After: &tasks[1]})
 		require.NoError(t, err)
 		require.Equal(t, tasks[2:], page)
 
 		w.fake.ClearFaults()
 		w.fake.Requests()
-		require.NoError(t, w.engine.Retry(t.Context(), app, engine.User, "u-2"))
+		require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-2"))
 		w.wait()
 		require.Len(t, w.fake.Users(), 3, "a retry ends the pause")
 		require.Empty(t, w.tasks())
@@ -84,7 +84,7 @@ func TestTasks_RetryAllEndsPause(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.throttled()
 	w.fake.ClearFaults()
-	n, err := w.engine.RetryAll(t.Context(), app)
+	n, err := w.engine.Tasks().RetryAll(t.Context(), app)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	w.wait()
@@ -94,9 +94,9 @@ func TestTasks_RetryAllEndsPause(t *testing.T) {
 func TestTasks_DismissWhileLaneIsPaused(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.throttled()
-	require.NoError(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"))
+	require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
 	require.Len(t, w.tasks(), 2)
-	require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
+	require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
 func TestTasks_QueuedIsNoTask(t *testing.T) {
@@ -104,7 +104,7 @@ func TestTasks_QueuedIsNoTask(t *testing.T) {
 	w.stop(w.engine)
 	w.set("u-1", user("u-1", "ann"))
 	require.Empty(t, w.tasks(), "nothing is wrong")
-	require.ErrorIs(t, w.engine.Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
+	require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
 func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
@@ -167,7 +167,7 @@ func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
 			} else {
 				require.WithinDuration(t, c.until, got.Until, 25*time.Minute) // a back-off has jitter
 			}
-			one, err := w.engine.WaitingFor(t.Context(), app, engine.User, "u-1")
+			one, err := w.engine.Tasks().WaitingFor(t.Context(), app, engine.User, "u-1")
 			require.NoError(t, err)
 			require.Equal(t, []engine.Waiting{got}, one)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -183,7 +183,7 @@ func TestWaiting_SettledIsNotListed(t *testing.T) {
 	w.wait()
 	require.Empty(t, w.waiting())
 	for _, id := range []string{"u-1", "nobody"} {
-		one, err := w.engine.WaitingFor(t.Context(), app, engine.User, id)
+		one, err := w.engine.Tasks().WaitingFor(t.Context(), app, engine.User, id)
 		require.NoError(t, err)
 		require.Empty(t, one)
 	}
@@ -194,10 +194,10 @@ func TestRunning_WhileSequenceRuns(t *testing.T) {
 	hang := make(chan struct{})
 	w.fake.Inject(enginetest.Fault{Hang: hang})
 	w.set("u-1", user("u-1", "ann"))
-	w.poll("the sequence", func() bool { return w.engine.Running(app, engine.User, "u-1") })
-	require.False(t, w.engine.Running(app, engine.Group, "u-1"))
-	require.False(t, w.engine.Running("other", engine.User, "u-1"))
+	w.poll("the sequence", func() bool { return w.engine.Tasks().Running(app, engine.User, "u-1") })
+	require.False(t, w.engine.Tasks().Running(app, engine.Group, "u-1"))
+	require.False(t, w.engine.Tasks().Running("other", engine.User, "u-1"))
 	close(hang)
 	w.wait()
-	require.False(t, w.engine.Running(app, engine.User, "u-1"))
+	require.False(t, w.engine.Tasks().Running(app, engine.User, "u-1"))
 }

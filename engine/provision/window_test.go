@@ -31,8 +31,8 @@ func TestABrokenWindowIsABrokenConnection(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 			w.as(func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "22:00", To: "23:00"}, broken} })
-			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), "maintenance window 2: ")
-			require.ErrorContains(t, w.engine.Test(t.Context(), w.target), want)
+			require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), "maintenance window 2: ")
+			require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), want)
 			w.set("u-1", user("u-1", "ann"))
 			w.poll("the refusal", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 			require.Contains(t, w.state(engine.User, "u-1").LastError, want)
@@ -49,14 +49,14 @@ func TestNothingIsSentDuringMaintenance(t *testing.T) {
 		until := c.Now().Add(time.Hour).Truncate(time.Second)
 		w.as(func(t *engine.Target) { t.Maintenance = []engine.Window{{Until: until}} })
 		rest := func() engine.Suspension {
-			l, err := w.engine.Lane(t.Context(), app)
+			l, err := w.engine.Apps().Get(t.Context(), app)
 			require.NoError(t, err)
 			return l.Suspension
 		}
 		want := engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 		w.set("u-1", user("u-1", "ann"))
 		w.poll("the rest", func() bool { return cmp.Equal(want, rest()) })
-		require.NoError(t, w.engine.Kick(t.Context(), app)) // does not end it
+		require.NoError(t, w.engine.Apps().Kick(t.Context(), app)) // does not end it
 		w.advance(c, 59*time.Minute, o)
 		require.Empty(t, cmp.Diff(want, rest()))
 		w.requests()
@@ -93,7 +93,7 @@ func TestASequenceThatIsRunningEndsWhenAWindowBegins(t *testing.T) {
 	}
 	w.mark(marks...)
 	w.poll("the rest", func() bool {
-		l, err := w.engine.Lane(t.Context(), app)
+		l, err := w.engine.Apps().Get(t.Context(), app)
 		require.NoError(t, err)
 		return l.Suspension.Reason == engine.SuspensionMaintenance
 	})

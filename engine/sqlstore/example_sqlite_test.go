@@ -79,7 +79,7 @@ func ExampleOpen_sqlite() {
 	if err := s.subscribe(ctx, "ann", "gold"); err != nil {
 		log.Fatal(err)
 	}
-	pending, err := s.engine.Pending(ctx)
+	pending, err := s.engine.Apps().Pending(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

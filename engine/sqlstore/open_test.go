@@ -306,7 +306,7 @@ func TestOpen_PostgresExample(t *testing.T) {
 		require.NoError(t, err)
 		defer p.db.Close()
 		_ = p.assign(t.Context(), "crm", "ann") // the second one is there already
-		pending, err := p.engine.Pending(t.Context())
+		pending, err := p.engine.Apps().Pending(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, pending)
 		require.Equal(t, []string{"1"}, sqldbtest.Column(t, db.Open(t), `SELECT COUNT(*) FROM scimwright.app_lane`))

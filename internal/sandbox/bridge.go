@@ -159,7 +159,7 @@ var _ mgmtapi.ConnectionTester = (*connections)(nil)
 
 // TestConnection implements mgmtapi.ConnectionTester.
 func (c *connections) TestConnection(ctx context.Context, e mgmtapi.Endpoint) error {
-	return c.engine.TestApp(ctx, e.App, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Credentials), Timeout: c.timeout})
+	return c.engine.Targets().TestApp(ctx, e.App, engine.Target{BaseURL: e.BaseURL, Auth: authOf(e.Credentials), Timeout: c.timeout})
 }
 
 func authOf(c mgmtapi.Credentials) engine.Auth {

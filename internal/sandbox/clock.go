@@ -108,7 +108,7 @@ func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error 
 				if !state.NextAt.After(now) {
 					continue
 				}
-				if err := p.engine.Retry(ctx, app.ID, state.Kind, state.ID); err != nil && !errors.Is(err, engine.ErrNotFound) {
+				if err := p.engine.Tasks().Retry(ctx, app.ID, state.Kind, state.ID); err != nil && !errors.Is(err, engine.ErrNotFound) {
 					return err
 				}
 			}
@@ -116,9 +116,9 @@ func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error 
 				query.After = &page[len(page)-1]
 			}
 		}
-		if err := p.engine.ResetLearned(ctx, app.ID); err != nil {
+		if err := p.engine.Targets().ResetLearned(ctx, app.ID); err != nil {
 			return err
 		}
-		return p.engine.Kick(ctx, app.ID)
+		return p.engine.Apps().Kick(ctx, app.ID)
 	})
 }

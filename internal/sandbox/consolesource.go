@@ -112,7 +112,7 @@ func urgency(status string) int {
 
 // latest returns the latest exchanges of an app with whom they were about.
 func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchange, error) {
-	attempts, err := c.engine.Attempts(ctx, engine.AttemptQuery{App: id, Limit: consoleLatest})
+	attempts, err := c.engine.Traces().Attempts(ctx, engine.AttemptQuery{App: id, Limit: consoleLatest})
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
-	attempts, err := c.engine.Attempts(ctx, engine.AttemptQuery{App: id, Kind: state.Kind, Principal: who, Limit: consoleExchanges})
+	attempts, err := c.engine.Traces().Attempts(ctx, engine.AttemptQuery{App: id, Kind: state.Kind, Principal: who, Limit: consoleExchanges})
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
@@ -205,7 +205,7 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 	app := console.App{
 		ID: a.ID, Label: a.Label, Name: a.Name, Status: string(a.Status), Target: a.BaseURL, Style: requestsOf(a.Style, a.Fallback),
 	}
-	counts, err := c.engine.Counts(ctx, a.ID)
+	counts, err := c.engine.Apps().Counts(ctx, a.ID)
 	if err != nil {
 		return app, err
 	}
@@ -224,12 +224,12 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 			app.Waiting += n
 		}
 	}
-	l, err := c.engine.Lane(ctx, a.ID)
+	l, err := c.engine.Apps().Get(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
 	app.Lane, app.Reason = laneWords(a.Status == mgmtapi.AppActive, a.Connected, l)
-	lag, err := c.engine.Lag(ctx, a.ID)
+	lag, err := c.engine.Apps().Lag(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
@@ -241,7 +241,7 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 	for _, u := range lacking {
 		app.Unprovisioned = append(app.Unprovisioned, console.Unprovisioned{Users: u.Users, Reason: u.Reason})
 	}
-	halts, err := c.engine.Halted(ctx, a.ID)
+	halts, err := c.engine.Apps().Halts(ctx, a.ID)
 	for _, h := range halts {
 		app.Halts = append(app.Halts, h.String())
 	}

@@ -26,7 +26,7 @@ func (e importer) Import(ctx context.Context, app string, r mgmtapi.ImportReques
 	if r.Kind == mgmtapi.Group {
 		request = engine.ImportRequest{Kind: engine.Group, Partial: true}
 	}
-	id, err := e.engine.Import(ctx, app, request)
+	id, err := e.engine.Imports().Start(ctx, app, request)
 	return strconv.FormatInt(id, 10), control.Rejected(err, "AppInstance", app)
 }
 
@@ -49,7 +49,7 @@ func (e importer) Accounts(ctx context.Context, app, job string, q mgmtapi.Accou
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.engine.RemoteObjects(ctx, engine.RemoteObjectQuery{
+	found, err := e.engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
 		App: app, Kind: engine.User, Verdict: engine.Verdict(q.Verdict), Only: q.Only, After: q.After, Limit: q.Limit, Whole: true,
 	})
 	all := make([]mgmtapi.FoundAccount, 0, len(found))
@@ -75,7 +75,7 @@ func (e importer) Link(ctx context.Context, tx mgmtapi.Tx, app, job string, link
 	for _, l := range links {
 		wanted = append(wanted, engine.Link{Kind: engine.User, ID: l.User, RemoteID: l.Account, RemoteName: l.UserName})
 	}
-	return control.Rejected(e.engine.Confirm(ctx, tx, app, id, wanted), "Import", job)
+	return control.Rejected(e.engine.Imports().Confirm(ctx, tx, app, id, wanted), "Import", job)
 }
 
 // run finds an import of the app by its text.
@@ -84,7 +84,7 @@ func (e importer) run(ctx context.Context, app, job string) (engine.ImportRun, e
 	if err != nil {
 		return engine.ImportRun{}, rest.NotFound("Import", job)
 	}
-	run, err := e.engine.ImportRun(ctx, app, id)
+	run, err := e.engine.Imports().Run(ctx, app, id)
 	return run, control.Rejected(err, "Import", job)
 }
 

@@ -84,7 +84,7 @@ func (r *relay) step(ctx context.Context) (int, error) {
 	n, err := r.wanted.Changes(ctx, relayBatch, func(ctx context.Context, tx mgmtapi.Tx, changes []mgmtapi.Change) error {
 		c = concern(changes)
 		for _, app := range c.ended {
-			if err := r.engine.Drop(ctx, tx, app, connectionEnded); err != nil {
+			if err := r.engine.Tasks().Drop(ctx, tx, app, connectionEnded); err != nil {
 				return err
 			}
 		}
@@ -111,7 +111,7 @@ func (r *relay) step(ctx context.Context) (int, error) {
 	}
 	// A crash before this line costs nothing but time: lanes are swept, and held ones probe by themselves.
 	if len(c.kick) > 0 {
-		if err := r.engine.Kick(ctx, c.kick...); err != nil {
+		if err := r.engine.Apps().Kick(ctx, c.kick...); err != nil {
 			return n, err
 		}
 	}

@@ -223,7 +223,7 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	clk.moved = func(ctx context.Context, back bool) error { return p.clockMoved(ctx, clk.Now(), back) }
-	counted.Follow(p.engine)
+	counted.Follow(p.engine.Apps())
 	given, err := builtIn(p.tokens.scim, o.Quirks, o.Tenants)
 	if err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
 		api:    &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}},
 		target: s.target,
 		drain:  func(ctx context.Context) error { _, err := p.work.Drain(ctx); return err },
-		retry:  func(ctx context.Context, app string) error { _, err := p.engine.RetryAll(ctx, app); return err },
+		retry:  func(ctx context.Context, app string) error { _, err := p.engine.Tasks().RetryAll(ctx, app); return err },
 	}, transport.CloseIdleConnections
 }
 

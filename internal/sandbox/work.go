@@ -45,7 +45,7 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 // syncing reports whether a sequence of a user is running, or the target has accepted a change and not carried it out yet. The latter is
 // a query, which is not made for an assignment that has nothing to wait for.
 func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
-	if w.engine.Running(a.App, engine.User, a.ID) {
+	if w.engine.Tasks().Running(a.App, engine.User, a.ID) {
 		return true
 	}
 	if !a.Waiting {
@@ -65,7 +65,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 			return false, err
 		}
 		other = unfinished.Total()
-		due, err := w.engine.Pending(ctx)
+		due, err := w.engine.Apps().Pending(ctx)
 		if err != nil {
 			return false, err
 		}

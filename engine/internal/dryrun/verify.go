@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Verify reads a principal at the target and compares it with what the directory says now; see provision.Engine.Verify.
+// Verify reads a principal at the target and compares it with what the directory says now; see provision.Traces.Verify.
 func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.Verification, error) {
 	r, err := x.Run(ctx, kind, id, Assumptions{Marked: true, Unguarded: true, Unsure: true, Unwaiting: true})
 	if err != nil {

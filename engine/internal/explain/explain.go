@@ -31,7 +31,7 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Explain joins what the directory says about a principal with what the engine knows; see provision.Engine.Explain.
+// Explain joins what the directory says about a principal with what the engine knows; see provision.Traces.Explain.
 func (d Deps) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
 	if err := principal.Check(app, kind, id); err != nil {
 		return engine.PrincipalExplanation{}, err

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Start adds a run; see provision.Engine.Import.
+// Start adds a run; see provision.Imports.Start.
 func (w *Worker) Start(ctx context.Context, app string, r engine.ImportRequest) (int64, error) {
 	if _, ok := w.Directory.(engine.Matcher); !ok {
 		return 0, engine.ErrNoMatcher

@@ -130,7 +130,7 @@ func chapters() []chapter {
 		{"Users: whose account it is", []exchange{
 			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, answers: []string{one}},
 			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, answers: []string{one}},
-			{name: "links are halted", when: "the same, and Engine.Halt has halted link", user: func(in *plan.UserInput) {
+			{name: "links are halted", when: "the same, and link is halted", user: func(in *plan.UserInput) {
 				in.HaltedLinks = func() (string, error) { return "link is halted for this app: an audit", nil }
 			}, answers: []string{one}},
 			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(engine.LinkAsk), answers: []string{one}},

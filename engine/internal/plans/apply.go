@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/directory"
 )
 
-// Apply marks the principals of a plan within the caller's transaction; see provision.Engine.Apply.
+// Apply marks the principals of a plan within the caller's transaction; see provision.Plans.Apply.
 //
 // Invariant 20: A dry run uses the sequences of a real run with a client that cannot write and without a lease. A plan marks exactly
 // what was listed, and only while no generation, desired state or base URL has changed.

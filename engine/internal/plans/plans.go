@@ -49,7 +49,7 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Make makes a plan and stores it; see provision.Engine.Plan.
+// Make makes a plan and stores it; see provision.Plans.Make.
 func (d Deps) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
 	if !req.All && len(req.Principals) == 0 {
 		return engine.Plan{}, errors.New("engine: PlanRequest names no principals; All means every one that is known")

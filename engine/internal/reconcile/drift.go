@@ -35,7 +35,7 @@ type Deps struct {
 	Wake      func(apps ...string) // has the lanes look, after principals were marked
 }
 
-// Drift compares what the target of an app has with what the directory wants; see provision.Engine.Drift.
+// Drift compares what the target of an app has with what the directory wants; see provision.Drift.Compare.
 func (d Deps) Drift(ctx context.Context, app string, r engine.DriftRequest) (engine.DriftReport, error) {
 	if r.Kind == "" {
 		r.Kind = engine.User

@@ -10,7 +10,7 @@ import (
 )
 
 // Reconcile compares users and, if groups are pushed, groups, marks what has drifted, and marks the principals that the directory lists
-// and the engine was never told about; see provision.Engine.Reconcile.
+// and the engine was never told about; see provision.Drift.Reconcile.
 func (d Deps) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
 	t, err := d.Directory.Target(ctx, app)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // forever is later than anything is due.
 var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Waiting lists principals that are due now or later; see provision.Engine.Waiting.
+// Waiting lists principals that are due now or later; see provision.Tasks.Waiting.
 func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
 	rows, err := d.Store.Due(ctx, app, forever, limit)
 	if err != nil || len(rows) == 0 {
@@ -31,7 +31,7 @@ func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Wait
 	return out, nil
 }
 
-// WaitingFor is Waiting for one principal; see provision.Engine.WaitingFor.
+// WaitingFor is Waiting for one principal; see provision.Tasks.WaitingFor.
 func (d Deps) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
 	s, err := principal.State(ctx, d.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {

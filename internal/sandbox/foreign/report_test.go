@@ -67,7 +67,7 @@ func (r *run) report() string {
 		}
 		b.WriteString(" |\n")
 	}
-	lane, err := r.engine.Lane(r.t.Context(), app)
+	lane, err := r.engine.Apps().Get(r.t.Context(), app)
 	require.NoError(r.t, err)
 	traits := "nothing"
 	if len(lane.Learned.Traits) > 0 {

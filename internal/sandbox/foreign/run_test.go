@@ -131,7 +131,7 @@ func (r *run) settle() int {
 	if r.engine.Wait(ctx, app) == nil {
 		return 0
 	}
-	n, err := r.engine.Pending(r.t.Context())
+	n, err := r.engine.Apps().Pending(r.t.Context())
 	require.NoError(r.t, err)
 	return n
 }
