@@ -28,8 +28,6 @@ import (
 var ownOperations = map[string]string{
 	"explainAuthorization":   "who may do what follows from roles, targets, sets, conditions and groups, so that a refusal needs its reasons",
 	"getClock":               "who moves a clock has to know where it stands, and how far it is ahead",
-	"listImportedObjects":    "what an import has found is looked at before somebody says whose it is",
-	"confirmImport":          "what an import may not do without consent needs a place for the consent",
 	"listProviders":          "the SCIM servers of the sandbox are seen and made where everything else of it is",
 	"getProvider":            "the SCIM servers of the sandbox are seen and made where everything else of it is",
 	"createProvider":         "the SCIM servers of the sandbox are seen and made where everything else of it is",
@@ -84,6 +82,8 @@ var outside = map[string]string{
 	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`internal/sandbox`)",
 
 	"GET /sandbox/v1/apps/{appId}/tasks":                 controlAPI,
+	"POST /sandbox/v1/apps/{appId}/import":               controlAPI,
+	"GET /sandbox/v1/apps/{appId}/import/{jobId}":        controlAPI,
 	"POST /sandbox/v1/apps/{appId}/tasks/{taskId}/retry": controlAPI,
 }
 
@@ -130,7 +130,6 @@ var logged = map[string][]audit.Type{
 	"updateDefaultConnection":                            {audit.ConnectionUpdate, audit.ConnectionTest},
 	"activateDefaultConnection":                          {audit.ConnectionUpdate, audit.ConnectionTest},
 	"deactivateDefaultConnection":                        {audit.ConnectionUpdate},
-	"confirmImport":                                      {audit.AppUserImport, audit.UserCreate},
 	"updateFeature":                                      {audit.ConnectionUpdate},
 	"createGroupPushMapping":                             {audit.PushCreated},
 	"updateGroupPushMapping":                             {audit.PushActivated, audit.PushDeactivated},
@@ -333,7 +332,6 @@ var unlogged = map[string]string{
 	"resetSandbox":           "the log goes too",
 	"introspect":             "tells, and changes nothing",
 	"introspectCustomAS":     "tells, and changes nothing",
-	"startImport":            "what is made of the accounts is logged, as that of a job",
 	"provisionUsers":         "what the attempts send is logged, as that of jobs",
 	"createProvider":         "the SCIM servers of the sandbox are no part of the organisation",
 	"deleteProvider":         "the SCIM servers of the sandbox are no part of the organisation",
@@ -347,7 +345,7 @@ func table(t *testing.T) []rest.Info {
 	t.Helper()
 	api, err := assembly.New(assembly.Options{
 		Store: &docstore.Store{}, Model: model.New(),
-		Work: struct{ sandboxapi.Work }{}, Imports: struct{ assembly.Imports }{}, Providers: struct{ sandboxapi.Providers }{},
+		Work: struct{ sandboxapi.Work }{}, Providers: struct{ sandboxapi.Providers }{},
 		Clock: struct{ sandboxapi.Clock }{}, Reset: func(context.Context, bool) error { return nil },
 	})
 	require.NoError(t, err)

@@ -36,7 +36,6 @@ func areaOf(scope string) string { return scope[:strings.LastIndexByte(scope, '.
 // withSandbox has every operation served that there can be. Nothing of it may be reached.
 func withSandbox(o *assembly.Options) {
 	o.Work, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Providers }{}
-	o.Imports = struct{ assembly.Imports }{}
 }
 
 // Every operation but the public ones is refused to whoever has no credentials, dead ones, none of its scopes, only some of them,

@@ -40,6 +40,8 @@ type Options struct {
 	// Synced returns when the engine has been told of all changes that the host has committed before. Default: it always has, because the
 	// host calls Engine.Mark in the transactions of the changes.
 	Synced func(ctx context.Context) error
+	// Imports creates users from imported accounts. Default: imports link accounts to users that there are, and create none.
+	Imports Imports
 	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: none are shown.
 	Unprovisioned func(ctx context.Context, app string) ([]client.Unprovisioned, error)
 
@@ -102,6 +104,9 @@ func newHandler(o Options) (*rest.Handler, error) {
 	}
 	if o.Names == nil {
 		o.Names = plainNames{o.Engine, o.Directory}
+	}
+	if o.Imports == nil {
+		o.Imports = plainImports{o.Engine}
 	}
 	a := newAPI(o)
 	return rest.NewHandler(a.routes(), rest.Options{Guard: host{}, Limiter: host{}, Words: words(), Now: o.Now, Logger: o.Logger})

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
@@ -43,14 +44,16 @@ func serve(t *testing.T, adjust ...func(*control.Options)) *host {
 	store, err := sqlstore.Open(t.Context(), database.Writer(), sqlstore.Options{Dialect: sqlstore.SQLite})
 	require.NoError(t, err)
 	h.directory.SetTarget("crm", engine.Target{
-		BaseURL: server.URL, Auth: engine.Auth{Scheme: engine.Bearer, Secret: secret}, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
+		BaseURL: server.URL, Auth: engine.Auth{Scheme: engine.Bearer, Secret: secret},
+		CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
 	})
 	e, err := provision.New(provision.Options{Store: store, Directory: h.directory})
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, e.Stop(context.WithoutCancel(t.Context()))) })
 	h.options = control.Options{
-		Engine: e, Directory: h.directory, Update: control.InTx(database.Writer()), Authorize: func(next http.Handler) http.Handler { return next },
+		Engine: e, Directory: h.directory, Update: control.InTx(database.Writer()),
+		Authorize: func(next http.Handler) http.Handler { return next },
 	}
 	for _, f := range adjust {
 		f(&h.options)
@@ -102,7 +105,8 @@ func TestAuthorize_BeforeEverything(t *testing.T) {
 		}
 	})
 	for _, op := range control.Operations("") {
-		req, err := http.NewRequestWithContext(t.Context(), op.Method, strings.TrimSuffix(h.url, control.DefaultPrefix)+op.Path, strings.NewReader("{"))
+		address := strings.TrimSuffix(h.url, control.DefaultPrefix) + op.Path
+		req, err := http.NewRequestWithContext(t.Context(), op.Method, address, strings.NewReader("{"))
 		require.NoError(t, err)
 		res, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
@@ -194,6 +198,45 @@ func TestHandler_TestNamesWhatIsWrong(t *testing.T) {
 	require.True(t, client.IsNotFound(h.Test(t.Context(), "nosuch")))
 }
 
+// A host without Imports links accounts, and creates no users.
+func TestHandler_ImportsWithoutPort(t *testing.T) {
+	h := serve(t)
+	h.target.Add("Users", named("ann@example.com", "u-1"))
+	h.target.Add("Users", named("unmanaged", ""))
+	h.directory.SetUser("crm", "u-1", engine.UserState{Want: engine.Active, UserName: "ann@example.com", Resource: named("ann@example.com", "u-1")})
+	id, err := h.StartImport(t.Context(), "crm", engine.User)
+	require.NoError(t, err)
+	var run client.Import
+	require.Eventually(t, func() bool {
+		run, err = h.Import(t.Context(), "crm", id)
+		return err == nil && run.Status != engine.ImportRunning
+	}, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, engine.ImportDone, run.Status, run.Errors)
+	require.Equal(t, 2, run.UsersImported)
+	matched, err := h.ImportedObjects(t.Context(), "crm", id, client.ObjectOptions{Verdict: engine.VerdictMatched})
+	require.NoError(t, err)
+	require.Len(t, matched, 1)
+	require.Equal(t, "u-1", matched[0].Principal)
+	done, err := h.ConfirmImport(t.Context(), "crm", id, nil)
+	require.NoError(t, err)
+	require.Equal(t, client.Confirmed{Linked: 1}, done)
+	links, err := h.Links(t.Context(), "crm", engine.Link{}, 0)
+	require.NoError(t, err)
+	require.Equal(t, matched[0].RemoteID, links[0].RemoteID)
+	_, err = h.Import(t.Context(), "crm", "4711")
+	require.True(t, client.IsNotFound(err), err)
+}
+
+// named is a user of a target.
+func named(userName, externalID string) *scim.Resource {
+	r := &scim.Resource{}
+	r.Set("userName", userName)
+	if externalID != "" {
+		r.Set("externalId", externalID)
+	}
+	return r
+}
+
 // A target that repeats the credentials it was sent tells them to no caller.
 func TestHandler_ShowsNoSecret(t *testing.T) {
 	h := serve(t)
@@ -202,7 +245,8 @@ func TestHandler_ShowsNoSecret(t *testing.T) {
 		if op.Method != http.MethodGet {
 			continue
 		}
-		path := strings.NewReplacer("{app}", "crm", "{kind}", "user", "{principal}", ann.ID).Replace(strings.TrimPrefix(op.Path, control.DefaultPrefix))
+		path := strings.TrimPrefix(op.Path, control.DefaultPrefix)
+		path = strings.NewReplacer("{app}", "crm", "{kind}", "user", "{principal}", ann.ID).Replace(path)
 		var raw json.RawMessage
 		if err := h.Do(t.Context(), op.Method, path, nil, &raw); err == nil {
 			require.NotContains(t, string(raw), secret, op.ID)

@@ -25,8 +25,14 @@ var rejections = []struct {
 	{engine.ErrTooMany, rest.CodeTooMany},
 }
 
-// rejected returns the error as the API answers it: not found, of that kind and id, or one of rejections. Others are failures.
+// Rejected returns an error of the engine as the API responds with it: not found, of that kind and id, or another one that is about the
+// request. A host whose ports call the engine returns such errors. Others are failures.
+func Rejected(err error, kind, id string) error { return rejected(err, kind, id) }
+
 func rejected(err error, kind, id string) error {
+	if e, ok := errors.AsType[*rest.Error](err); ok { // of the host
+		return e
+	}
 	switch {
 	case err == nil:
 		return nil

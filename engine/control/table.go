@@ -17,7 +17,7 @@ const tag = "Engine"
 // routes is the table of operations.
 func (a *api) routes() []rest.Route {
 	var all []rest.Route
-	for _, part := range [][]rest.Route{a.laneRoutes(), a.taskRoutes(), a.principalRoutes(), a.planRoutes(), a.driftRoutes(), a.linkRoutes()} {
+	for _, part := range [][]rest.Route{a.laneRoutes(), a.taskRoutes(), a.principalRoutes(), a.planRoutes(), a.driftRoutes(), a.linkRoutes(), a.importRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -26,7 +26,7 @@ func (a *api) routes() []rest.Route {
 // words describes the types that are served, for the OpenAPI document: by type, the tags of each member.
 func words() rest.Words {
 	all := rest.Words{}
-	for _, part := range []rest.Words{laneWords, taskWords, principalWords, planWords, driftWords, linkWords} {
+	for _, part := range []rest.Words{laneWords, taskWords, principalWords, planWords, driftWords, linkWords, importWords} {
 		maps.Copy(all, part)
 	}
 	return all

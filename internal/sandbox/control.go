@@ -36,7 +36,7 @@ func newControl(
 		// Like the relay, it does not ask for a serializable transaction: it writes no documents, and the engine's store orders its writes.
 		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 	}
-	o.Synced = b.relayed
+	o.Synced, o.Imports = b.relayed, importing{api}
 	o.Authorize = func(next http.Handler) http.Handler { return api.Authorize(sandboxScope, next) }
 	return control.New(o)
 }
@@ -50,8 +50,8 @@ func controlOperations() []rest.Info {
 	return all
 }
 
-// ofManagement are the paths below /sandbox/v1/apps/{app} that the management API serves: they are about assignments and users.
-var ofManagement = []string{"provision", "import"}
+// ofManagement are the paths below /sandbox/v1/apps/{app} that the management API serves: they are about assignments.
+var ofManagement = []string{"provision"}
 
 // ofControl reports whether the control API serves a path.
 func ofControl(path string) bool {

@@ -397,6 +397,7 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 	d.get("/import/"+job.JobID+"/objects?verdict=matched", &found)
 	require.Len(t, found, 1)
 	require.Equal(t, ann, found[0].Principal)
+	d.refused(http.MethodPost, "/import/"+job.JobID+"/confirm", `{"links":[{"kind":"group","id":"x","remoteId":"c"}]}`, http.StatusBadRequest, "one of users")
 	var n struct{ Linked int }
 	d.post("/import/"+job.JobID+"/confirm", "", &n)
 	require.Equal(t, 1, n.Linked)

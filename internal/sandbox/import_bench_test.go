@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -52,7 +53,7 @@ func benchmarkImport(b *testing.B, accounts int) {
 	var out client.Import
 	for tick := time.NewTicker(time.Second); out.Status != "done"; <-tick.C {
 		do(b, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
-		require.NotEqual(b, "failed", out.Status, out)
+		require.NotEqual(b, engine.ImportFailed, out.Status, out)
 	}
 	require.Equal(b, accounts, out.UsersCreated, out)
 	peak := c.peakMB(b)

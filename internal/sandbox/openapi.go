@@ -18,8 +18,8 @@ import (
 // OpenAPI returns the document that /openapi.json of a sandbox answers. It is made from the operation tables alone; no
 // database is opened.
 func OpenAPI() ([]byte, error) {
-	shown := assembly.Sandbox{Work: &work{}, Imports: &engineAPI{}, Providers: &providers{}}
-	return withControl(mgmtapi.OpenAPI(assembly.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: &engineAPI{}}))
+	shown := assembly.Sandbox{Work: &work{}, Providers: &providers{}}
+	return withControl(mgmtapi.OpenAPI(assembly.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
 }
 
 // openAPIDocument is the part of an OpenAPI document that joining two of them touches. What is in neither is the same in both.

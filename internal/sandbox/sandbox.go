@@ -237,19 +237,18 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}}
-	engineSide := &engineAPI{db: db, engine: p.engine, bridge: p.bridge}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err
 	}
 	shown := assembly.Sandbox{
-		Work: p.work, Imports: engineSide, Providers: servers, Clock: clk, Beside: controlOperations(),
+		Work: p.work, Providers: servers, Clock: clk, Beside: controlOperations(),
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
 	options := on(db)
 	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
 	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
-	options.Imports, options.Syncing = engineSide, p.work.syncing
+	options.Imports, options.Syncing = importer{p.engine}, p.work.syncing
 	options.Limits, options.HashCost = mgmtapi.Limits{Off: o.NoRateLimits}, o.HashCost
 	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
 	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -39,6 +40,23 @@ type Env struct {
 	document   *openapi3.T
 	router     routers.Router
 	unrecorded bool
+	beside     string
+}
+
+// Beside serves paths of the sandbox that contain a text with the handler of a host. They are in no document and no record.
+func (e *Env) Beside(part string, h http.Handler) {
+	e.beside = part
+	e.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e.besides(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		e.API.ServeHTTP(w, r)
+	})
+}
+
+func (e *Env) besides(r *http.Request) bool {
+	return e.beside != "" && strings.HasPrefix(r.URL.Path, "/sandbox/") && strings.Contains(r.URL.Path, e.beside)
 }
 
 // Document returns the OpenAPI document that the API generates of itself. Tests share it and must not change it.

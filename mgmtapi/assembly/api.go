@@ -50,8 +50,8 @@ type Options struct {
 	Released func()
 	// Beside lists operations that another handler serves behind API.Authorize, so that /sandbox/v1/authz/explain explains them, too.
 	Beside []rest.Info
-	// Imports reads the accounts of targets, for /sandbox/v1. Defaults to none: its paths are not served.
-	Imports Imports
+	// Imports reads the accounts of targets. Default: none, there are no imports.
+	Imports imports.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
 	Providers sandboxapi.Providers
 	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
@@ -93,12 +93,6 @@ type Options struct {
 	Now func() time.Time
 	// Logger gets internal errors. Default: slog.Default.
 	Logger *slog.Logger
-}
-
-// Imports reads the accounts of targets and shows them.
-type Imports interface {
-	imports.Engine
-	sandboxapi.Imports
 }
 
 // API is the management API.
@@ -243,6 +237,9 @@ func (a *API) Import(ctx context.Context) (more bool, err error) {
 	}
 	return more, nil
 }
+
+// Importing makes users of accounts. It is nil without an engine.
+func (a *API) Importing() *imports.Service { return a.imports }
 
 // Version is the version of the management API.
 const Version = "v1"

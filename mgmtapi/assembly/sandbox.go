@@ -12,7 +12,6 @@ import (
 // context, until /sandbox/v1 is a handler of its own behind mgmtapi.API.Authorize.
 type Sandbox struct {
 	Work      sandboxapi.Work
-	Imports   sandboxapi.Imports
 	Providers sandboxapi.Providers
 	Clock     sandboxapi.Clock
 	Reset     func(ctx context.Context, seed bool) error
@@ -31,10 +30,5 @@ func WithSandbox(ctx context.Context, s Sandbox) context.Context {
 func (o *Options) Complete(ctx context.Context, reads imports.Engine) {
 	s, _ := ctx.Value(sandboxKey{}).(Sandbox)
 	o.Work, o.Providers, o.Clock, o.Reset, o.Beside = s.Work, s.Providers, s.Clock, s.Reset, s.Beside
-	if reads != nil {
-		o.Imports = struct {
-			imports.Engine
-			sandboxapi.Imports
-		}{reads, s.Imports}
-	}
+	o.Imports = reads
 }

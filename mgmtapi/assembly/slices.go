@@ -98,7 +98,7 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 	})
 	if o.Work != nil {
 		list = append(list, sandboxapi.New(d, sandboxapi.Options{
-			Work: o.Work, Imports: o.Imports, Importing: importing, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
+			Work: o.Work, Providers: o.Providers, Provision: assigned.Provision, CreateToken: createToken(tokens),
 			Outbox: box, Released: o.Released, Clock: o.Clock, KeepTokens: keepTokens, Reset: o.Reset,
 		}))
 	}

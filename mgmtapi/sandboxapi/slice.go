@@ -8,7 +8,6 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 )
@@ -21,10 +20,6 @@ const tag = "Sandbox"
 // Options are what the slice needs beside the model.
 type Options struct {
 	Work Work
-	// Imports shows what imports have read. Defaults to none: its paths are not served. Importing, which is needed with it, makes users
-	// of accounts.
-	Imports   Imports
-	Importing *imports.Service
 	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
 	Providers Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
@@ -69,9 +64,6 @@ func (s *Slice) Routes() []rest.Route {
 	}
 	if s.o.Reset != nil {
 		list = append(list, s.resetRoute())
-	}
-	if s.o.Imports != nil {
-		list = append(list, s.importRoutes()...)
 	}
 	if s.o.Providers != nil {
 		list = append(append(list, s.providerRoutes()...), s.quirkRoutes()...)
