@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // changedBefore runs a function once, right before pending rows are read.
@@ -43,6 +44,7 @@ func TestTarget_ReadAfterPendingRows(t *testing.T) {
 
 	moved := enginetest.NewTarget()
 	moved.Token = w.fake.Token
+	moved.Remove("Users", moved.Add("Users", &scim.Resource{})) // the id that u-0 had before is not given to another user
 	server := httptest.NewServer(moved)
 	t.Cleanup(server.Close)
 	change := func() {
@@ -53,6 +55,11 @@ func TestTarget_ReadAfterPendingRows(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
+	w.poll("the release", func() bool {
+		l, err := w.engine.Apps().Get(t.Context(), app)
+		require.NoError(t, err)
+		return l.Owner == "" // nobody reads pending rows until the next mark
+	})
 	before.change.Store(&change)
 	w.mark(userMark("u-0"))
 	w.wait()

@@ -72,7 +72,7 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 	if err != nil {
 		return p, fmt.Errorf("engine: probe of %s: %w", app, err)
 	}
-	err = profiles.SaveProfile(ctx, app, e.o.Now(), store.Capabilities{BaseURL: to.BaseURL, Profile: p}, func(l *engine.Learned) {
+	err = profiles.SaveProfile(ctx, app, e.o.Now(), store.TargetProfile{BaseURL: to.BaseURL, Profile: p}, func(l *engine.Learned) {
 		if l.BaseURL != to.BaseURL {
 			*l = engine.Learned{BaseURL: to.BaseURL}
 		}

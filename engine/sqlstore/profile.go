@@ -19,7 +19,7 @@ VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)
 ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
 
 // SaveProfile implements store.Profiles.
-func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c store.Capabilities, change func(*engine.Learned)) error {
+func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c store.TargetProfile, change func(*engine.Learned)) error {
 	found, err := written(c)
 	if err != nil {
 		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
@@ -39,7 +39,7 @@ func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c st
 }
 
 // Profile implements store.Profiles.
-func (s *Store) Profile(ctx context.Context, app string) (c store.Capabilities, err error) {
+func (s *Store) Profile(ctx context.Context, app string) (c store.TargetProfile, err error) {
 	var stored string
 	err = s.db.Reader().QueryRow(ctx, `SELECT profile FROM {app_lane} WHERE app_id = ? AND profile <> ''`, app).Scan(&stored)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -32,6 +32,7 @@ type Approvals interface {
 
 // Attempts is the capability to list recorded exchanges, for Traces.
 type Attempts interface {
+	// Attempts lists exchanges, newest first.
 	Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error)
 	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. Some of the newest are kept.
 	Record(ctx context.Context, app string, exchanges []engine.Attempt) error
@@ -47,6 +48,7 @@ type Counts interface {
 // Finish those that [Finish.Tell] returns, Lanes.Hold that of [HoldEvent], Lags.Overdue a DeactivationOverdue, Tasks.Dismiss a
 // UserDismissed or GroupDismissed. At least engine.KeptEvents of each app are kept, and not many more.
 type Events interface {
+	// Events lists events of an app in their order.
 	Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error)
 }
 
@@ -54,9 +56,9 @@ type Events interface {
 type Profiles interface {
 	// SaveProfile stores a profile for an app, in the place of an older one, and applies a change to what is known about its target,
 	// in one transaction and without a lease: the app need not have been marked before. change may be called more than once.
-	SaveProfile(ctx context.Context, app string, now time.Time, c Capabilities, change func(*engine.Learned)) error
+	SaveProfile(ctx context.Context, app string, now time.Time, c TargetProfile, change func(*engine.Learned)) error
 	// Profile returns the stored profile, or ErrNotFound.
-	Profile(ctx context.Context, app string) (Capabilities, error)
+	Profile(ctx context.Context, app string) (TargetProfile, error)
 	// ResetLearned forgets what is known about the target of an app, its profile too. An unknown app is ignored.
 	ResetLearned(ctx context.Context, app string) error
 }

@@ -19,7 +19,7 @@ type Plans interface {
 	SavePlan(ctx context.Context, p engine.Plan) error
 	// AddPlanItems stores items of a plan.
 	AddPlanItems(ctx context.Context, items []engine.PlanItem) error
-	// Plans and PlanItems read.
+	// Plans lists plans, newest first. PlanItems lists items of a plan, ascending by Seq.
 	Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, error)
 	PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error)
 	// DiscardPlan removes a plan and its items. An unknown one is ignored.

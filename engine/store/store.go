@@ -111,6 +111,7 @@ type Sequences interface {
 
 // Lanes are the apps: what is known about the target of each, and what keeps it from running.
 type Lanes interface {
+	// Lane returns the state of an app, or ErrNotFound for one that was never marked.
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
 	// more than once.
@@ -135,10 +136,11 @@ type Members interface {
 
 // States read what is known about principals.
 type States interface {
-	// States, Attempts and Lane read; Lane returns ErrNotFound for an app that was never marked. Pending counts principals
-	// that are due now or later, of one app or (empty) of all; those of paused apps count.
+	// States lists principals by app, kind and id.
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
+	// StatesByID and StatesByRemoteID find many principals at once, in no order. Those that are not known are omitted.
 	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
 	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
+	// Pending counts the principals that are due now or later, of one app or (empty) of all; those of paused apps count.
 	Pending(ctx context.Context, app string) (int, error)
 }

@@ -13,7 +13,7 @@ import (
 
 func testProfile(t *testing.T, s *suite) {
 	ctx := t.Context()
-	save := func(want store.Capabilities) {
+	save := func(want store.TargetProfile) {
 		require.NoError(t, s.can.profiles.SaveProfile(ctx, s.app, s.now, want, func(l *engine.Learned) { l.MemberBatch++ }))
 		got, err := s.can.profiles.Profile(ctx, s.app)
 		require.NoError(t, err)
@@ -21,7 +21,7 @@ func testProfile(t *testing.T, s *suite) {
 	}
 	_, err := s.can.profiles.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
-	save(store.Capabilities{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
+	save(store.TargetProfile{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
 	row, err := s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	require.Zero(t, row.NextAt, "nothing is due of an app that was only probed")
@@ -30,7 +30,7 @@ func testProfile(t *testing.T, s *suite) {
 	l := s.claim()
 	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = engine.Traits{engine.NoPut: true, engine.NoPatch: false} })
 	require.NoError(t, err)
-	save(store.Capabilities{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
+	save(store.TargetProfile{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
