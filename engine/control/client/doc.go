@@ -4,5 +4,5 @@
 // [engine.Trace] with whether the principal is assigned. The package depends on neither the engine's machine nor a store.
 //
 // A command line, a console or a test that operates an engine in another process uses a [Client]. A program that runs the engine itself
-// calls the methods of provision.Engine.
+// calls the methods of provision.Engine and its handles.
 package client
