@@ -203,7 +203,9 @@ func TestHandler_ImportsWithoutPort(t *testing.T) {
 	h := serve(t)
 	h.target.Add("Users", named("ann@example.com", "u-1"))
 	h.target.Add("Users", named("unmanaged", ""))
-	h.directory.SetUser("crm", "u-1", engine.UserState{Want: engine.Active, UserName: "ann@example.com", Resource: named("ann@example.com", "u-1")})
+	h.directory.SetUser("crm", "u-1", engine.UserState{
+		Want: engine.Active, UserName: "ann@example.com", Resource: named("ann@example.com", "u-1"),
+	})
 	id, err := h.StartImport(t.Context(), "crm", engine.User)
 	require.NoError(t, err)
 	var run client.Import
