@@ -30,7 +30,8 @@ const (
 )
 
 // ClassInfo describes a class. There is one row per class, and no other list of them: what depends on the class is a column, or a switch
-// that the linter wants complete.
+// that the linter requires to be complete. File failure.go of engine/internal/plan derives the class from a response. The tests of this
+// package write the table in docs/engine.md with -update.
 type ClassInfo struct {
 	Class Class
 	// Status is the status of the principal afterwards. A halt, users that are waited for, a change that the target has accepted, and

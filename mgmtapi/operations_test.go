@@ -391,8 +391,10 @@ func TestEveryOperationIsSpecifiedAndSeenToSucceed(t *testing.T) {
 		there[info.ID] = true
 		reason, own := ownOperations[info.ID]
 		require.NotEqual(t, own, specified[shape(info.Method+" "+info.Path)],
-			"%s is either specified or one of ours with a reason (%q)", info.ID, reason)
-		require.Equal(t, refusing[info.ID] == "", len(seen[info.ID].Tests) > 0, "no test has seen %s succeed", info.ID)
+			"%s: list the operation in fixtures/operations/management.json "+
+				"or, with a reason, in ownOperations, not in both; its reason is %q", info.ID, reason)
+		require.Equal(t, refusing[info.ID] == "", len(seen[info.ID].Tests) > 0, "%s: no test has seen it succeed; "+
+			"add one and run its package with -update; list an operation that never succeeds in refusing", info.ID)
 	}
 	for _, id := range slices.Concat(slices.Collect(maps.Keys(ownOperations)), seen.Operations()) {
 		require.True(t, there[id], "%s is no operation", id)
@@ -413,9 +415,11 @@ func TestTheLogTellsOfEveryChange(t *testing.T) {
 		}
 		changes[info.ID] = true
 		want, reason := logged[info.ID], unlogged[info.ID]
-		require.NotEqual(t, len(want) > 0, reason != "", "the log tells of %s, or there is a reason why not", info.ID)
+		require.NotEqual(t, len(want) > 0, reason != "",
+			"%s: name its log events in logged or, with a reason, add it to unlogged, not to both", info.ID)
 		for _, event := range want {
-			require.Contains(t, seen[info.ID].Events, string(event), "no test has seen %s write the event", info.ID)
+			require.Contains(t, seen[info.ID].Events, string(event),
+				"%s: no test has seen it write the event; add one and run its package with -update", info.ID)
 		}
 		if reason != "" {
 			require.Empty(t, seen[info.ID].Events, "%s is said not to be told of: %s", info.ID, reason)
@@ -534,7 +538,7 @@ func operationsDocument(t *testing.T) string {
 		fmt.Fprintf(&summary, "| [%s](#%s) | %d | %d | %d |\n", section.Title, anchor(section.Title), len(section.Operations), present, len(section.Operations)-present)
 		total, there = total+len(section.Operations), there+present
 	}
-	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside), "operations of the table and of the page")
+	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside), "the page must list every operation: each is in fixtures/operations/management.json or in ownOperations")
 	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
 	for _, info := range own {
 		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID, testNames(seen[info.ID].Tests))

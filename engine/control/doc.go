@@ -15,4 +15,7 @@
 // test reports a member without. What the API needs of its host is a port in [Options]. An operation touches a row here, a method of the
 // client, and a command in internal/cli/engine; and a handle of provision.Engine if the method is new. The sandbox mounts the handler at
 // /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
+//
+// Paths of rows are below the prefix: what /sandbox/v1/engine/apps/{app} shows is the row "GET /engine/apps/{app}" of lanes.go. A new
+// member of a response is a field of its type, a description in the words of the same file, and the code that sets the field.
 package control

@@ -54,7 +54,7 @@ type startImportRequest struct {
 }
 
 type startedImport struct {
-	JobID string `json:"jobId" readOnly:"true"`
+	JobID string `json:"jobId" readOnly:"true" doc:"id of the import"`
 }
 
 type importRequest struct {

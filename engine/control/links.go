@@ -31,7 +31,7 @@ func (a *api) linkRoutes() []rest.Route {
 }
 
 type linked struct {
-	Linked int `json:"linked" readOnly:"true"`
+	Linked int `json:"linked" readOnly:"true" doc:"number of links that were stored"`
 }
 
 type linksRequest struct {

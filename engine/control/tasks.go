@@ -37,7 +37,7 @@ func (a *api) taskRoutes() []rest.Route {
 }
 
 type retried struct {
-	Retried int `json:"retried" readOnly:"true"`
+	Retried int `json:"retried" readOnly:"true" doc:"number of tasks that are tried again"`
 }
 
 // taskRequest is about a task, which has the id of its principal.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,7 +25,7 @@ func TestWords_DescribeEveryMember(t *testing.T) {
 			require.NotEmpty(t, name, "%s.%s has no name in JSON", typ, f.Name)
 			members[name] = true
 			tags, described := word.Members[name]
-			require.True(t, described, "%s: describe the member %s", typ, name)
+			assert.True(t, described, "%s: describe the member %s", typ, name)
 			if tags.Get("doc") == "" {
 				undescribed++
 			}
@@ -32,22 +34,30 @@ func TestWords_DescribeEveryMember(t *testing.T) {
 			require.True(t, members[name], "%s has no member %s", typ, name)
 		}
 	}
-	require.LessOrEqual(t, undescribed, 155, "describe new members")
+	require.LessOrEqual(t, undescribed, 155, "give new members a doc tag in the words next to their row")
 }
 
-// A type that is served and is not in the table is reported when the table of operations is compiled.
+// A type that is served is in the table, or its members have doc tags.
 func TestWords_CoverServedTypes(t *testing.T) {
-	_, err := newHandler(Options{})
+	text, err := OpenAPI(Options{})
 	require.NoError(t, err)
-	doc, err := OpenAPI(Options{})
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	require.NoError(t, err)
+	inTable := map[string]bool{}
 	for typ, word := range words() {
 		name := word.Name
 		if name == "" {
 			name = typ.Name()
 		}
+		inTable[name] = true
 		if typ.Kind() == reflect.Struct && !embedded[name] {
-			require.Contains(t, string(doc), `"`+name+`": {`, "%s is described and not served", typ)
+			require.Contains(t, doc.Components.Schemas, name, "%s is described and not served", typ)
+		}
+	}
+	for name, schema := range doc.Components.Schemas {
+		for member, property := range schema.Value.Properties {
+			described := inTable[name] || property.Value.Description != "" || property.Ref != ""
+			assert.True(t, described, "%s.%s has no description: add the type to the words next to its row, or a doc tag to the field", name, member)
 		}
 	}
 }

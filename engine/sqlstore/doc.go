@@ -10,6 +10,9 @@
 // integers, milliseconds since 1970. The names without prefix are steps, app_lane, sync_state, member_state, removal, halt, sync_attempt,
 // lifecycle_event, import_run, remote_object, plan and plan_item. The columns are not part of the API.
 //
+// schema.go has the tables. A new column is added by a further step there; states.go, lanes.go or the file of its subject reads and writes
+// it, and package storetest tests it for every store.
+//
 // Open brings the tables to the present schema, in one transaction. It also renames the tables of versions that had no prefix. Stop the
 // engines of such a version before: they find no tables afterwards, and do not start again.
 //

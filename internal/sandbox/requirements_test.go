@@ -73,10 +73,10 @@ func TestEveryRequirementOfAServerIsProvedOrDeclined(t *testing.T) {
 		default:
 			count["reason"]++
 			if must {
-				t.Errorf("%s (%s) has no check and no test, and binds nobody else: %s", r.ID, r.Level, r.Text)
+				t.Errorf("%s (%s) has no check that cites it and no entry in testdata/requirements.json: %s", r.ID, r.Level, r.Text)
 			}
 			if how == "" {
-				t.Errorf("%s (%s) has no check, no test and no reason: %s", r.ID, r.Level, r.Text)
+				t.Errorf("%s (%s) has no check that cites it, and neither tests nor a reason in testdata/requirements.json: %s", r.ID, r.Level, r.Text)
 			}
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", r.ID, r.Level, strings.ReplaceAll(r.Text, "|", "\\|"), how)

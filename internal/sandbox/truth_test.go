@@ -122,8 +122,14 @@ func TestEveryObjectThatATargetKeepsIsLeftBehindAndNoOther(t *testing.T) {
 }
 
 func TestEveryCheckIsComplete(t *testing.T) {
+	proved, err := os.ReadFile(filepath.Join(repository, "docs", "kill-matrix.md"))
+	require.NoError(t, err)
 	seen := map[string]bool{}
 	for _, c := range checks.All() {
+		if !strings.Contains(string(proved), "| `"+c.ID+"` |") {
+			t.Errorf("%s is not in docs/kill-matrix.md: add a mutant of its area to conformance/mutants, then run "+
+				"SCIMWRIGHT_TEST_ALL=1 go test ./internal/sandbox -run TestTheSuiteTellsTheTruth -update", c.ID)
+		}
 		require.False(t, seen[c.ID], "%s occurs twice", c.ID)
 		seen[c.ID] = true
 		require.Regexp(t, `^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`, c.ID)
@@ -135,7 +141,7 @@ func TestEveryCheckIsComplete(t *testing.T) {
 		require.NotEmpty(t, c.Requirements, c.ID)
 		for _, id := range c.Requirements {
 			_, ok := requirements.Lookup(id)
-			require.True(t, ok, "%s cites %s, which is not in the catalogue", c.ID, id)
+			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalogue.json", c.ID, id)
 		}
 		principal, _ := requirements.Lookup(c.Requirements[0])
 		if strong := principal.Level == requirements.Must || principal.Level == requirements.MustNot; !strong || principal.Basis == "reading" {

@@ -13,7 +13,8 @@ import (
 // Set is a set of leniencies.
 type Set uint32
 
-// The leniencies. [Rules] says what each accepts.
+// The leniencies. [Rules] describes what each accepts. A new one is added before end, has a row in Rules, and is implemented where
+// scim/schema, scim/patch, scim/filter or scimserver call Set.Has. The tests of this package write docs/leniencies.md with -update.
 const (
 	OpCase Set = 1 << iota
 	SpelledBooleans

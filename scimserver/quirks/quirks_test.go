@@ -237,10 +237,10 @@ func TestEveryQuirkHasAnExample(t *testing.T) {
 		require.Regexp(t, `^[a-z0-9]+(-[a-z0-9]+)*$`, q.Name)
 		require.False(t, seen[q.Name], "%s occurs twice", q.Name)
 		seen[q.Name] = true
-		require.True(t, shown[q.Name], "%s has no example", q.Name)
+		require.True(t, shown[q.Name], "%s has no example: add a row to examples", q.Name)
 		require.NotEmpty(t, q.Does)
 		require.False(t, strings.HasSuffix(q.Does, "."), q.Name)
-		require.True(t, q.Category != quirks.Profile || q.Seen != "", "%s: a profile says whose habit it is", q.Name)
+		require.True(t, q.Category != quirks.Profile || q.Seen != "", "%s: a quirk of the category profile needs Seen", q.Name)
 	}
 }
 

@@ -6,5 +6,5 @@
 // and halt.go what must not be sent now, and end.go the status, the time of the next attempt and what the lane learns.
 //
 // What is to be sent next, and with it whether a create is repeated, is decided in package plan: a response that was lost is followed by a
-// lookup. Which principal comes next is decided in package applane.
+// lookup. So are the order and size of requests for members. Which principal comes next is decided in package applane.
 package sequence
