@@ -30,10 +30,13 @@ import (
 
 // Options configures an Engine. Store and Directory are required.
 type Options struct {
-	Store     engine.Store
-	Directory engine.Directory
-	Observer  engine.Observer // Defaults to nobody
-	Logger    *slog.Logger    // Default: slog.Default
+	Store     engine.Store     // sqlstore.Open returns one
+	Directory engine.Directory // the embedder's
+	// Observer receives the result of each sequence, failures included. Default: no observer.
+	Observer engine.Observer
+	// Logger receives what concerns a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
+	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.
+	Logger *slog.Logger
 
 	// Owner names this engine among those that share a store. Defaults to a random name. A fixed name, unique per running
 	// engine, lets a restarted one take its lanes back at once instead of waiting for the leases to end.
@@ -55,8 +58,7 @@ type Options struct {
 	// CheckInitial and CheckMax bound the time between two reads of a principal whose change was accepted with 202; it doubles. Default to
 	// 2 s and 60 s.
 	CheckInitial, CheckMax time.Duration
-	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
-	// plan.DefaultRounds.
+	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Default: 3.
 	KeepRounds int
 	// DeactivateWithin is how long a deactivation may take, counted from the first change of that user that has not arrived. Who
 	// is overdue is told to an Observer that is an OverdueObserver. Defaults to 5 min.
@@ -140,8 +142,11 @@ type Engine struct {
 
 // New returns an engine that does nothing until Start.
 func New(o Options) (*Engine, error) {
-	if o.Store == nil || o.Directory == nil {
-		return nil, errors.New("engine: Options.Store and Options.Directory are required")
+	if o.Store == nil {
+		return nil, errors.New("engine: Options.Store is required: engine/sqlstore opens one in a database")
+	}
+	if o.Directory == nil {
+		return nil, errors.New("engine: Options.Directory is required")
 	}
 	if min(o.Lease, o.Sweep, o.RetryInitial, o.RetryMax, o.DeactivateWithin, o.CheckInitial, o.CheckMax) < 0 ||
 		min(o.Lanes, o.BreakerAfter, o.KeepRounds, o.Concurrency) < 0 {
