@@ -249,7 +249,7 @@ type Setup struct {
 	Token string
 }
 
-// DefaultLogin is the login of the built-in administrator.
+// DefaultLogin is the login of the built-in administrator: admin@example.com.
 const DefaultLogin = assembly.DefaultLogin
 
 // Setup creates what an organization needs: its record, the administrator (a SUPER_ADMIN), the group Everyone, and the configured API

@@ -53,7 +53,8 @@ type Options struct {
 	Concurrency int
 	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.
 	RetryInitial, RetryMax time.Duration
-	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
+	// BreakerAfter is the number of failures in a row that stop a lane, counted over the principals that are due together. Fewer of
+	// them than that each back off alone. Default: 5.
 	BreakerAfter int
 	// CheckInitial and CheckMax bound the time between two reads of a principal whose change was accepted with 202; it doubles. Default to
 	// 2 s and 60 s.
