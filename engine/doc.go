@@ -11,7 +11,8 @@
 // continues where the rows say. A user is never deleted at a target, only deactivated.
 //
 // The parts: provision is the engine, plan decides which requests to send, connect sends one and reads the answer, lane owns order,
-// concurrency, pauses and quarantine of one app, reconcile compares what a target lists with what is desired, rehearse pretends writes,
-// sqlstore keeps the state in the embedder's SQLite or PostgreSQL database, metrics counts what happens, for Prometheus. enginetest has a
-// fake target and a directory in memory for tests. The engine depends on no management API and on no database driver.
+// concurrency, pauses and quarantine of one app, reconcile compares what a target lists with what is desired, rehearse pretends
+// writes, store defines what a store of the state implements, sqlstore keeps the state in the embedder's SQLite or PostgreSQL
+// database, metrics counts what happens, for Prometheus. enginetest has a fake target and a directory in memory for tests. The engine
+// depends on no management API and on no database driver.
 package engine

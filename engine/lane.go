@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"time"
 )
@@ -38,21 +37,6 @@ type Hold struct {
 	Until  time.Time
 	Reason string
 	Streak int // how often it was prolonged
-}
-
-// Leases is where lanes are kept. Its implementations are the engine's stores.
-type Leases interface {
-	// Reset ends the leases that an earlier run under the same name left behind, e.g. because it was killed, and raises the
-	// epochs of their lanes.
-	Reset(ctx context.Context, owner string) error
-	// Claim takes up to limit lanes that are due at now and not leased to anybody, until the given instant, and raises their
-	// epochs. next is when the first of the other lanes comes due or free; zero when none will.
-	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []Lease, next time.Time, err error)
-	// Extend prolongs the lease, or returns ErrLeaseLost.
-	Extend(ctx context.Context, l Lease, until time.Time) error
-	// Release gives the lane back with the hold. It comes due again when its next principal does, but not before notBefore
-	// nor before the hold ends; when somebody wanted holds to end since the claim, neither keeps it. ErrLeaseLost when there is nothing to give back.
-	Release(ctx context.Context, l Lease, hold Hold, notBefore time.Time) error
 }
 
 // Lane is the state of an app.

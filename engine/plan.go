@@ -116,10 +116,3 @@ type PlanItemQuery struct {
 	After     int // only those with a larger Seq
 	Limit     int // Defaults to 100
 }
-
-// Planned is an item without its details, and what is known of its principal now.
-type Planned struct {
-	PlanItem
-	Now    int64  // generation that is desired now, 0 for a principal that was never marked
-	Status Status // of the principal, empty for one that was never marked
-}

@@ -109,21 +109,6 @@ type State struct {
 	DirtySince    time.Time // the first Mark whose change has not arrived; zero when nothing waits
 }
 
-// Member is what the engine knows about one user in one pushed group.
-type Member struct {
-	User        string
-	Want        bool // belongs to the group
-	Pushed      bool // is in the target's group, as PushedID
-	MayBeMember bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
-	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
-	PushedID string
-	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
-	RemoteID   string
-	RemoteName string
-	// Asked counts the marks since the directory was last asked about this member; 0 means that Want is up to date.
-	Asked int64
-}
-
 // StateQuery selects states. Empty fields do not restrict.
 type StateQuery struct {
 	App    string

@@ -77,12 +77,6 @@ func (l Learned) Style(t Target, now time.Time) Style {
 	return Catalog
 }
 
-// Capabilities is the profile of an app's target, as it is stored.
-type Capabilities struct {
-	BaseURL string  `json:"baseUrl"` // that was probed
-	Profile Profile `json:"profile"`
-}
-
 // probed are the findings of the probe that are still believed.
 func (l Learned) probed(now time.Time) Traits {
 	if now.Sub(l.ProbedAt) >= TraitTTL {

@@ -19,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -32,7 +33,7 @@ type host struct {
 	directory *enginetest.Directory
 	target    *enginetest.Target
 	options   control.Options
-	store     engine.Store
+	store     store.Store
 	url       string
 }
 
@@ -205,7 +206,9 @@ func TestHandler_ImportsWithoutPort(t *testing.T) {
 	h := serve(t)
 	h.target.Add("Users", named("ann@example.com", "u-1"))
 	h.target.Add("Users", named("unmanaged", ""))
-	h.directory.SetUser("crm", "u-1", engine.UserState{Want: engine.Active, UserName: "ann@example.com", Resource: named("ann@example.com", "u-1")})
+	h.directory.SetUser("crm", "u-1", engine.UserState{
+		Want: engine.Active, UserName: "ann@example.com", Resource: named("ann@example.com", "u-1"),
+	})
 	id, err := h.StartImport(t.Context(), "crm", engine.User)
 	require.NoError(t, err)
 	var run client.Import

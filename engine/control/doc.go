@@ -7,4 +7,12 @@
 // The responses are the types of package engine and of package client. Secrets are not in them: the engine removes those from exchanges
 // before it stores or shows them, and the API shows no credentials of targets. Attributes of users are in them: the handler is for
 // operators who may see these.
+//
+// # Adding an operation
+//
+// Each row of the table calls a method of provision.Engine and responds with a type of package engine, or with one of package client that
+// embeds it. There is no conversion. Members of these types are described in the words next to the rows; a test reports a member without.
+// What the API needs of its host is a port in [Options]. An operation touches a row here, a method of the client, and a command in
+// internal/cli/engine; and provision.Engine if the method is new. The sandbox mounts the handler at /sandbox/v1 behind the authorization of
+// the management API, and joins the two OpenAPI documents.
 package control

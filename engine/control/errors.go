@@ -28,9 +28,7 @@ var rejections = []struct {
 
 // Rejected returns an error of the engine as the API responds with it: not found, of that kind and id, or another one that is about the
 // request. A host whose ports call the engine returns such errors. Others are failures.
-func Rejected(err error, kind, id string) error { return rejected(err, kind, id) }
-
-func rejected(err error, kind, id string) error {
+func Rejected(err error, kind, id string) error {
 	if e, ok := errors.AsType[*rest.Error](err); ok { // of the host
 		return e
 	}
@@ -63,10 +61,10 @@ func linksRejected(e *engine.LinkError) error {
 	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
 }
 
-// notRead is rejected for operations that read a whole target: an error that is none of the rejections is about what the target has sent,
+// notRead is Rejected for operations that read a whole target: an error that is none of the rejections is about what the target has sent,
 // and its text is for the caller.
 func notRead(err error, app string) error {
-	rejection := rejected(err, "AppInstance", app)
+	rejection := Rejected(err, "AppInstance", app)
 	if rejection == nil {
 		return nil
 	}
@@ -76,7 +74,7 @@ func notRead(err error, app string) error {
 	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
 }
 
-// waited is rejected for an operation that has waited for an app, or for one principal of it: when time is up, the causes name who waits,
+// waited is Rejected for an operation that has waited for an app, or for one principal of it: when time is up, the causes name who waits,
 // why and until when.
 func (a *api) waited(ctx context.Context, err error, what, app string, only *engine.Principal) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -84,7 +82,7 @@ func (a *api) waited(ctx context.Context, err error, what, app string, only *eng
 		if only != nil {
 			id = cmp.Or(only.ID, app)
 		}
-		return rejected(err, what, id)
+		return Rejected(err, what, id)
 	}
 	causes, told := waitingFor(ctx, a.o.Names, a.o.Engine, app, only)
 	if told != nil {

@@ -38,7 +38,8 @@ func (a *api) importRoutes() []rest.Route {
 	const one = "/apps/{app}/import/{job}"
 	return []rest.Route{
 		row(a, "startImport", "POST /apps/{app}/import",
-			"Read the accounts or groups of an app's SCIM server, find out whose they are, and make users of them as the application says", 202, a.startImport),
+			"Read the accounts or groups of an app's SCIM server, find out whose they are, and make users of them as the application says", 202,
+			a.startImport),
 		row(a, "getImport", "GET "+one, "Show how far an import has come", 0, a.showImport),
 		row(a, "listImportedObjects", "GET "+one+"/objects", "List what an import has found", 0, a.importedObjects),
 		row(a, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or make users of them", 0, a.confirmImport),
@@ -84,7 +85,7 @@ func (a *api) startImport(ctx context.Context, r *startImportRequest) (startedIm
 		kind = engine.Group
 	}
 	job, err := a.o.Imports.StartImport(ctx, r.App, kind)
-	return startedImport{JobID: job}, rejected(err, "AppInstance", r.App)
+	return startedImport{JobID: job}, Rejected(err, "AppInstance", r.App)
 }
 
 // run finds an import of the app by its text; that of another app is not found.
@@ -94,7 +95,7 @@ func (a *api) run(ctx context.Context, r *importRequest) (engine.ImportRun, erro
 		return engine.ImportRun{}, rest.NotFound("Import", r.Job)
 	}
 	run, err := a.o.Engine.Imports().Run(ctx, r.App, id)
-	return run, rejected(err, "Import", r.Job)
+	return run, Rejected(err, "Import", r.Job)
 }
 
 func (a *api) showImport(ctx context.Context, r *importRequest) (client.Import, error) {
@@ -253,5 +254,7 @@ var importWords = rest.Words{
 		"candidates":  `doc:"whom somebody has to choose from"`,
 		"note":        "",
 	}},
-	reflect.TypeFor[client.Confirmed](): {Name: "ConfirmedImport", Served: true, Members: map[string]reflect.StructTag{"linked": "", "created": ""}},
+	reflect.TypeFor[client.Confirmed](): {Name: "ConfirmedImport", Served: true, Members: map[string]reflect.StructTag{
+		"linked": "", "created": "",
+	}},
 }

@@ -36,7 +36,7 @@ func (a *api) laneRoutes() []rest.Route {
 			}),
 		row(a, "approveRemovals", "POST /apps/{app}/approve", "Let through what the deletion guard holds back", 204,
 			func(ctx context.Context, r *approveRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
+				return rest.Nothing{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
 			}),
 		row(a, "releaseApp", "POST /apps/{app}/release", "End a pause, the breaker or a quarantine of an app", 204,
 			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
@@ -50,7 +50,7 @@ func (a *api) laneRoutes() []rest.Route {
 		row(a, "getProfile", "GET /apps/{app}/profile", "Show what the last probe found", 0,
 			func(ctx context.Context, r *appRequest) (engine.Profile, error) {
 				p, err := a.o.Engine.Targets().Profile(ctx, r.App)
-				return p, rejected(err, "Profile", r.App)
+				return p, Rejected(err, "Profile", r.App)
 			}),
 		row(a, "unlearn", "POST /apps/{app}/unlearn", "Forget what was found out about an app's SCIM server", 204,
 			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
@@ -218,7 +218,7 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 	waiting, cancel := r.context(ctx)
 	defer cancel()
 	if err := a.synced(waiting); err != nil {
-		return client.App{}, rejected(err, "AppInstance", r.App)
+		return client.App{}, Rejected(err, "AppInstance", r.App)
 	}
 	if err := a.waited(waiting, a.o.Engine.Wait(waiting, r.App), "AppInstance", r.App, nil); err != nil {
 		return client.App{}, err

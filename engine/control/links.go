@@ -51,7 +51,7 @@ type linkRequest struct {
 // accounts. Nothing is sent for others: a user who is not assigned would lose the account.
 func (a *api) link(ctx context.Context, app string, links []engine.Link, fn func(tx engine.Execer) error) error {
 	if err := a.synced(ctx); err != nil {
-		return rejected(err, "AppInstance", app)
+		return Rejected(err, "AppInstance", app)
 	}
 	var marks []engine.Mark
 	for _, l := range links {
@@ -69,7 +69,7 @@ func (a *api) link(ctx context.Context, app string, links []engine.Link, fn func
 		}
 		return a.o.Engine.Mark(ctx, tx, marks...)
 	})
-	return rejected(err, "AppInstance", app)
+	return Rejected(err, "AppInstance", app)
 }
 
 var linkWords = rest.Words{

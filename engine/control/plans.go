@@ -28,7 +28,7 @@ func (a *api) planRoutes() []rest.Route {
 				if _, err := a.plan(ctx, r); err != nil {
 					return rest.Nothing{}, err
 				}
-				return rest.Nothing{}, rejected(a.o.Engine.Plans().Discard(ctx, r.Plan), "Plan", r.Plan)
+				return rest.Nothing{}, Rejected(a.o.Engine.Plans().Discard(ctx, r.Plan), "Plan", r.Plan)
 			}),
 	}
 }
@@ -133,11 +133,11 @@ func (a *api) applyPlan(ctx context.Context, r *applyRequest) (engine.Plan, erro
 		return engine.Plan{}, err
 	}
 	if err := a.synced(ctx); err != nil {
-		return engine.Plan{}, rejected(err, "Plan", r.Plan)
+		return engine.Plan{}, Rejected(err, "Plan", r.Plan)
 	}
 	err := a.update(ctx, r.App, func(tx engine.Execer) error { return a.o.Engine.Plans().Apply(ctx, tx, r.Plan, o) })
 	if err != nil {
-		return engine.Plan{}, rejected(err, "Plan", r.Plan)
+		return engine.Plan{}, Rejected(err, "Plan", r.Plan)
 	}
 	return a.plan(ctx, &r.planRequest)
 }

@@ -61,9 +61,9 @@ func (r *principalRequest) about() engine.Principal {
 // notThere is the name of what is not found, by the kind of principals.
 var notThere = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
 
-// rejected is the function of that name for an error about the principal.
+// rejected is Rejected for an error about the principal.
 func (r *principalRequest) rejected(err error) error {
-	return rejected(err, notThere[engine.Kind(r.Kind)], r.Principal)
+	return Rejected(err, notThere[engine.Kind(r.Kind)], r.Principal)
 }
 
 type provisionRequest struct {

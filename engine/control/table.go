@@ -17,7 +17,9 @@ const tag = "Engine"
 // routes is the table of operations.
 func (a *api) routes() []rest.Route {
 	var all []rest.Route
-	for _, part := range [][]rest.Route{a.laneRoutes(), a.taskRoutes(), a.principalRoutes(), a.planRoutes(), a.driftRoutes(), a.linkRoutes(), a.importRoutes()} {
+	for _, part := range [][]rest.Route{
+		a.laneRoutes(), a.taskRoutes(), a.principalRoutes(), a.planRoutes(), a.driftRoutes(), a.linkRoutes(), a.importRoutes(),
+	} {
 		all = append(all, part...)
 	}
 	return all

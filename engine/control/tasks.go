@@ -23,7 +23,8 @@ func (a *api) taskRoutes() []rest.Route {
 			}),
 		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0,
 			a.attempts),
-		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss", "Mark a failed provisioning task as done, whatever the SCIM server has", 204,
+		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss",
+			"Mark a failed provisioning task as done, whatever the SCIM server has", 204,
 			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Dismiss)
 			}),

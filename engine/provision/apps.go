@@ -21,14 +21,24 @@ func (a Apps) Get(ctx context.Context, app string) (engine.Lane, error) {
 }
 
 // Lags returns how far the targets of all apps are behind, by app.
-func (a Apps) Lags(ctx context.Context) ([]engine.Lag, error) { return a.e.o.Store.Lags(ctx, "") }
+func (a Apps) Lags(ctx context.Context) ([]engine.Lag, error) {
+	s, err := a.e.can.lags.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.Lags(ctx, "")
+}
 
 // Lag returns how far the target of an app is behind, or ErrNotFound.
 func (a Apps) Lag(ctx context.Context, app string) (engine.Lag, error) {
 	if app == "" {
 		return engine.Lag{}, engine.ErrNotFound // it would not restrict the query
 	}
-	found, err := a.e.o.Store.Lags(ctx, app)
+	s, err := a.e.can.lags.get()
+	if err != nil {
+		return engine.Lag{}, err
+	}
+	found, err := s.Lags(ctx, app)
 	if err != nil {
 		return engine.Lag{}, err
 	}
@@ -44,7 +54,11 @@ func (a Apps) Pending(ctx context.Context) (int, error) { return a.e.o.Store.Pen
 
 // Counts counts the principals of an app by status.
 func (a Apps) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
-	return a.e.o.Store.Counts(ctx, app)
+	s, err := a.e.can.counts.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.Counts(ctx, app)
 }
 
 // Kick ends the pause, the breaker or the quarantine of the apps and has them work at once, e.g. after new credentials were
@@ -69,7 +83,11 @@ func (a Apps) Halt(ctx context.Context, app, reason string, ops ...engine.Operat
 	if err != nil {
 		return err
 	}
-	return a.e.o.Store.Halt(ctx, app, ops, reason, a.e.o.Now())
+	s, err := a.e.can.halts.get()
+	if err != nil {
+		return err
+	}
+	return s.Halt(ctx, app, ops, reason, a.e.o.Now())
 }
 
 // Resume ends what Halt began, with the same app, and makes everything due that was held by it. Without ops it ends all halts of the
@@ -79,7 +97,11 @@ func (a Apps) Resume(ctx context.Context, app string, ops ...engine.Operation) e
 	if err != nil {
 		return err
 	}
-	if err := a.e.o.Store.Resume(ctx, app, ops, a.e.o.Now()); err != nil {
+	s, err := a.e.can.halts.get()
+	if err != nil {
+		return err
+	}
+	if err := s.Resume(ctx, app, ops, a.e.o.Now()); err != nil {
 		return err
 	}
 	a.e.Wake()
@@ -107,7 +129,11 @@ func haltable(ops []engine.Operation) ([]engine.Operation, error) {
 // Approve lets the deactivations and deletions of an app through that its Guard holds back, as many as were looked at: when there
 // are more or fewer by now, nothing is done and the error is ErrStale. [Apps.Counts] and [Engine.States] tell what is held.
 func (a Apps) Approve(ctx context.Context, app string, expected int) error {
-	if _, err := a.e.o.Store.Approve(ctx, app, a.e.o.Now(), expected); err != nil {
+	s, err := a.e.can.approvals.get()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Approve(ctx, app, a.e.o.Now(), expected); err != nil {
 		return fmt.Errorf("engine: approve the removals of %s: %w", app, err)
 	}
 	a.e.Wake(app)
@@ -120,5 +146,9 @@ func (a Apps) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, 
 	if q.App == "" {
 		return nil, errors.New("engine: EventQuery.App is required: events have an order within an app")
 	}
-	return a.e.o.Store.Events(ctx, q)
+	s, err := a.e.can.events.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.Events(ctx, q)
 }

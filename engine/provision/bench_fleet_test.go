@@ -16,6 +16,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
@@ -72,12 +73,12 @@ func BenchmarkSlowApp(b *testing.B) {
 
 // counting counts the transactions and queries of an engine.
 type counting struct {
-	engine.Store
+	store.All
 	reads, writes atomic.Int64
 }
 
 func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
-	leases, next, err := c.Store.Claim(ctx, owner, now, until, limit)
+	leases, next, err := c.All.Claim(ctx, owner, now, until, limit)
 	c.reads.Add(2)
 	if len(leases) > 0 {
 		c.writes.Add(1)
@@ -87,27 +88,27 @@ func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time
 
 func (c *counting) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
 	c.writes.Add(1)
-	return c.Store.Release(ctx, l, h, notBefore)
+	return c.All.Release(ctx, l, h, notBefore)
 }
 
 func (c *counting) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	c.writes.Add(1)
-	return c.Store.Extend(ctx, l, until)
+	return c.All.Extend(ctx, l, until)
 }
 
 func (c *counting) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error) {
 	c.writes.Add(1)
-	return c.Store.Learn(ctx, l, change)
+	return c.All.Learn(ctx, l, change)
 }
 
 func (c *counting) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
 	c.reads.Add(3)
-	return c.Store.Due(ctx, app, now, limit)
+	return c.All.Due(ctx, app, now, limit)
 }
 
 func (c *counting) Lane(ctx context.Context, app string) (engine.Lane, error) {
 	c.reads.Add(1)
-	return c.Store.Lane(ctx, app)
+	return c.All.Lane(ctx, app)
 }
 
 const (
@@ -138,7 +139,7 @@ func BenchmarkIdle(b *testing.B) {
 			if !paused {
 				s.seed(0) // whoever was marked has an account by now
 			}
-			c := &counting{Store: s.store}
+			c := &counting{All: s.store}
 			factor := map[bool]float64{false: 1, true: hurry}[paused]
 			begin := time.Now()
 			clock := func() time.Time { return begin.Add(time.Duration(factor * float64(time.Since(begin)))) }

@@ -18,6 +18,9 @@ func (e *Engine) Drift() Drift { return Drift{e} }
 // directory that cannot tell a desired state, end the comparison with an error, and nothing is marked. So does Target.Paused
 // (ErrPaused).
 func (d Drift) Compare(ctx context.Context, app string, r engine.DriftRequest) (engine.DriftReport, error) {
+	if _, err := d.e.can.repairs.get(); err != nil {
+		return engine.DriftReport{}, err
+	}
 	return d.e.reconcile.Drift(ctx, app, r)
 }
 
@@ -28,5 +31,8 @@ func (d Drift) Compare(ctx context.Context, app string, r engine.DriftRequest) (
 // Nothing follows from absence. Who is not listed, by the directory or by the target, is not deprovisioned: only an explicit
 // Inactive or Absent of Directory.User does that, under the target's Guard. After an error nothing more is marked.
 func (d Drift) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
+	if _, err := d.e.can.repairs.get(); err != nil {
+		return nil, err
+	}
 	return d.e.reconcile.Reconcile(ctx, app)
 }

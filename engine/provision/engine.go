@@ -26,12 +26,16 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/internal/watch"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Options configures an Engine. Store and Directory are required.
 type Options struct {
-	Store     engine.Store     // sqlstore.Open returns one
-	Directory engine.Directory // the embedder's
+	// Store keeps the engine's state; sqlstore.Open returns one in a database. Beyond store.Store it may implement capabilities: without
+	// one of them, the methods that need it return an error that is errors.ErrUnsupported.
+	Store store.Store
+	// Directory returns the desired state. The embedder implements it.
+	Directory engine.Directory
 	// Observer receives the result of each sequence, failures included. Default: no observer.
 	Observer engine.Observer
 	// Logger receives what concerns a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
@@ -119,6 +123,7 @@ func (o *Options) fill() {
 // are small values and need not be stored: e.Tasks().List(ctx, q).
 type Engine struct {
 	o       Options
+	can     capabilities
 	network *connect.Network
 	targets *target.Connector
 	running *watch.Running
@@ -127,8 +132,8 @@ type Engine struct {
 	lanes        *applane.Worker
 	dispatcher   *lane.Dispatcher // of the leases of lanes
 	imports      *imports.Worker
-	importLeases *lane.Dispatcher
-	overdue      *watch.Overdue
+	importLeases *lane.Dispatcher // nil if the store keeps no imports
+	overdue      *watch.Overdue   // nil if the store does not report what has not arrived
 	watch        watch.Deps
 	explanations explain.Deps
 	dryRuns      dryrun.Deps
@@ -154,7 +159,7 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
-	e := &Engine{o: o, done: make(chan struct{})}
+	e := &Engine{o: o, can: capabilitiesOf(o.Store), done: make(chan struct{})}
 	e.assemble()
 	return e, nil
 }
@@ -187,20 +192,24 @@ func (e *Engine) assemble() {
 	})
 	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
 	e.imports = &imports.Worker{
-		Store: o.Store, Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
+		Store: part[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
 	}
-	e.importLeases = lane.NewDispatcher(lane.Options{
-		Leases: o.Store.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
-		Now: o.Now, Logger: o.Logger,
-	})
-	e.overdue = watch.NewOverdue(watch.OverdueOptions{
-		Store: o.Store, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,
-	})
+	if kept, err := e.can.imports.get(); err == nil {
+		e.importLeases = lane.NewDispatcher(lane.Options{
+			Leases: kept.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
+			Now: o.Now, Logger: o.Logger,
+		})
+	}
+	if late := part[watch.OverdueStore](o.Store); late != nil {
+		e.overdue = watch.NewOverdue(watch.OverdueOptions{
+			Store: late, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,
+		})
+	}
 	e.watch = watch.Deps{Store: o.Store, Running: e.running, Now: o.Now}
-	e.explanations = explain.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Now: o.Now}
-	e.dryRuns = dryrun.Deps{Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets}
-	e.plans = plans.Deps{Store: o.Store, Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
-	e.reconcile = reconcile.Deps{Store: o.Store, Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
+	e.explanations = explain.Deps{Store: part[explain.Store](o.Store), Directory: o.Directory, Targets: e.targets, Now: o.Now}
+	e.dryRuns = dryrun.Deps{Settings: settings, Store: part[dryrun.Store](o.Store), Directory: o.Directory, Targets: e.targets}
+	e.plans = plans.Deps{Store: part[plans.Store](o.Store), Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
+	e.reconcile = reconcile.Deps{Store: part[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
 // Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
@@ -221,8 +230,12 @@ func (e *Engine) Start(ctx context.Context) error {
 		defer cancel()
 		var beside sync.WaitGroup
 		alarm, stop := context.WithCancel(work)
-		beside.Go(func() { e.overdue.Run(alarm) })
-		beside.Go(func() { e.importLeases.Run(work, e.imports.Work) })
+		if e.overdue != nil {
+			beside.Go(func() { e.overdue.Run(alarm) })
+		}
+		if e.importLeases != nil {
+			beside.Go(func() { e.importLeases.Run(work, e.imports.Work) })
+		}
 		e.dispatcher.Run(work, e.lanes.Work)
 		stop()
 		beside.Wait()
@@ -244,7 +257,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.dispatcher.Drain()
-	e.importLeases.Drain()
+	if e.importLeases != nil {
+		e.importLeases.Drain()
+	}
 	select {
 	case <-e.done:
 		return nil
@@ -268,7 +283,11 @@ func (e *Engine) MarkAll(ctx context.Context, tx engine.Execer, m engine.MarkAll
 	if m.App == "" || m.Kind != "" && m.Kind != engine.User && m.Kind != engine.Group {
 		return 0, fmt.Errorf("engine: mark all: app %q, kind %q do not name principals", m.App, m.Kind)
 	}
-	return e.o.Store.MarkAll(ctx, tx, e.o.Now(), m)
+	s, err := e.can.markAll.get()
+	if err != nil {
+		return 0, err
+	}
+	return s.MarkAll(ctx, tx, e.o.Now(), m)
 }
 
 // Forget removes, inside the caller's transaction, whatever is known about an app that is no more: its principals, members,

@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -647,7 +648,7 @@ func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
 		w.engine = w.start(provision.Options{Sweep: 10 * time.Millisecond})
 		w.wait()
 		require.Len(t, w.fake.Users(), 1)
-		_, err = w.store.Finish(t.Context(), leases[0], engine.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
+		_, err = w.store.Finish(t.Context(), leases[0], store.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
 		require.ErrorIs(t, err, engine.ErrLeaseLost)
 		require.Equal(t, "u1", w.state(engine.User, "u-1").RemoteID)
 	})

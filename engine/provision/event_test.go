@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -132,7 +133,7 @@ func TestOldEventsAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	const more = 250
 	for i := range engine.KeptEvents + more {
-		_, err := w.store.Finish(t.Context(), leases[0], engine.Finish{
+		_, err := w.store.Finish(t.Context(), leases[0], store.Finish{
 			Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint("r", i), Origin: engine.Created, At: time.Now(),
 		})
 		require.NoError(t, err)
@@ -153,41 +154,41 @@ func TestWhatIsTold(t *testing.T) {
 	changed := []engine.Attempt{{Method: http.MethodGet, Status: 200}, {Method: http.MethodPatch, Status: 204}}
 	refused := []engine.Attempt{{Method: http.MethodPatch, Status: 400}}
 	for name, c := range map[string]struct {
-		f              engine.Finish
+		f              store.Finish
 		remoteID, told string
 		want           []engine.EventType
 		now            string
 	}{
 		"an update that changed something": {
-			engine.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r", Exchanges: changed}, "r", "",
+			store.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r", Exchanges: changed}, "r", "",
 			[]engine.EventType{engine.UserUpdated}, "",
 		},
-		"one that changed nothing": {engine.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "", nil, ""},
+		"one that changed nothing": {store.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "", nil, ""},
 		"a create before a failure": {
-			engine.Finish{Status: engine.StatusRetrying, Operation: engine.OpCreate, RemoteID: "r", Origin: engine.Created, Exchanges: changed}, "", "",
+			store.Finish{Status: engine.StatusRetrying, Operation: engine.OpCreate, RemoteID: "r", Origin: engine.Created, Exchanges: changed}, "", "",
 			[]engine.EventType{engine.UserCreated, engine.UserFailed}, "retrying",
 		},
 		"another account in its place": {
-			engine.Finish{Status: engine.StatusClean, Operation: engine.OpCreate, RemoteID: "r2", Origin: engine.Created, Exchanges: changed}, "r1", "",
+			store.Finish{Status: engine.StatusClean, Operation: engine.OpCreate, RemoteID: "r2", Origin: engine.Created, Exchanges: changed}, "r1", "",
 			[]engine.EventType{engine.UserCreated}, "",
 		},
 		"the same refusal again": {
-			engine.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
+			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
 			nil, "failed update 400",
 		},
 		"another refusal": {
-			engine.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
+			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
 			[]engine.EventType{engine.UserFailed}, "failed update 409",
 		},
 		"an interruption": {
-			engine.Finish{Status: engine.StatusDirty, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "retrying", nil, "retrying",
+			store.Finish{Status: engine.StatusDirty, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "retrying", nil, "retrying",
 		},
 		"a hold": {
-			engine.Finish{Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r"}, "r", "",
+			store.Finish{Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r"}, "r", "",
 			[]engine.EventType{engine.UserHeld}, "held deactivate",
 		},
 		"an account that is left as it is after a failure": {
-			engine.Finish{Status: engine.StatusSkipped, RemoteID: "r"}, "r", "retrying", []engine.EventType{engine.UserRecovered}, "",
+			store.Finish{Status: engine.StatusSkipped, RemoteID: "r"}, "r", "retrying", []engine.EventType{engine.UserRecovered}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // faultPoints names the points of a process at which it may be ended or frozen: before and after each write to the store, three
@@ -70,12 +71,12 @@ func (f *faultPoints) around(name string, call func() error) error {
 
 // faultyStore has fault points around every call that a sequence or a lane makes.
 type faultyStore struct {
-	engine.Store
+	store.All
 	points *faultPoints
 }
 
 func (s faultyStore) Reset(ctx context.Context, owner string) error {
-	return s.points.around("Reset", func() error { return s.Store.Reset(ctx, owner) })
+	return s.points.around("Reset", func() error { return s.All.Reset(ctx, owner) })
 }
 
 func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error) {
@@ -83,62 +84,62 @@ func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Ti
 		return nil, time.Time{}, nil // whatever a process sends that was frozen belongs to what it was about then
 	}
 	err = s.points.around("Claim", func() error {
-		leases, next, err = s.Store.Claim(ctx, owner, now, until, limit)
+		leases, next, err = s.All.Claim(ctx, owner, now, until, limit)
 		return err
 	})
 	return leases, next, err
 }
 
 func (s faultyStore) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
-	return s.points.around("Extend", func() error { return s.Store.Extend(ctx, l, until) })
+	return s.points.around("Extend", func() error { return s.All.Extend(ctx, l, until) })
 }
 
 func (s faultyStore) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
-	return s.points.around("Release", func() error { return s.Store.Release(ctx, l, hold, notBefore) })
+	return s.points.around("Release", func() error { return s.All.Release(ctx, l, hold, notBefore) })
 }
 
 func (s faultyStore) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error {
-	return s.points.around("Mark", func() error { return s.Store.Mark(ctx, tx, now, marks) })
+	return s.points.around("Mark", func() error { return s.All.Mark(ctx, tx, now, marks) })
 }
 
 func (s faultyStore) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
-	return reading(s.points, "Due", func() ([]engine.State, error) { return s.Store.Due(ctx, app, now, limit) })
+	return reading(s.points, "Due", func() ([]engine.State, error) { return s.All.Due(ctx, app, now, limit) })
 }
 
-func (s faultyStore) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
-	return s.points.around("Begin", func() error { return s.Store.Begin(ctx, l, intents) })
+func (s faultyStore) Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error {
+	return s.points.around("Begin", func() error { return s.All.Begin(ctx, l, intents) })
 }
 
-func (s faultyStore) Finish(ctx context.Context, l engine.Lease, f engine.Finish) (engine.Status, error) {
-	return around(s.points, "Finish", func() (engine.Status, error) { return s.Store.Finish(ctx, l, f) })
+func (s faultyStore) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
+	return around(s.points, "Finish", func() (engine.Status, error) { return s.All.Finish(ctx, l, f) })
 }
 
 func (s faultyStore) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (int, error) {
-	return around(s.points, "Remove", func() (int, error) { return s.Store.Remove(ctx, l, kind, id, now, g) })
+	return around(s.points, "Remove", func() (int, error) { return s.All.Remove(ctx, l, kind, id, now, g) })
 }
 
 func (s faultyStore) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error) {
-	return around(s.points, "Learn", func() (engine.Learned, error) { return s.Store.Learn(ctx, l, change) })
+	return around(s.points, "Learn", func() (engine.Learned, error) { return s.All.Learn(ctx, l, change) })
 }
 
-func (s faultyStore) Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error) {
-	return reading(s.points, "Members", func() ([]engine.Member, error) { return s.Store.Members(ctx, app, q) })
+func (s faultyStore) Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error) {
+	return reading(s.points, "Members", func() ([]store.Member, error) { return s.All.Members(ctx, app, q) })
 }
 
-func (s faultyStore) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
-	return s.points.around("SaveMembers", func() error { return s.Store.SaveMembers(ctx, l, group, walk, answers) })
+func (s faultyStore) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []store.MemberAnswer) error {
+	return s.points.around("SaveMembers", func() error { return s.All.SaveMembers(ctx, l, group, walk, answers) })
 }
 
-func (s faultyStore) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []engine.MemberAnswer) error {
-	return s.points.around("EndWalk", func() error { return s.Store.EndWalk(ctx, l, group, walk, last) })
+func (s faultyStore) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
+	return s.points.around("EndWalk", func() error { return s.All.EndWalk(ctx, l, group, walk, last) })
 }
 
 func (s faultyStore) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
-	return reading(s.points, "States", func() ([]engine.State, error) { return s.Store.States(ctx, q) })
+	return reading(s.points, "States", func() ([]engine.State, error) { return s.All.States(ctx, q) })
 }
 
 func (s faultyStore) Lane(ctx context.Context, app string) (engine.Lane, error) {
-	return reading(s.points, "Lane", func() (engine.Lane, error) { return s.Store.Lane(ctx, app) })
+	return reading(s.points, "Lane", func() (engine.Lane, error) { return s.All.Lane(ctx, app) })
 }
 
 // faultyTransport has three fault points for each request: before it is sent, when the target has carried it out and its answer

@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -164,12 +165,12 @@ func TestACreateThatIsHaltedKeepsTheNameOfALostOne(t *testing.T) {
 
 // haltsCreates halts creates as soon as one was announced, once.
 type haltsCreates struct {
-	engine.Store
+	store.All
 	once *sync.Once
 }
 
-func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
-	err := h.Store.Begin(ctx, l, intents)
+func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error {
+	err := h.All.Begin(ctx, l, intents)
 	if err == nil && intents[0].Creating {
 		h.once.Do(func() { err = h.Halt(ctx, l.App, []engine.Operation{engine.OpCreate}, "", time.Now()) })
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
@@ -290,7 +291,7 @@ func TestAnImportIsTakenOverWhenTheLeaseOfADeadEngineHasEnded(t *testing.T) {
 		leases, _, err := w.store.ImportLeases().Claim(t.Context(), "dead", now, now.Add(100*time.Millisecond), 1)
 		require.NoError(t, err)
 		require.Len(t, leases, 1)
-		require.NoError(t, w.store.SaveImportPage(t.Context(), leases[0], engine.ImportPage{Objects: objects, Seen: 100, Total: 130}))
+		require.NoError(t, w.store.SaveImportPage(t.Context(), leases[0], store.ImportPage{Objects: objects, Seen: 100, Total: 130}))
 
 		w.engine = w.start(provision.Options{})
 		run := w.importEnd(id)

@@ -21,6 +21,9 @@ func (e *Engine) Imports() Imports { return Imports{e} }
 //
 // The directory has to be a [engine.Matcher]. ErrImportRunning when one is running for that kind.
 func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) (int64, error) {
+	if _, err := i.e.can.imports.get(); err != nil {
+		return 0, err
+	}
 	id, err := i.e.imports.Start(ctx, app, r)
 	if err == nil {
 		i.e.importLeases.Wake()
@@ -30,7 +33,11 @@ func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) 
 
 // Run returns how far an import has come, or ErrNotFound.
 func (i Imports) Run(ctx context.Context, app string, id int64) (engine.ImportRun, error) {
-	run, err := i.e.o.Store.ImportRun(ctx, id)
+	s, err := i.e.can.imports.get()
+	if err != nil {
+		return engine.ImportRun{}, err
+	}
+	run, err := s.ImportRun(ctx, id)
 	if err == nil && run.App != app {
 		err = engine.ErrNotFound
 	}
@@ -42,7 +49,11 @@ func (i Imports) Run(ctx context.Context, app string, id int64) (engine.ImportRu
 
 // Runs lists the imports of an app, newest first.
 func (i Imports) Runs(ctx context.Context, app string) ([]engine.ImportRun, error) {
-	return i.e.o.Store.ImportRuns(ctx, app)
+	s, err := i.e.can.imports.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.ImportRuns(ctx, app)
 }
 
 // Objects lists what imports have found at the target of an app.
@@ -50,14 +61,22 @@ func (i Imports) Objects(ctx context.Context, q engine.RemoteObjectQuery) ([]eng
 	if q.App == "" || listing.Endpoints[q.Kind] == "" {
 		return nil, fmt.Errorf("engine: remote objects: RemoteObjectQuery needs an app and a kind, not %q and %q", q.App, q.Kind)
 	}
-	return i.e.o.Store.RemoteObjects(ctx, q)
+	s, err := i.e.can.imports.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.RemoteObjects(ctx, q)
 }
 
 // Confirm links accounts that an import has found, inside the caller's transaction and on the terms of [Imports.Link]. The links need
 // not be those that the import has proposed. ErrStale when a newer import has begun, or this one has not ended well or has not seen
 // an account.
 func (i Imports) Confirm(ctx context.Context, tx engine.Execer, app string, run int64, links []engine.Link) error {
-	if err := i.e.o.Store.Confirm(ctx, tx, i.e.o.Now(), app, run, links); err != nil {
+	s, err := i.e.can.imports.get()
+	if err != nil {
+		return err
+	}
+	if err := s.Confirm(ctx, tx, i.e.o.Now(), app, run, links); err != nil {
 		return fmt.Errorf("engine: confirm import %d of %s: %w", run, app, err)
 	}
 	return nil
@@ -67,7 +86,11 @@ func (i Imports) Confirm(ctx context.Context, tx engine.Execer, app string, run 
 // client that was used before. Nothing is sent to the target until the principals are marked. Links are refused as a whole, with
 // all reasons in a *[engine.LinkError]: an account belongs to one principal, and a principal has one account.
 func (i Imports) Link(ctx context.Context, tx engine.Execer, app string, links []engine.Link) error {
-	if err := i.e.o.Store.Link(ctx, tx, i.e.o.Now(), app, links); err != nil {
+	s, err := i.e.can.links.get()
+	if err != nil {
+		return err
+	}
+	if err := s.Link(ctx, tx, i.e.o.Now(), app, links); err != nil {
 		return fmt.Errorf("engine: link to %s: %w", app, err)
 	}
 	return nil
@@ -76,5 +99,9 @@ func (i Imports) Link(ctx context.Context, tx engine.Execer, app string, links [
 // Links exports the links of an app page by page: groups before users, ascending by id, after the last one of the page before (the
 // zero Link begins). A limit of 0 means 100. They can be handed to [Imports.Link] of another engine.
 func (i Imports) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
-	return i.e.o.Store.Links(ctx, app, after, limit)
+	s, err := i.e.can.links.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.Links(ctx, app, after, limit)
 }

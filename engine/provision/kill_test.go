@@ -122,7 +122,7 @@ func runOrders(ctx context.Context, o orders) error {
 	}
 	e, err = provision.New(provision.Options{
 		CheckInitial: 2 * time.Millisecond, CheckMax: 20 * time.Millisecond,
-		Store: faultyStore{Store: store, points: points}, Directory: dir, Transport: transport, Owner: o.Owner, UserAgent: o.Owner,
+		Store: faultyStore{All: store, points: points}, Directory: dir, Transport: transport, Owner: o.Owner, UserAgent: o.Owner,
 		Lease: o.Lease, RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {

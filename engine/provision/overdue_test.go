@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
@@ -193,9 +194,9 @@ func TestALookAsksABoundedNumberOfUsersInTurns(t *testing.T) {
 	w.mark(marks...)
 	leases, _, err := w.store.Claim(t.Context(), "test", time.Now(), time.Now().Add(time.Hour), 1)
 	require.NoError(t, err)
-	var intents []engine.Intent
+	var intents []store.Intent
 	for _, m := range marks {
-		intents = append(intents, engine.Intent{Kind: engine.User, ID: m.ID, Want: engine.Active})
+		intents = append(intents, store.Intent{Kind: engine.User, ID: m.ID, Want: engine.Active})
 	}
 	require.NoError(t, w.store.Begin(t.Context(), leases[0], intents))
 	c.ahead.Store(int64(6 * time.Minute))

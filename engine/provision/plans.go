@@ -19,6 +19,9 @@ func (e *Engine) Plans() Plans { return Plans{e} }
 // for a pause, the plan waits. The end of ctx ends the making of the plan, of which nothing is then kept. A target that refuses the
 // credentials, and a directory that cannot tell what is desired, are errors.
 func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
+	if _, err := p.e.can.plans.get(); err != nil {
+		return engine.Plan{}, err
+	}
 	return p.e.plans.Make(ctx, req)
 }
 
@@ -29,20 +32,35 @@ func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, e
 // the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
 // skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
 func (p Plans) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
+	if _, err := p.e.can.plans.get(); err != nil {
+		return err
+	}
 	return p.e.plans.Apply(ctx, tx, id, o)
 }
 
 // List lists plans, newest first.
 func (p Plans) List(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, error) {
-	return p.e.o.Store.Plans(ctx, q)
+	s, err := p.e.can.plans.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.Plans(ctx, q)
 }
 
 // Items lists items of a plan, in the order in which they are applied.
 func (p Plans) Items(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
-	return p.e.o.Store.PlanItems(ctx, q)
+	s, err := p.e.can.plans.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.PlanItems(ctx, q)
 }
 
 // Discard removes a plan. What was applied of it stays applied.
 func (p Plans) Discard(ctx context.Context, id string) error {
-	return p.e.o.Store.DiscardPlan(ctx, id)
+	s, err := p.e.can.plans.get()
+	if err != nil {
+		return err
+	}
+	return s.DiscardPlan(ctx, id)
 }

@@ -16,13 +16,14 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
 // mortal is the store and the network of an engine that dies: from then on nothing leaves it any more.
 type mortal struct {
-	engine.Store
+	store.All
 
 	mu     sync.Mutex
 	left   int  // requests until it dies; negative: never
@@ -32,8 +33,8 @@ type mortal struct {
 
 var errDead = errors.New("dead")
 
-func newMortal(s engine.Store, requests int, lost bool) *mortal {
-	return &mortal{Store: s, left: requests, lost: lost, killed: make(chan struct{})}
+func newMortal(s store.All, requests int, lost bool) *mortal {
+	return &mortal{All: s, left: requests, lost: lost, killed: make(chan struct{})}
 }
 
 func (m *mortal) dead() error {
@@ -78,38 +79,38 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (m *mortal) Begin(ctx context.Context, l engine.Lease, i []engine.Intent) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Begin(ctx, l, i) }))
+func (m *mortal) Begin(ctx context.Context, l engine.Lease, i []store.Intent) error {
+	return errors.Join(m.dead(), m.unless(func() error { return m.All.Begin(ctx, l, i) }))
 }
 
-func (m *mortal) Progress(ctx context.Context, l engine.Lease, p engine.Progress) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Progress(ctx, l, p) }))
+func (m *mortal) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
+	return errors.Join(m.dead(), m.unless(func() error { return m.All.Progress(ctx, l, p) }))
 }
 
-func (m *mortal) Finish(ctx context.Context, l engine.Lease, f engine.Finish) (status engine.Status, err error) {
-	err = m.unless(func() (err error) { status, err = m.Store.Finish(ctx, l, f); return err })
+func (m *mortal) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
+	err = m.unless(func() (err error) { status, err = m.All.Finish(ctx, l, f); return err })
 	return status, errors.Join(m.dead(), err)
 }
 
-func (m *mortal) SaveMembers(ctx context.Context, l engine.Lease, g string, walk int64, a []engine.MemberAnswer) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.SaveMembers(ctx, l, g, walk, a) }))
+func (m *mortal) SaveMembers(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
+	return errors.Join(m.dead(), m.unless(func() error { return m.All.SaveMembers(ctx, l, g, walk, a) }))
 }
 
-func (m *mortal) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []engine.MemberAnswer) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.EndWalk(ctx, l, g, walk, a) }))
+func (m *mortal) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
+	return errors.Join(m.dead(), m.unless(func() error { return m.All.EndWalk(ctx, l, g, walk, a) }))
 }
 
 func (m *mortal) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Extend(ctx, l, until) }))
+	return errors.Join(m.dead(), m.unless(func() error { return m.All.Extend(ctx, l, until) }))
 }
 
 func (m *mortal) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (l []engine.Lease, next time.Time, err error) {
-	err = m.unless(func() (err error) { l, next, err = m.Store.Claim(ctx, owner, now, until, limit); return err })
+	err = m.unless(func() (err error) { l, next, err = m.All.Claim(ctx, owner, now, until, limit); return err })
 	return l, next, errors.Join(m.dead(), err)
 }
 
 func (m *mortal) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.Store.Release(ctx, l, h, notBefore) }))
+	return errors.Join(m.dead(), m.unless(func() error { return m.All.Release(ctx, l, h, notBefore) }))
 }
 
 // unless does nothing after the end.

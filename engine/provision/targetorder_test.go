@@ -12,13 +12,14 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
 // changedBefore runs a function once, right before pending rows are read.
 type changedBefore struct {
-	engine.Store
+	store.All
 	change atomic.Pointer[func()]
 }
 
@@ -26,16 +27,16 @@ func (s *changedBefore) Due(ctx context.Context, app string, now time.Time, limi
 	if change := s.change.Swap(nil); change != nil {
 		(*change)()
 	}
-	return s.Store.Due(ctx, app, now, limit)
+	return s.All.Due(ctx, app, now, limit)
 }
 
 // Invariant 24
 func TestTarget_ReadAfterPendingRows(t *testing.T) {
-	store := &changedBefore{}
+	before := &changedBefore{}
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
-	store.Store = w.store
-	w.engine = w.start(provision.Options{Store: store})
+	before.All = w.store
+	w.engine = w.start(provision.Options{Store: before})
 	w.set("u-0", user("u-0", "ann"))
 	w.wait()
 	w.fake.Requests()
@@ -52,7 +53,7 @@ func TestTarget_ReadAfterPendingRows(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	store.change.Store(&change)
+	before.change.Store(&change)
 	w.mark(userMark("u-0"))
 	w.wait()
 	require.Empty(t, w.fake.Requests(), "the previous target")

@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/probe"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Targets are the connections to targets, and what is known about each. See [Engine.Targets].
@@ -24,13 +25,17 @@ func (t Targets) Test(ctx context.Context, to engine.Target) error {
 // TestApp is Test for the target that an app has or is to have, and records the exchange among the attempts of the app. Only a SCIM
 // message is recorded as it is: the address may be that of anything, whose answer is not for administrators of the app to read.
 func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) error {
+	attempts, err := t.e.can.attempts.get()
+	if err != nil {
+		return err
+	}
 	sent, failure := t.e.targets.Connect(to).TestRecorded(ctx)
 	if len(sent) == 0 {
 		return failure
 	}
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
 	defer cancel()
-	if err := t.e.o.Store.Record(store, app, sent); err != nil {
+	if err := attempts.Record(record, app, sent); err != nil {
 		t.e.o.Logger.ErrorContext(ctx, "the test of a connection is not recorded", "app", app, "error", err)
 	}
 	return failure
@@ -53,6 +58,10 @@ func (t Targets) Probe(ctx context.Context, to engine.Target, o engine.ProbeOpti
 // An incomplete profile, which comes with an error, is not stored. The error of an app that has no target is ErrUnknownApp.
 func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions) (engine.Profile, error) {
 	e := t.e
+	profiles, err := e.can.profiles.get()
+	if err != nil {
+		return engine.Profile{}, err
+	}
 	to, err := e.o.Directory.Target(ctx, app)
 	if err != nil {
 		return engine.Profile{}, fmt.Errorf("engine: target of %s: %w", app, err)
@@ -64,7 +73,7 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 	if err != nil {
 		return p, fmt.Errorf("engine: probe of %s: %w", app, err)
 	}
-	err = e.o.Store.SaveProfile(ctx, app, e.o.Now(), engine.Capabilities{BaseURL: to.BaseURL, Profile: p}, func(l *engine.Learned) {
+	err = profiles.SaveProfile(ctx, app, e.o.Now(), store.Capabilities{BaseURL: to.BaseURL, Profile: p}, func(l *engine.Learned) {
 		if l.BaseURL != to.BaseURL {
 			*l = engine.Learned{BaseURL: to.BaseURL}
 		}
@@ -83,7 +92,11 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 // Profile returns what the last [Targets.ProbeApp] found. The error is ErrNotFound when there was none, or when the app's target has
 // another base URL by now.
 func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error) {
-	c, err := t.e.o.Store.Profile(ctx, app)
+	s, err := t.e.can.profiles.get()
+	if err != nil {
+		return engine.Profile{}, err
+	}
+	c, err := s.Profile(ctx, app)
 	if err != nil {
 		return engine.Profile{}, err
 	}
@@ -100,5 +113,9 @@ func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error
 // ResetLearned forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
 // form that the app's style says. It may be called while the lane works.
 func (t Targets) ResetLearned(ctx context.Context, app string) error {
-	return t.e.o.Store.ResetLearned(ctx, app)
+	s, err := t.e.can.profiles.get()
+	if err != nil {
+		return err
+	}
+	return s.ResetLearned(ctx, app)
 }

@@ -15,7 +15,11 @@ func (e *Engine) Tasks() Tasks { return Tasks{e} }
 
 // List lists what failed, is tried again, is held or waits for the target.
 func (t Tasks) List(ctx context.Context, q engine.TaskQuery) ([]engine.Task, error) {
-	return t.e.watch.Tasks(ctx, q)
+	s, err := t.e.can.tasks.get()
+	if err != nil {
+		return nil, err
+	}
+	return t.e.watch.Tasks(ctx, s, q)
 }
 
 // Waiting lists principals of an app that are due now or later, at most so many, and says why they wait and until when. Those that failed
@@ -37,7 +41,11 @@ func (t Tasks) Running(app string, kind engine.Kind, id string) bool {
 // Retry tries a principal again now: it ends its back-off and the hold of its lane. The error is ErrNotFound for one that was never
 // marked. What is held is looked at again, and held again unless the reason is gone.
 func (t Tasks) Retry(ctx context.Context, app string, kind engine.Kind, id string) error {
-	if err := t.e.o.Store.Retry(ctx, t.e.o.Now(), app, kind, id); err != nil {
+	s, err := t.e.can.tasks.get()
+	if err != nil {
+		return err
+	}
+	if err := s.Retry(ctx, t.e.o.Now(), app, kind, id); err != nil {
 		return fmt.Errorf("engine: retry: %w", err)
 	}
 	t.e.Wake(app)
@@ -46,7 +54,11 @@ func (t Tasks) Retry(ctx context.Context, app string, kind engine.Kind, id strin
 
 // RetryAll does so with all tasks of an app, and returns how many it were.
 func (t Tasks) RetryAll(ctx context.Context, app string) (int, error) {
-	n, err := t.e.o.Store.RetryAll(ctx, t.e.o.Now(), app)
+	s, err := t.e.can.tasks.get()
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.RetryAll(ctx, t.e.o.Now(), app)
 	t.e.Wake(app)
 	if err != nil {
 		return n, fmt.Errorf("engine: retry all: %w", err)
@@ -58,7 +70,11 @@ func (t Tasks) RetryAll(ctx context.Context, app string) (int, error) {
 // as pending nor as overdue. The error is ErrStale when it is no task any more, ErrNotFound for a principal that was never marked. A
 // sequence in flight changes that only if it succeeds or needs a decision.
 func (t Tasks) Dismiss(ctx context.Context, app string, kind engine.Kind, id string) error {
-	if err := t.e.o.Store.Dismiss(ctx, t.e.o.Now(), app, kind, id); err != nil {
+	s, err := t.e.can.tasks.get()
+	if err != nil {
+		return err
+	}
+	if err := s.Dismiss(ctx, t.e.o.Now(), app, kind, id); err != nil {
 		return fmt.Errorf("engine: dismiss: %w", err)
 	}
 	return nil
@@ -69,7 +85,11 @@ func (t Tasks) Dismiss(ctx context.Context, app string, kind engine.Kind, id str
 // not only paused. What was dropped is forgotten, deactivations too: mark those again in the same transaction that are to go out all the
 // same. A sequence in flight completes; if it fails, it is neither retried nor a task.
 func (t Tasks) Drop(ctx context.Context, tx engine.Execer, app, reason string) error {
-	if err := t.e.o.Store.Drop(ctx, tx, t.e.o.Now(), app, reason); err != nil {
+	s, err := t.e.can.tasks.get()
+	if err != nil {
+		return err
+	}
+	if err := s.Drop(ctx, tx, t.e.o.Now(), app, reason); err != nil {
 		return fmt.Errorf("engine: drop what is queued: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/internal/dryrun"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
@@ -23,8 +24,15 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 		return engine.Trace{}, err
 	}
 	e := t.e
+	tasks, err := e.can.tasks.get()
+	if err == nil {
+		_, err = e.can.attempts.get() // the trace is made of them
+	}
+	if err != nil {
+		return engine.Trace{}, err
+	}
 	mark := engine.Mark{App: app, Kind: kind, ID: id, Retry: true, AllMembers: o.AllMembers && kind == engine.Group}
-	generation, err := e.o.Store.Requeue(ctx, e.o.Now(), mark, o.ForceSync)
+	generation, err := tasks.Requeue(ctx, e.o.Now(), mark, o.ForceSync)
 	if err != nil {
 		return engine.Trace{}, err
 	}
@@ -52,7 +60,7 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 // The target may answer otherwise than is pretended: it may refuse, alter what it is sent, or answer without the resource, which
 // is then read back.
 func (t Traces) DryRun(ctx context.Context, app string, kind engine.Kind, id string) (engine.Trace, error) {
-	x, err := t.e.dryRuns.Open(ctx, app, nil)
+	x, err := t.open(ctx, app)
 	if err != nil {
 		return engine.Trace{}, err
 	}
@@ -64,19 +72,34 @@ func (t Traces) DryRun(ctx context.Context, app string, kind engine.Kind, id str
 // be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app
 // (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Verification.Message.
 func (t Traces) Verify(ctx context.Context, app string, kind engine.Kind, id string) (engine.Verification, error) {
-	x, err := t.e.dryRuns.Open(ctx, app, nil)
+	x, err := t.open(ctx, app)
 	if err != nil {
 		return engine.Verification{}, err
 	}
 	return x.Verify(ctx, kind, id)
 }
 
+// open begins a dry run of an app, which reads the guard's counts.
+func (t Traces) open(ctx context.Context, app string) (*dryrun.App, error) {
+	if _, err := t.e.can.plans.get(); err != nil {
+		return nil, err
+	}
+	return t.e.dryRuns.Open(ctx, app, nil)
+}
+
 // Explain joins what the directory says about a principal with what the engine knows. The target is not asked.
 func (t Traces) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
+	if _, err := t.e.can.attempts.get(); err != nil {
+		return engine.PrincipalExplanation{}, err
+	}
 	return t.e.explanations.Explain(ctx, app, kind, id)
 }
 
 // Attempts lists recorded exchanges, newest first.
 func (t Traces) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error) {
-	return t.e.o.Store.Attempts(ctx, q)
+	s, err := t.e.can.attempts.get()
+	if err != nil {
+		return nil, err
+	}
+	return s.Attempts(ctx, q)
 }

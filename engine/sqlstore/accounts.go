@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -39,7 +40,7 @@ func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 // earlier is what a principal's row says before its sequence is finished.
 type earlier struct{ remote, told string }
 
-func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) (e earlier, err error) {
+func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) (e earlier, err error) {
 	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id = ?`,
 		app, string(f.Kind), f.ID).Scan(&e.remote, &e.told)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -50,7 +51,7 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish)
 
 // moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f. Whoever has
 // one of those users as manager is made due.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *engine.Finish) ([]move, error) {
+func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]move, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
 	}
@@ -69,7 +70,7 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *engi
 }
 
 // settle leaves an account to one of the users that have it.
-func settle(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish, before string) ([]move, error) {
+func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]move, error) {
 	query := holders
 	if tx.Dialect() == sqldb.Postgres {
 		query += ` FOR UPDATE` // in the order in which rows are written

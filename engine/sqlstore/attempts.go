@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Record implements engine.Store.
+// Record implements store.Attempts.
 func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attempt) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error { return keepExchanges(ctx, tx, app, engine.Finish{Exchanges: exchanges}) })
+	err := s.update(ctx, func(tx *sqldb.Tx) error { return keepExchanges(ctx, tx, app, store.Finish{Exchanges: exchanges}) })
 	if err != nil {
 		return fmt.Errorf("sqlstore: record exchanges of %s: %w", app, err)
 	}
@@ -25,7 +26,7 @@ func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attem
 }
 
 // keepExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
-func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) error {
+func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if len(f.Exchanges) == 0 {
 		return nil
 	}
@@ -49,7 +50,7 @@ func headerText(h http.Header) string {
 	return text(string(b))
 }
 
-// Attempts implements engine.Store.
+// Attempts implements store.Attempts.
 func (s *Store) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error) {
 	where, args := conditions(map[string]string{"app_id": q.App, "kind": string(q.Kind), "principal_id": q.Principal})
 	if q.Before > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Accepted implements engine.Store.
+// Accepted implements store.Sequences.
 func (s *Store) Accepted(ctx context.Context, app string) (n int, err error) {
 	err = s.db.Reader().QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state}
 		WHERE app_id = ? AND next_at IS NOT NULL AND status = 'pending'`, app).Scan(&n)
@@ -17,7 +17,7 @@ func (s *Store) Accepted(ctx context.Context, app string) (n int, err error) {
 	return n, nil
 }
 
-// Counts implements engine.Store.
+// Counts implements store.Counts.
 func (s *Store) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT status, COUNT(*) FROM {sync_state} WHERE app_id = ? GROUP BY status`, app)
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Repair implements engine.DriftStore.
-func (s *Store) Repair(ctx context.Context, now time.Time, repairs []engine.Repair) error {
-	repairs = slices.SortedFunc(slices.Values(repairs), func(a, b engine.Repair) int {
+// Repair implements store.Repairs.
+func (s *Store) Repair(ctx context.Context, now time.Time, repairs []store.Repair) error {
+	repairs = slices.SortedFunc(slices.Values(repairs), func(a, b store.Repair) int {
 		return lockOrder(principal{a.Mark.Kind, a.Mark.App, a.Mark.ID}, principal{b.Mark.Kind, b.Mark.App, b.Mark.ID})
 	})
 	err := s.update(ctx, func(tx *sqldb.Tx) error {

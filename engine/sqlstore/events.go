@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -50,7 +51,7 @@ func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e en
 }
 
 // finishLane notes on the lane row that a sequence has succeeded, and what there is to tell about it.
-func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f engine.Finish, events []engine.Event) error {
+func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event) error {
 	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
 	if !success && len(events) == 0 {
 		return nil
@@ -68,7 +69,7 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f engine.Fini
 	return keepEvents(ctx, tx, l.App, last, f.At, events...)
 }
 
-// Hold implements engine.Store.
+// Hold implements store.Lanes.
 func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error {
 	return s.under(ctx, l, "hold", func(tx *sqldb.Tx) error {
 		var last int64
@@ -81,11 +82,11 @@ func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engin
 		if err != nil {
 			return err
 		}
-		return keepEvents(ctx, tx, l.App, last, now, engine.HoldEvent(h))
+		return keepEvents(ctx, tx, l.App, last, now, store.HoldEvent(h))
 	})
 }
 
-// Events implements engine.Store.
+// Events implements store.Events.
 func (s *Store) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, seq, at, type, kind, principal_id, data FROM {lifecycle_event}
 		WHERE app_id = ? AND seq > ? ORDER BY seq LIMIT ?`, q.App, q.After, limitOr(q.Limit))

@@ -24,7 +24,7 @@ var forget = []string{
 	`DELETE FROM {lifecycle_event} WHERE app_id = ?`,
 }
 
-// Forget implements engine.Store.
+// Forget implements store.Marks.
 func (s *Store) Forget(ctx context.Context, tx engine.Execer, app string) error {
 	t := s.db.Wrap(tx)
 	statements := forget

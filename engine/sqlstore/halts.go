@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Halt implements engine.HaltStore.
+// Halt implements store.Halts.
 func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, reason string, now time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, op := range slices.Sorted(slices.Values(ops)) {
@@ -30,7 +31,7 @@ func (s *Store) Halt(ctx context.Context, app string, ops []engine.Operation, re
 	return nil
 }
 
-// Halts implements engine.HaltStore.
+// Halts implements store.Sequences.
 func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, op, reason, since FROM {halt}
 		WHERE ? = '' OR app_id = '' OR app_id = ? ORDER BY app_id, op`, app, app)
@@ -48,7 +49,7 @@ func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 
 // stillHalted lets a principal come due again whose halt has ended while it was being held. The rows of the halt are shared before any
 // other is written: either Resume waits and then finds the principal, or it is over and its halt is not found here.
-func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish) error {
+func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish) error {
 	if !f.Halted {
 		return nil
 	}
@@ -64,7 +65,7 @@ func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *engine.Finish
 	return err
 }
 
-// Resume implements engine.HaltStore.
+// Resume implements store.Halts.
 func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, now time.Time) error {
 	ops = slices.Sorted(slices.Values(ops))
 	err := s.update(ctx, func(tx *sqldb.Tx) error {

@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // importLeases are the claims on running imports. They have epochs as lanes do, and no holds.
 type importLeases struct{ s *Store }
 
-// ImportLeases implements engine.ImportStore.
-func (s *Store) ImportLeases() engine.Leases { return importLeases{s} }
+// ImportLeases implements store.Imports.
+func (s *Store) ImportLeases() store.Leases { return importLeases{s} }
 
-// Reset implements engine.Leases.
+// Reset implements store.Leases.
 func (i importLeases) Reset(ctx context.Context, owner string) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0
@@ -31,7 +32,7 @@ func (i importLeases) Reset(ctx context.Context, owner string) error {
 	return nil
 }
 
-// Claim implements engine.Leases.
+// Claim implements store.Leases.
 func (i importLeases) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error) {
 	type run struct{ id, epoch int64 }
 	var found []run
@@ -70,7 +71,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 	return leases, at(first.Int64), err
 }
 
-// Extend implements engine.Leases.
+// Extend implements store.Leases.
 func (i importLeases) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE {import_run} SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
@@ -81,7 +82,7 @@ func (i importLeases) Extend(ctx context.Context, l engine.Lease, until time.Tim
 	return nil
 }
 
-// Release implements engine.Leases.
+// Release implements store.Leases.
 func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold, notBefore time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE {import_run} SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND epoch = ?`,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -44,7 +45,7 @@ func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn fu
 	return nil
 }
 
-// StartImport implements engine.ImportStore.
+// StartImport implements store.Imports.
 func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (id int64, err error) {
 	request, err := written(r)
 	if err != nil {
@@ -142,7 +143,7 @@ func countObjects(ctx context.Context, q sqldb.Queryer, r engine.ImportRun) (map
 	return counts, rows.Err()
 }
 
-// ImportRun implements engine.ImportStore.
+// ImportRun implements store.Imports.
 func (s *Store) ImportRun(ctx context.Context, id int64) (engine.ImportRun, error) {
 	found, err := s.importRuns(ctx, `id = ?`, id)
 	if err == nil && len(found) == 0 {
@@ -154,7 +155,7 @@ func (s *Store) ImportRun(ctx context.Context, id int64) (engine.ImportRun, erro
 	return found[0], nil
 }
 
-// ImportRuns implements engine.ImportStore.
+// ImportRuns implements store.Imports.
 func (s *Store) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun, error) {
 	found, err := s.importRuns(ctx, `app_id = ?`, app)
 	if err != nil {
@@ -165,8 +166,8 @@ func (s *Store) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun,
 
 const remoteRow = `(?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, ?)`
 
-// SaveImportPage implements engine.ImportStore.
-func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p engine.ImportPage) error {
+// SaveImportPage implements store.Imports.
+func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.ImportPage) error {
 	objects := slices.SortedFunc(slices.Values(p.Objects), func(a, b engine.RemoteObject) int {
 		return lockOrder(principal{id: a.RemoteID}, principal{id: b.RemoteID})
 	})
@@ -206,7 +207,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 		WHERE app_id = ? AND kind = ? AND run_id = ? AND remote_id IN `+list(len(objects))+
 		` LIMIT 1`, known...).Scan(&repeated)
 	if err == nil {
-		return fmt.Errorf("%s: %w", repeated, engine.ErrDuplicateObject)
+		return fmt.Errorf("%s: %w", repeated, store.ErrDuplicateObject)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -221,7 +222,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 	return err
 }
 
-// DelayImport implements engine.ImportStore.
+// DelayImport implements store.Imports.
 func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error {
 	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ?
@@ -230,7 +231,7 @@ func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, m
 	})
 }
 
-// EndImport implements engine.ImportStore.
+// EndImport implements store.Imports.
 func (s *Store) EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error {
 	return s.underRun(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
 		return endImport(ctx, tx, l, run, state, message, now)
@@ -285,7 +286,7 @@ func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, 
 	return found[0].ImportRun, nil
 }
 
-// CloseImport implements engine.ImportStore.
+// CloseImport implements store.Imports.
 func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) error {
 	return s.underRun(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
 		r, err := importOf(ctx, tx, run)
@@ -343,7 +344,7 @@ func tooMany(missing, of int, r engine.ImportRequest) bool {
 	return missing >= engine.SafeGone && float64(missing) > r.MaxGone/100*float64(of)
 }
 
-// ConfirmMatched implements engine.ImportStore.
+// ConfirmMatched implements store.Imports.
 func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (n int, err error) {
 	app := ""
 	err = s.underRun(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
@@ -410,7 +411,7 @@ func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Lin
 	return nil
 }
 
-// Confirm implements engine.ImportStore.
+// Confirm implements store.Imports.
 func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, app string, run int64, links []engine.Link) error {
 	t := s.db.Wrap(tx)
 	if err := t.Lock(ctx, importLock(app)); err != nil {
@@ -455,7 +456,7 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 	return nil
 }
 
-// RemoteObjects implements engine.ImportStore.
+// RemoteObjects implements store.Imports.
 func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) ([]engine.RemoteObject, error) {
 	where, args := conditions(map[string]string{"verdict": string(q.Verdict)})
 	if len(q.Only) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Lags implements engine.Store.
+// Lags implements store.Lags.
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	count := func(status engine.Status) string {
@@ -39,7 +39,7 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 // late is the condition of the index on users that may have to be deactivated, and its bound.
 const late = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
 
-// OverdueApps implements engine.Store.
+// OverdueApps implements store.Lags.
 func (s *Store) OverdueApps(ctx context.Context, before time.Time) ([]string, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id FROM {app_lane} l
 		WHERE EXISTS (SELECT 1 FROM {sync_state} s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
@@ -50,7 +50,7 @@ func (s *Store) OverdueApps(ctx context.Context, before time.Time) ([]string, er
 	return out, nil
 }
 
-// OverdueUsers implements engine.Store.
+// OverdueUsers implements store.Lags.
 func (s *Store) OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error) {
 	where, args := `app_id = ? AND `+late, []any{app, ms(before)}
 	if after != nil {
@@ -66,7 +66,7 @@ func (s *Store) OverdueUsers(ctx context.Context, app string, before time.Time, 
 	return out, nil
 }
 
-// Overdue implements engine.Store.
+// Overdue implements store.Lags.
 func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.Time) (first bool, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		first = false

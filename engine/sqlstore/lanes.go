@@ -33,7 +33,7 @@ func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	return read(learned, &l.Learned)
 }
 
-// Reset implements engine.Leases.
+// Reset implements store.Leases.
 func (s *Store) Reset(ctx context.Context, owner string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
@@ -45,7 +45,7 @@ func (s *Store) Reset(ctx context.Context, owner string) error {
 	return nil
 }
 
-// Claim implements engine.Leases.
+// Claim implements store.Leases.
 func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
 	var leases []engine.Lease
 	var locked bool
@@ -108,7 +108,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 	return leases, locked, err
 }
 
-// Extend implements engine.Leases.
+// Extend implements store.Leases.
 func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		return held(tx.Exec(ctx, `UPDATE {app_lane} SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
@@ -119,7 +119,7 @@ func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) err
 	return nil
 }
 
-// Release implements engine.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
+// Release implements store.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
 // committed before is seen, and one that is not waits for the lane row and makes the lane due after this.
 func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
@@ -166,7 +166,7 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 	return nil
 }
 
-// Lane implements engine.Store.
+// Lane implements store.Lanes.
 func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 	var l laneRow
 	err := scanLane(s.db.Reader().QueryRow(ctx, `SELECT `+laneColumns+` FROM {app_lane} WHERE app_id = ?`, app), &l)
@@ -179,7 +179,7 @@ func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 	return l.Lane, nil
 }
 
-// Learn implements engine.Store.
+// Learn implements store.Lanes.
 func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
 	err = s.under(ctx, l, "learn about the target", func(tx *sqldb.Tx) error {
 		// The lane row is locked from here on, so that nobody unlearns in between.
@@ -212,7 +212,7 @@ func relearn(ctx context.Context, tx *sqldb.Tx, app, before string, change func(
 	return learned, err
 }
 
-// ResetLearned implements engine.Store.
+// ResetLearned implements store.Profiles.
 func (s *Store) ResetLearned(ctx context.Context, app string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET learned = '', profile = '' WHERE app_id = ?`, app)

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Recheck implements engine.Store. The row is locked by the first statement, so that its app is not forgotten in between.
+// Recheck implements store.Sequences. The row is locked by the first statement, so that its app is not forgotten in between.
 func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END

@@ -27,7 +27,7 @@ WHERE {sync_state}.next_at IS NULL` // not when it was marked since it was looke
 
 const bindRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
-// Link implements engine.LinkStore.
+// Link implements store.Links.
 func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error {
 	t := s.db.Wrap(tx)
 	conflicts, err := link(ctx, t, app, links, now)
@@ -206,7 +206,7 @@ func (b before) stopped() bool {
 	return b.status == engine.StatusFailed || b.status == engine.StatusHeld || b.status == engine.StatusSkipped
 }
 
-// Links implements engine.LinkStore.
+// Links implements store.Links.
 func (s *Store) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT kind, principal_id, remote_id, remote_name, link_origin FROM {sync_state}
 		WHERE app_id = ? AND remote_id <> '' AND (kind, principal_id) > (?, ?) ORDER BY kind, principal_id LIMIT ?`,

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -21,7 +21,7 @@ const lockChunk = 500
 //
 // Invariant 19: A user's manager is stored before the first request. When a manager's account becomes known or changes, the users are
 // requeued in that transaction.
-func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) ([]reporter, error) {
+func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) ([]reporter, error) {
 	rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state}
 		WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,
 		app, text(f.RemoteID))

@@ -74,7 +74,7 @@ func lockOrder(a, b principal) int {
 	return cmp.Or(-cmp.Compare(a.kind, b.kind), cmp.Compare(a.app, b.app), cmp.Compare(a.id, b.id))
 }
 
-// Mark implements engine.Store.
+// Mark implements store.Marks.
 //
 // Invariant 1: Mark writes principal rows first and the lane row last. A release locks the lane row and reads pending rows in a new
 // statement.
@@ -120,7 +120,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	return nil
 }
 
-// Kick implements engine.Store.
+// Kick implements store.Marks.
 //
 // Invariant 8: A kick or a retry counts while the lane is owned. A result reports whether a mark arrived during the sequence.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {

@@ -27,7 +27,7 @@ var raiseParts = []struct{ set, where string }{
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},
 }
 
-// MarkAll implements engine.Store.
+// MarkAll implements store.MarkAll.
 func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m engine.MarkAll) (int64, error) {
 	t := s.db.Wrap(tx)
 	var marked int64

@@ -8,26 +8,27 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-var memberSets = map[engine.MemberSet]string{
-	engine.MembersAsked:   `m.asked > 0`,
-	engine.MembersWanted:  `m.want = 1`,
-	engine.MembersPending: `m.want <> m.pushed`,
-	engine.MembersAll:     `1 = 1`,
-	engine.MembersLeaving: `m.want <> m.pushed AND m.want = 0`,
+var memberSets = map[store.MemberSet]string{
+	store.MembersAsked:   `m.asked > 0`,
+	store.MembersWanted:  `m.want = 1`,
+	store.MembersPending: `m.want <> m.pushed`,
+	store.MembersAll:     `1 = 1`,
+	store.MembersLeaving: `m.want <> m.pushed AND m.want = 0`,
 }
 
-// Members implements engine.Store.
-func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error) {
+// Members implements store.Members.
+func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error) {
 	// Subqueries instead of a join: without statistics PostgreSQL joins a page with all users.
 	const user = ` FROM {sync_state} u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
 	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
 			COALESCE((SELECT u.remote_id`+user+`, COALESCE((SELECT u.remote_name`+user+`
 		FROM {member_state} m WHERE m.app_id = ? AND m.group_id = ? AND m.principal_id > ? AND `+memberSets[q.Which]+`
 		ORDER BY m.principal_id `+sqldb.Limit, app, q.Group, q.After, limitOr(q.Limit))
-	out, err := collect(rows, err, func(r *sql.Rows, m *engine.Member) error {
+	out, err := collect(rows, err, func(r *sql.Rows, m *store.Member) error {
 		var want, pushed int64
 		err := r.Scan(&m.User, &want, &pushed, &m.PushedID, &m.Asked, &m.RemoteID, &m.RemoteName)
 		m.Want, m.Pushed, m.MayBeMember = want == 1, pushed == 1, pushed == 2
@@ -41,7 +42,7 @@ func (s *Store) Members(ctx context.Context, app string, q engine.MemberQuery) (
 
 // shareUsers makes PostgreSQL wait for sequences of the users that are about to end: they look for groups that wait for them, and
 // would not see a member row that is not committed yet, as this group would not see the id that they learned.
-func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.MemberAnswer) error {
+func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // one writer at a time
 	}
@@ -59,8 +60,8 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []engine.
 	return nil
 }
 
-// SaveMembers implements engine.Store.
-func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []engine.MemberAnswer) error {
+// SaveMembers implements store.Members.
+func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []store.MemberAnswer) error {
 	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
@@ -77,8 +78,8 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 	})
 }
 
-// EndWalk implements engine.Store.
-func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+// EndWalk implements store.Members.
+func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
 	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
 			return err
@@ -94,8 +95,8 @@ func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk 
 }
 
 // saveMembers stores answers, users ascending.
-func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []engine.MemberAnswer) error {
-	answers = slices.SortedFunc(slices.Values(answers), func(a, b engine.MemberAnswer) int { return strings.Compare(a.User, b.User) })
+func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
+	answers = slices.SortedFunc(slices.Values(answers), func(a, b store.MemberAnswer) int { return strings.Compare(a.User, b.User) })
 	if err := shareUsers(ctx, tx, app, answers); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
 
 // upsertMembers hands what was asked over in the column of the same name, where it is compared: an excluded row has no other. The condition
 // on asked keeps a mark that came after the directory was asked.
-func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []engine.MemberAnswer) error {
+func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
 	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
 	args := make([]any, 0, 6*len(answers))
 	for _, a := range answers {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -116,10 +117,10 @@ func another(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 }
 
 // continues lets an engine work on a database of testdata/old.
-func continues(t *testing.T, store *sqlstore.Store, db *sql.DB, step int) {
+func continues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
 	t.Helper()
 	ctx, now := t.Context(), time.UnixMilli(1_800_000_000_000).Add(2*time.Hour)
-	due, err := store.Due(ctx, "crm", now, 10)
+	due, err := st.Due(ctx, "crm", now, 10)
 	require.NoError(t, err)
 	ids := func(rows []engine.State) (ids []string) {
 		for _, r := range rows {
@@ -130,29 +131,29 @@ func continues(t *testing.T, store *sqlstore.Store, db *sql.DB, step int) {
 	require.Equal(t, []string{"bob", "dan", "eve"}, ids(due), "what was due")
 	tx, err := db.BeginTx(ctx, nil)
 	require.NoError(t, err)
-	require.NoError(t, store.Mark(ctx, tx, now, []engine.Mark{
+	require.NoError(t, st.Mark(ctx, tx, now, []engine.Mark{
 		{App: "crm", Kind: engine.User, ID: "ann"}, {App: "crm", Kind: engine.Group, ID: "tea", Members: []string{"bob"}}}))
 	require.NoError(t, tx.Commit())
-	leases, _, err := store.Claim(ctx, "new", now, now.Add(time.Minute), 10)
+	leases, _, err := st.Claim(ctx, "new", now, now.Add(time.Minute), 10)
 	require.NoError(t, err)
 	require.Len(t, leases, 2, "the lanes of both apps")
 	lease := leases[slices.Index([]bool{leases[0].App == "crm", true}, true)]
-	due, err = store.Due(ctx, "crm", now, 10)
+	due, err = st.Due(ctx, "crm", now, 10)
 	require.NoError(t, err)
 	require.Equal(t, []string{"bob", "ann", "dan", "eve", "tea"}, ids(due))
-	found, err := store.States(ctx, engine.StateQuery{App: "crm", ID: "ann"})
+	found, err := st.States(ctx, engine.StateQuery{App: "crm", ID: "ann"})
 	require.NoError(t, err)
 	require.Equal(t, "r-ann", found[0].RemoteID)
-	status, err := store.Finish(ctx, lease, engine.Finish{Kind: engine.User, ID: "ann", Gen: found[0].Desired, Status: engine.StatusClean,
+	status, err := st.Finish(ctx, lease, store.Finish{Kind: engine.User, ID: "ann", Gen: found[0].Desired, Status: engine.StatusClean,
 		RemoteID: "r-ann", At: now,
 		Exchanges: []engine.Attempt{{Run: "2", At: now, Method: "PUT"}}})
 	require.NoError(t, err)
 	require.Equal(t, engine.StatusClean, status)
-	attempts, err := store.Attempts(ctx, engine.AttemptQuery{App: "crm", Principal: "ann"})
+	attempts, err := st.Attempts(ctx, engine.AttemptQuery{App: "crm", Principal: "ann"})
 	require.NoError(t, err)
 	require.Len(t, attempts, 3)
 	require.EqualValues(t, 4, attempts[0].ID, "the sequence of ids continues")
-	run, err := store.StartImport(ctx, "crm", engine.ImportRequest{Kind: engine.User}, now)
+	run, err := st.StartImport(ctx, "crm", engine.ImportRequest{Kind: engine.User}, now)
 	require.NoError(t, err)
 	wantRun, wantPlans, wantEvents := int64(3), 1, []int64{1, 2, 3, 4, 5}
 	switch step {
@@ -162,11 +163,11 @@ func continues(t *testing.T, store *sqlstore.Store, db *sql.DB, step int) {
 		wantPlans, wantEvents = 0, nil
 	}
 	require.Equal(t, wantRun, run)
-	plans, err := store.Plans(ctx, engine.PlanQuery{App: "crm"})
+	plans, err := st.Plans(ctx, engine.PlanQuery{App: "crm"})
 	require.NoError(t, err)
 	require.Len(t, plans, wantPlans)
-	require.NoError(t, store.Dismiss(ctx, now, "crm", engine.User, "eve"))
-	events, err := store.Events(ctx, engine.EventQuery{App: "crm"})
+	require.NoError(t, st.Dismiss(ctx, now, "crm", engine.User, "eve"))
+	events, err := st.Events(ctx, engine.EventQuery{App: "crm"})
 	require.NoError(t, err)
 	var numbers []int64
 	for _, e := range events {

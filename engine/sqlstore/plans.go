@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Requeue implements engine.PlanStore.
+// Requeue implements store.Tasks.
 func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
@@ -26,7 +27,7 @@ func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, afres
 	return generation, err
 }
 
-// SavePlan implements engine.PlanStore.
+// SavePlan implements store.Plans.
 func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 	doc, err := written(p)
 	if err == nil {
@@ -52,7 +53,7 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 	return nil
 }
 
-// AddPlanItems implements engine.PlanStore.
+// AddPlanItems implements store.Plans.
 func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, i := range items {
@@ -91,7 +92,7 @@ func scanPlan(rows interface{ Scan(...any) error }, p *engine.Plan) error {
 	return nil
 }
 
-// Plans implements engine.PlanStore.
+// Plans implements store.Plans.
 func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, error) {
 	where, args := conditions(map[string]string{"id": q.ID, "app_id": q.App, "status": string(q.Status)})
 	rows, err := s.db.Reader().Query(ctx, `SELECT `+planColumns+` FROM {plan}
@@ -103,7 +104,7 @@ func (s *Store) Plans(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, e
 	return out, nil
 }
 
-// PlanItems implements engine.PlanStore.
+// PlanItems implements store.Plans.
 func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
 	where, args := conditions(map[string]string{"operation": string(q.Operation), "outcome": string(q.Outcome)})
 	rows, err := s.db.Reader().Query(ctx, `SELECT plan_id, marked, doc FROM {plan_item}
@@ -125,7 +126,7 @@ func (s *Store) PlanItems(ctx context.Context, q engine.PlanItemQuery) ([]engine
 	return out, nil
 }
 
-// DiscardPlan implements engine.PlanStore.
+// DiscardPlan implements store.Plans.
 func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM {plan_item} WHERE plan_id = ?`, id); err != nil {
@@ -140,16 +141,16 @@ func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 	return nil
 }
 
-// Planned implements engine.PlanStore. The items are read first: if somebody else applies the plan in between, it is the status that
+// Planned implements store.Plans. The items are read first: if somebody else applies the plan in between, it is the status that
 // tells.
-func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []engine.Planned, err error) {
+func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []store.Planned, err error) {
 	t := s.db.Wrap(tx)
 	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
 			COALESCE(s.desired_gen, 0), COALESCE(s.status, '')
 		FROM {plan_item} AS i JOIN {plan} AS p ON p.id = i.plan_id
 		LEFT JOIN {sync_state} AS s ON s.app_id = p.app_id AND s.kind = i.kind AND s.principal_id = i.principal_id
 		WHERE i.plan_id = ? ORDER BY i.seq`, id)
-	items, err = collect(rows, err, func(r *sql.Rows, i *engine.Planned) error {
+	items, err = collect(rows, err, func(r *sql.Rows, i *store.Planned) error {
 		var marked int64
 		err := r.Scan(&i.Seq, &i.Kind, &i.ID, &i.Operation, &i.Outcome, &i.Generation, &i.Digest, &marked, &i.Now, &i.Status)
 		i.Plan, i.Marked = id, marked == 1
@@ -167,7 +168,7 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 	return p, items, nil
 }
 
-// ApplyPlan implements engine.PlanStore. A mark that was committed since the caller looked is seen by the generation that the raise
+// ApplyPlan implements store.Plans. A mark that was committed since the caller looked is seen by the generation that the raise
 // returns, which waits for the row.
 func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error {
 	if err := s.applyPlan(ctx, s.db.Wrap(tx), now, p, to, items); err != nil {

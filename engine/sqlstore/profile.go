@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -17,8 +18,8 @@ INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold,
 VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)
 ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
 
-// SaveProfile implements engine.Store.
-func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c engine.Capabilities, change func(*engine.Learned)) error {
+// SaveProfile implements store.Profiles.
+func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c store.Capabilities, change func(*engine.Learned)) error {
 	found, err := written(c)
 	if err != nil {
 		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
@@ -37,8 +38,8 @@ func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c en
 	return nil
 }
 
-// Profile implements engine.Store.
-func (s *Store) Profile(ctx context.Context, app string) (c engine.Capabilities, err error) {
+// Profile implements store.Profiles.
+func (s *Store) Profile(ctx context.Context, app string) (c store.Capabilities, err error) {
 	var stored string
 	err = s.db.Reader().QueryRow(ctx, `SELECT profile FROM {app_lane} WHERE app_id = ? AND profile <> ''`, app).Scan(&stored)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // The column pushed of a member row is 0 or 1, and 2 while nobody knows which of them it is: a request was about to be sent that
 // adds or removes the user, as pushed_id. As want is 0 or 1, such a row is pending.
 
-// Progress implements engine.Store.
-func (s *Store) Progress(ctx context.Context, l engine.Lease, p engine.Progress) error {
+// Progress implements store.Sequences.
+func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
 	return s.under(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_id = ?, remote_name = ?, link_origin = ?, updated_at = ?,
 			full_gen = CASE WHEN ? = 1 AND full_gen < ? THEN CAST(? AS BIGINT) WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END
@@ -33,7 +34,7 @@ func (s *Store) Progress(ctx context.Context, l engine.Lease, p engine.Progress)
 		if err := eachMember(ctx, tx, `pushed = 2`, ``, l.App, p.ID, p.NextRemove); err != nil {
 			return err
 		}
-		return keepExchanges(ctx, tx, l.App, engine.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
+		return keepExchanges(ctx, tx, l.App, store.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
 	})
 }
 

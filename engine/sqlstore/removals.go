@@ -21,7 +21,7 @@ const leaving = `SELECT COUNT(*) FROM (
 	) AS s WHERE (remote_id <> '' OR tried = 1)
 	AND NOT EXISTS (SELECT 1 FROM {removal} AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
-// Remove implements engine.Store.
+// Remove implements store.Sequences.
 func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
 	err = s.under(ctx, l, "let through "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
 		many = 0
@@ -66,7 +66,7 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 	return 0, nil
 }
 
-// CountRemovals implements engine.PlanStore.
+// CountRemovals implements store.Plans.
 func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
 	q := s.db.Reader()
 	var let, counted int
@@ -84,7 +84,7 @@ func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind,
 	return many, nil
 }
 
-// Approve implements engine.Store.
+// Approve implements store.Approvals.
 func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected int) (n int, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT kind, principal_id FROM {sync_state}

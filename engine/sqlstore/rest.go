@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Suspend implements engine.Store.
+// Suspend implements store.Lanes.
 func (s *Store) Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error {
 	return s.under(ctx, l, "rest", func(tx *sqldb.Tx) error {
 		stored := ""

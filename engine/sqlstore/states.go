@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -52,7 +53,7 @@ func dueQuery(set string) string {
 		WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + ` ORDER BY next_at LIMIT ?`
 }
 
-// Due implements engine.Store.
+// Due implements store.Sequences.
 func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error) {
 	var out []engine.State
 	for i, set := range append([]string{duePending}, dueSets...) {
@@ -81,7 +82,7 @@ func dueUsers(set string) string {
 		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
 }
 
-// DueUsers implements engine.Store.
+// DueUsers implements store.Sequences.
 func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error) {
 	var out []engine.State
 	for i, set := range leaverSets {
@@ -103,13 +104,13 @@ func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *
 	return out, nil
 }
 
-// Begin implements engine.Store.
-func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error {
-	intents = slices.SortedFunc(slices.Values(intents), func(a, b engine.Intent) int {
+// Begin implements store.Sequences.
+func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error {
+	intents = slices.SortedFunc(slices.Values(intents), func(a, b store.Intent) int {
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
 	return s.under(ctx, l, "begin", func(tx *sqldb.Tx) error {
-		if slices.ContainsFunc(intents, func(i engine.Intent) bool { return i.Manager != "" }) {
+		if slices.ContainsFunc(intents, func(i store.Intent) bool { return i.Manager != "" }) {
 			if err := lockAccounts(ctx, tx, l.App); err != nil {
 				return err
 			}
@@ -138,8 +139,8 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []engine.Inte
 // keptExchanges is how many exchanges are kept for each principal; older ones are removed when new ones come.
 const keptExchanges = 100
 
-// Finish implements engine.Store.
-func (s *Store) Finish(ctx context.Context, l engine.Lease, f engine.Finish) (status engine.Status, err error) {
+// Finish implements store.Sequences.
+func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
 	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		f := f // as it was: the transaction may be tried again
 		if err := stillHalted(ctx, tx, l.App, &f); err != nil {
@@ -183,7 +184,7 @@ func (u *assignments) set(text string, args ...any) {
 	u.texts, u.args = append(u.texts, text), append(u.args, args...)
 }
 
-func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish, told string) (status engine.Status, err error) {
+func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, told string) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
 	unkept, waiting, pending := "", "", ""
@@ -232,7 +233,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish,
 }
 
 // finishMembers stores what was pushed of a group.
-func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finish) error {
+func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if f.Forget {
 		_, err := tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?`, app, f.ID)
 		return err
@@ -240,7 +241,7 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f engine.Finis
 	return pushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
 }
 
-// States implements engine.Store.
+// States implements store.States.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	where, args := conditions(map[string]string{
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.PreviousID,
@@ -268,7 +269,7 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 	return out, nil
 }
 
-// Pending implements engine.Store.
+// Pending implements store.States.
 func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	for _, set := range dueSets {
@@ -286,12 +287,12 @@ func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 // statesAtOnce bounds the values of one query.
 const statesAtOnce = 500
 
-// StatesByID implements engine.AccountStore.
+// StatesByID implements store.States.
 func (s *Store) StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error) {
 	return s.statesBy(ctx, "principal_id", app, kind, ids)
 }
 
-// StatesByRemoteID implements engine.AccountStore.
+// StatesByRemoteID implements store.States.
 func (s *Store) StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error) {
 	return s.statesBy(ctx, "remote_id", app, kind, remoteIDs)
 }

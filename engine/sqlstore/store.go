@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
@@ -41,13 +42,13 @@ type Options struct {
 // with the lock of the writer (BEGIN IMMEDIATE).
 type Updater func(ctx context.Context, fn func(tx engine.Execer) error) error
 
-// Store implements engine.Store. It may be used by several goroutines.
+// Store implements store.Store and all capabilities. It may be used by several goroutines.
 type Store struct {
 	db      *sqldb.DB // of the embedder: it is never closed
 	updater Updater   // nil: db
 }
 
-var _ engine.Store = (*Store)(nil)
+var _ store.All = (*Store)(nil)
 
 // Open returns a store in the embedder's database. It creates the tables, adds what an earlier version of this package lacks, and takes
 // over tables of versions that had no prefix, all in one transaction: after an error or a crash the database is as it was. Processes that

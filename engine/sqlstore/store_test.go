@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/engine/storetest"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -22,6 +23,16 @@ func TestStore(t *testing.T) {
 		store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 		require.NoError(t, err)
 		storetest.Run(t, store, func(ctx context.Context, fn func(engine.Execer) error) error {
+			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+		})
+	})
+}
+
+func TestStore_RequiredOnly(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		all, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+		require.NoError(t, err)
+		storetest.Run(t, struct{ store.Store }{all}, func(ctx context.Context, fn func(engine.Execer) error) error {
 			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 		})
 	})

@@ -23,7 +23,7 @@ const waiting = `status = 'dirty' AND next_at IS NOT NULL
 // retriedAtOnce is how many principals one transaction marks, so that others come between.
 const retriedAtOnce = 500
 
-// Tasks implements engine.Store.
+// Tasks implements store.Tasks.
 func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error) {
 	found, err := s.tasks(ctx, q, tasks)
 	if err != nil {
@@ -84,7 +84,7 @@ func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
 	return err
 }
 
-// Retry implements engine.Store.
+// Retry implements store.Tasks.
 func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := known(ctx, tx, principal{kind, app, id}); err != nil {
@@ -98,7 +98,7 @@ func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engin
 	return nil
 }
 
-// RetryAll implements engine.Store.
+// RetryAll implements store.Tasks.
 func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int, err error) {
 	condition := tasks
 	held, err := s.onHold(ctx, app, now)
@@ -139,7 +139,7 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 // droppable is what Drop takes: what is due now or later, and what waits for somebody.
 const droppable = `app_id = ? AND (next_at IS NOT NULL OR ` + tasks + `)`
 
-// Drop implements engine.Store.
+// Drop implements store.Tasks.
 func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error {
 	t := s.db.Wrap(tx)
 	if s.db.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
@@ -158,7 +158,7 @@ func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, 
 	return nil
 }
 
-// Dismiss implements engine.Store.
+// Dismiss implements store.Tasks.
 func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		e := engine.Event{Type: engine.UserDismissed, Kind: kind, Principal: id, Data: engine.EventData{Status: engine.StatusDismissed}}

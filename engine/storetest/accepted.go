@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Invariant 23
@@ -20,7 +21,7 @@ func testAccepted(t *testing.T, s *suite) {
 		At: s.now.UTC(), Deadline: s.now.Add(10 * time.Minute).UTC(), Version: `W/"1"`,
 		Expected: engine.Expectation{Attributes: map[string]engine.Expected{"active": {Sent: "x", Values: map[string]string{"": "y"}}}},
 	}
-	first := engine.Finish{
+	first := store.Finish{
 		ID: "a", Status: engine.StatusPending, NextAt: s.now.Add(2 * time.Second), RemoteID: "ra", Origin: engine.Created,
 		Operation: engine.OpDeactivate, HTTP: 202, Pending: p,
 	}
@@ -45,7 +46,7 @@ func testAccepted(t *testing.T, s *suite) {
 	require.Equal(t, first.NextAt, got.NextAt)
 	require.Equal(t, int64(2), got.Desired)
 	require.NoError(t, s.inTx(ctx, func(tx engine.Execer) error {
-		_, err := s.store.MarkAll(ctx, tx, s.now, engine.MarkAll{App: s.app, Kind: engine.User})
+		_, err := s.can.markAll.MarkAll(ctx, tx, s.now, engine.MarkAll{App: s.app, Kind: engine.User})
 		return err
 	}))
 	got = s.state(engine.User, "a")
@@ -57,21 +58,21 @@ func testAccepted(t *testing.T, s *suite) {
 	s.now = s.now.Add(2 * time.Second)
 	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "what was accepted comes first")
 	p.Reads++
-	again := engine.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}
+	again := store.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}
 	s.finish(l, again)
 	require.Len(t, s.events(0), len(told), "it is told once")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
-	require.NoError(t, s.store.Retry(ctx, s.now, s.app, engine.User, "a"))
+	require.NoError(t, s.can.tasks.Retry(ctx, s.now, s.app, engine.User, "a"))
 	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry reads it at once")
 	require.Equal(t, engine.StatusPending, s.state(engine.User, "a").Status)
-	tasks, err := s.store.Tasks(ctx, engine.TaskQuery{App: s.app})
+	tasks, err := s.can.tasks.Tasks(ctx, engine.TaskQuery{App: s.app})
 	require.NoError(t, err)
 	require.Len(t, tasks, 1)
 	require.Empty(t, cmp.Diff(p, tasks[0].Pending))
 
 	l = s.claim()
-	require.NoError(t, s.store.Dismiss(ctx, s.now, s.app, engine.User, "a"))
+	require.NoError(t, s.can.tasks.Dismiss(ctx, s.now, s.app, engine.User, "a"))
 	require.Zero(t, accepted())
 	require.NotNil(t, s.state(engine.User, "a").Pending, "the target may still carry it out")
 	again.Gen = 4
@@ -79,9 +80,37 @@ func testAccepted(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
 	before := s.events(0)
-	s.finish(l, engine.Finish{ID: "a", Gen: 5, RemoteID: "ra", Operation: engine.OpDeactivate, Confirmed: engine.OpDeactivate})
+	s.finish(l, store.Finish{ID: "a", Gen: 5, RemoteID: "ra", Operation: engine.OpDeactivate, Confirmed: engine.OpDeactivate})
 	require.Nil(t, s.state(engine.User, "a").Pending)
 	now := s.events(before[len(before)-1].Seq)
 	require.Len(t, now, 1, "it was carried out, although this sequence has sent nothing")
 	require.Equal(t, engine.UserDeactivated, now[0].Type)
+}
+
+// Invariant 23: what a store without capabilities ensures of it.
+func testPending(t *testing.T, s *suite) {
+	accepted := func() int {
+		n, err := s.store.Accepted(t.Context(), s.app)
+		require.NoError(t, err)
+		return n
+	}
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
+	l := s.claim()
+	p := &engine.Pending{Operation: engine.OpUpdate, Gen: 1, At: s.now.UTC(), Deadline: s.now.Add(time.Hour).UTC()}
+	status := s.finish(l, store.Finish{
+		ID: "a", RemoteID: "ra", Status: engine.StatusPending, Operation: engine.OpUpdate, NextAt: s.now.Add(time.Minute), Pending: p,
+	})
+	require.Equal(t, engine.StatusPending, status)
+	require.Equal(t, 1, accepted())
+	require.Equal(t, []string{"user b"}, s.due())
+	s.mark(engine.Mark{ID: "a"})
+	got := s.state(engine.User, "a")
+	require.Equal(t, engine.StatusPending, got.Status, "a mark does not end it")
+	require.Empty(t, cmp.Diff(p, got.Pending))
+	require.Equal(t, []string{"user b"}, s.due())
+	s.mark(engine.Mark{ID: "a", Retry: true})
+	require.Equal(t, []string{"user a", "user b"}, s.due(), "a retry reads it at once, before others")
+	s.finish(l, store.Finish{ID: "a", Gen: got.Desired + 1, RemoteID: "ra", Operation: engine.OpUpdate, Confirmed: engine.OpUpdate})
+	require.Zero(t, accepted())
+	require.Equal(t, []string{"user b"}, s.due())
 }

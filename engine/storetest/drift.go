@@ -6,16 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func testRepair(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
-	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb", RemoteName: "bob", Status: engine.StatusFailed})
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "rg", RemoteName: "Tea"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
+	s.finish(l, store.Finish{ID: "b", RemoteID: "rb", RemoteName: "bob", Status: engine.StatusFailed})
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "rg", RemoteName: "Tea"})
 	require.Empty(t, s.due())
-	require.NoError(t, s.store.Repair(t.Context(), s.now, []engine.Repair{
+	require.NoError(t, s.can.repairs.Repair(t.Context(), s.now, []store.Repair{
 		{Mark: engine.Mark{App: s.app, Kind: engine.Group, ID: "g", AllMembers: true, Retry: true}, RemoteName: "Other"},
 		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "b", Retry: true}},
 		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "new"}},
@@ -25,15 +26,15 @@ func testRepair(t *testing.T, s *suite) {
 	require.Greater(t, g.Full, g.Synced)
 	require.Equal(t, "Other", g.RemoteName)
 	require.Equal(t, "bob", s.state(engine.User, "b").RemoteName)
-	require.Error(t, s.store.Repair(t.Context(), s.now, []engine.Repair{{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "a"}}, {Mark: engine.Mark{App: s.app}}}))
+	require.Error(t, s.can.repairs.Repair(t.Context(), s.now, []store.Repair{{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "a"}}, {Mark: engine.Mark{App: s.app}}}))
 	require.NotContains(t, s.due(), "user a", "all or none")
 }
 
 func testStatesInBulk(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra"})
-	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "ra"})
+	s.finish(l, store.Finish{ID: "b", RemoteID: "rb"})
 	ids := func(states []engine.State, err error) (out []string) {
 		require.NoError(t, err)
 		for _, st := range states {

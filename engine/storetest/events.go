@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func (s *suite) events(after int64) []engine.Event {
 	s.t.Helper()
-	out, err := s.store.Events(s.t.Context(), engine.EventQuery{App: s.app, After: after, Limit: 1000})
+	out, err := s.can.events.Events(s.t.Context(), engine.EventQuery{App: s.app, After: after, Limit: 1000})
 	require.NoError(s.t, err)
 	return out
 }
@@ -24,12 +25,12 @@ func (s *suite) events(after int64) []engine.Event {
 func testEvents(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Operation: engine.OpCreate, HTTP: 500, NextAt: s.now})
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Operation: engine.OpLookup, NextAt: s.now})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, Operation: engine.OpCreate, HTTP: 500, NextAt: s.now})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, Operation: engine.OpLookup, NextAt: s.now})
 	s.mark(engine.Mark{ID: "a", Retry: true})
 	s.now = s.now.Add(time.Second)
 	sent := []engine.Attempt{{Run: "run-7", Method: http.MethodPost, Status: 201}}
-	s.finish(l, engine.Finish{ID: "a", Operation: engine.OpCreate, HTTP: 201, RemoteID: "r1", Origin: engine.Created, Exchanges: sent})
+	s.finish(l, store.Finish{ID: "a", Operation: engine.OpCreate, HTTP: 201, RemoteID: "r1", Origin: engine.Created, Exchanges: sent})
 	want := []engine.Event{
 		{Seq: 1, At: start, Type: engine.UserFailed, Kind: engine.User, Principal: "a",
 			Data: engine.EventData{Operation: engine.OpCreate, Status: engine.StatusRetrying, HTTP: 500}},
@@ -43,21 +44,21 @@ func testEvents(t *testing.T, s *suite) {
 	}
 	require.Empty(t, cmp.Diff(want, s.events(0)))
 	require.Empty(t, cmp.Diff(want[2:], s.events(2)))
-	page, err := s.store.Events(t.Context(), engine.EventQuery{App: s.app, After: 1, Limit: 1})
+	page, err := s.can.events.Events(t.Context(), engine.EventQuery{App: s.app, After: 1, Limit: 1})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(want[1:2], page))
 
 	old := l
 	old.Epoch--
-	_, err = s.store.Finish(t.Context(), old, engine.Finish{Kind: engine.User, ID: "b", Status: engine.StatusClean, RemoteID: "r2", At: s.now})
+	_, err = s.store.Finish(t.Context(), old, store.Finish{Kind: engine.User, ID: "b", Status: engine.StatusClean, RemoteID: "r2", At: s.now})
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
 	require.Len(t, s.events(0), 3, "what is not stored is not told")
 
 	s.mark(engine.Mark{ID: "a"})
-	first, err := s.store.Overdue(t.Context(), s.app, "a", s.now, s.now)
+	first, err := s.can.lags.Overdue(t.Context(), s.app, "a", s.now, s.now)
 	require.NoError(t, err)
 	require.True(t, first)
-	_, err = s.store.Overdue(t.Context(), s.app, "a", s.now, s.now)
+	_, err = s.can.lags.Overdue(t.Context(), s.app, "a", s.now, s.now)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Event{{App: s.app, Seq: 4, At: s.now, Type: engine.DeactivationOverdue, Kind: engine.User, Principal: "a",
 		Data: engine.EventData{Status: engine.StatusDirty, RemoteID: "r1", Since: s.now}}}, s.events(3)))
@@ -69,7 +70,7 @@ func testEvents(t *testing.T, s *suite) {
 		s.mark(engine.Mark{ID: id})
 		all.Go(func() {
 			for round := range rounds {
-				f := engine.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, round), At: s.now}
+				f := store.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, round), At: s.now}
 				if _, err := s.store.Finish(t.Context(), l, f); err != nil {
 					t.Error(err)
 				}

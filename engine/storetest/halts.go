@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // halts are those of the test's app, without those of all apps: other tests share the store.
@@ -26,16 +27,16 @@ func (s *suite) halts() (own []engine.Halt) {
 
 func (s *suite) halt(app, reason string, ops ...engine.Operation) {
 	s.t.Helper()
-	require.NoError(s.t, s.store.Halt(s.t.Context(), app, ops, reason, s.now))
+	require.NoError(s.t, s.can.halts.Halt(s.t.Context(), app, ops, reason, s.now))
 }
 
 func (s *suite) resume(app string, ops ...engine.Operation) {
 	s.t.Helper()
-	require.NoError(s.t, s.store.Resume(s.t.Context(), app, ops, s.now))
+	require.NoError(s.t, s.can.halts.Resume(s.t.Context(), app, ops, s.now))
 }
 
-func heldBy(id string, op engine.Operation) engine.Finish {
-	return engine.Finish{ID: id, Status: engine.StatusHeld, Operation: op, Halted: true, Error: "halted", RemoteID: "r" + id}
+func heldBy(id string, op engine.Operation) store.Finish {
+	return store.Finish{ID: id, Status: engine.StatusHeld, Operation: op, Halted: true, Error: "halted", RemoteID: "r" + id}
 }
 
 func testHalts(t *testing.T, s *suite) {
@@ -52,17 +53,17 @@ func testHalts(t *testing.T, s *suite) {
 
 	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", engine.OpUpdate)))
 	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("b", engine.OpDeactivate)))
-	s.finish(l, engine.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"}) // for another reason
+	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"}) // for another reason
 	require.Equal(t, engine.StatusDirty, s.finish(l, heldBy("d", engine.OpCreate)), "that is not halted any more")
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusHeld, Operation: engine.OpUpdate, Halted: true})
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusHeld, Operation: engine.OpUpdate, Halted: true})
 	require.Equal(t, []string{"user d"}, s.due())
 	require.False(t, s.state(engine.User, "d").Halted)
-	s.finish(l, engine.Finish{ID: "d", RemoteID: "rd"})
+	s.finish(l, store.Finish{ID: "d", RemoteID: "rd"})
 	a := s.state(engine.User, "a")
 	require.True(t, a.Halted)
 	require.Equal(t, []any{engine.StatusHeld, int64(1), int64(0), engine.OpUpdate}, []any{a.Status, a.Desired, a.Synced, a.LastOperation},
 		"it is not taken for synchronised")
-	n, err := s.store.Approve(t.Context(), s.app, s.now, 0)
+	n, err := s.can.approvals.Approve(t.Context(), s.app, s.now, 0)
 	require.NoError(t, err, "a guard has nothing to do with it")
 	require.Zero(t, n)
 
@@ -106,7 +107,7 @@ func testHaltRace(t *testing.T, s *suite) {
 		var both sync.WaitGroup
 		var finished, resumed error
 		both.Go(func() { _, finished = s.store.Finish(t.Context(), l, f) })
-		both.Go(func() { resumed = s.store.Resume(t.Context(), s.app, []engine.Operation{engine.OpUpdate}, s.now) })
+		both.Go(func() { resumed = s.can.halts.Resume(t.Context(), s.app, []engine.Operation{engine.OpUpdate}, s.now) })
 		both.Wait()
 		require.NoError(t, finished)
 		require.NoError(t, resumed)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -18,7 +19,7 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 	if r.Kind == "" {
 		r.Kind = engine.User
 	}
-	id, err := s.store.StartImport(s.t.Context(), s.app, r, s.now)
+	id, err := s.can.imports.StartImport(s.t.Context(), s.app, r, s.now)
 	require.NoError(s.t, err)
 	return id
 }
@@ -26,13 +27,13 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 // claimImport takes a run; those of other tests are given back. ok is false when it is not to be had.
 func (s *suite) claimImport(id int64) (mine engine.Lease, ok bool) {
 	s.t.Helper()
-	leases, _, err := s.store.ImportLeases().Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
+	leases, _, err := s.can.imports.ImportLeases().Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
 	require.NoError(s.t, err)
 	for _, l := range leases {
 		if l.App == strconv.FormatInt(id, 10) {
 			mine, ok = l, true
 		} else {
-			require.NoError(s.t, s.store.ImportLeases().Release(s.t.Context(), l, engine.Hold{}, time.Time{}))
+			require.NoError(s.t, s.can.imports.ImportLeases().Release(s.t.Context(), l, engine.Hold{}, time.Time{}))
 		}
 	}
 	return mine, ok
@@ -45,13 +46,13 @@ func (s *suite) savePage(l engine.Lease, seen int, last bool, objects ...engine.
 			objects[i].Verdict = engine.VerdictUnmatched
 		}
 	}
-	return s.store.SaveImportPage(s.t.Context(), l, engine.ImportPage{Objects: objects, Seen: seen, Total: seen, Last: last})
+	return s.can.imports.SaveImportPage(s.t.Context(), l, store.ImportPage{Objects: objects, Seen: seen, Total: seen, Last: last})
 }
 
 func testImports(t *testing.T, s *suite) {
 	request := engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchEmail}, Partial: true, MaxGone: 20}
 	id := s.startImport(request)
-	_, err := s.store.StartImport(t.Context(), s.app, request, s.now)
+	_, err := s.can.imports.StartImport(t.Context(), s.app, request, s.now)
 	require.ErrorIs(t, err, engine.ErrImportRunning)
 	groups := s.startImport(engine.ImportRequest{Kind: engine.Group})
 
@@ -62,22 +63,22 @@ func testImports(t *testing.T, s *suite) {
 	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x", DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
 	require.NoError(t, s.savePage(l, 2, false, object, engine.RemoteObject{RemoteID: "r0"}))
-	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}), engine.ErrDuplicateObject)
-	require.NoError(t, s.store.DelayImport(t.Context(), l, 3, "it is down"))
+	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}), store.ErrDuplicateObject)
+	require.NoError(t, s.can.imports.DelayImport(t.Context(), l, 3, "it is down"))
 
-	run, err := s.store.ImportRun(t.Context(), id)
+	run, err := s.can.imports.ImportRun(t.Context(), id)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3, Error: "it is down",
 		Begun: s.now, Counts: map[engine.Verdict]int{engine.VerdictAmbiguous: 1, engine.VerdictUnmatched: 1}}, run))
 	object.UserName = "a\uFFFDnn"
-	found, err := s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
+	found, err := s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.RemoteObject{object}, found), "and nothing of the page that was refused")
-	found, err = s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r0", Limit: 1})
+	found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r0", Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "r1", found[0].RemoteID)
-	found, err = s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Only: []string{"r0", "r9"}, Whole: true})
+	found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Only: []string{"r0", "r9"}, Whole: true})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "r0", found[0].RemoteID)
@@ -86,7 +87,7 @@ func testImports(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.NoError(t, s.savePage(l, 3, false, engine.RemoteObject{RemoteID: "r2", Resource: whole}))
 	for _, kept := range []bool{true, false} {
-		found, err = s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r1", Whole: kept})
+		found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r1", Whole: kept})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.Equal(t, kept, found[0].Resource != nil)
@@ -95,15 +96,15 @@ func testImports(t *testing.T, s *suite) {
 		}
 	}
 
-	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Second)))
+	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Second)))
 	for name, write := range map[string]func() error{
 		"save":    func() error { return s.savePage(l, 9, true, engine.RemoteObject{RemoteID: "r9"}) },
-		"delay":   func() error { return s.store.DelayImport(t.Context(), l, 9, "x") },
-		"close":   func() error { return s.store.CloseImport(t.Context(), l, s.now) },
-		"confirm": func() error { _, err := s.store.ConfirmMatched(t.Context(), l, s.now, 9); return err },
-		"end":     func() error { return s.store.EndImport(t.Context(), l, engine.ImportDone, "", s.now) },
-		"extend":  func() error { return s.store.ImportLeases().Extend(t.Context(), l, s.now) },
-		"release": func() error { return s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now) },
+		"delay":   func() error { return s.can.imports.DelayImport(t.Context(), l, 9, "x") },
+		"close":   func() error { return s.can.imports.CloseImport(t.Context(), l, s.now) },
+		"confirm": func() error { _, err := s.can.imports.ConfirmMatched(t.Context(), l, s.now, 9); return err },
+		"end":     func() error { return s.can.imports.EndImport(t.Context(), l, engine.ImportDone, "", s.now) },
+		"extend":  func() error { return s.can.imports.ImportLeases().Extend(t.Context(), l, s.now) },
+		"release": func() error { return s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now) },
 	} {
 		require.ErrorIs(t, write(), engine.ErrLeaseLost, name)
 	}
@@ -112,32 +113,32 @@ func testImports(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Second)
 	l, ok = s.claimImport(id)
 	require.True(t, ok)
-	require.NoError(t, s.store.ImportLeases().Extend(t.Context(), l, s.now.Add(time.Hour)))
+	require.NoError(t, s.can.imports.ImportLeases().Extend(t.Context(), l, s.now.Add(time.Hour)))
 	s.now = s.now.Add(2 * time.Minute)
 	_, ok = s.claimImport(id)
 	require.False(t, ok, "the lease was prolonged")
-	require.NoError(t, s.store.ImportLeases().Reset(t.Context(), "me "+s.app))
-	require.ErrorIs(t, s.store.DelayImport(t.Context(), l, 9, "x"), engine.ErrLeaseLost)
+	require.NoError(t, s.can.imports.ImportLeases().Reset(t.Context(), "me "+s.app))
+	require.ErrorIs(t, s.can.imports.DelayImport(t.Context(), l, 9, "x"), engine.ErrLeaseLost)
 	l, ok = s.claimImport(id)
 	require.True(t, ok, "a restarted owner gets it back")
-	require.NoError(t, s.store.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
-	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
+	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	_, ok = s.claimImport(id)
 	require.False(t, ok, "it has ended")
 
 	again := s.startImport(request)
-	runs, err := s.store.ImportRuns(t.Context(), s.app)
+	runs, err := s.can.imports.ImportRuns(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, []int64{again, groups, id}, []int64{runs[0].ID, runs[1].ID, runs[2].ID})
-	_, err = s.store.ImportRun(t.Context(), again+1_000_000)
+	_, err = s.can.imports.ImportRun(t.Context(), again+1_000_000)
 	require.ErrorIs(t, err, engine.ErrNotFound)
 
 	l, _ = s.claimImport(again)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
 	require.ErrorIs(t, s.savePage(l, 1, true), engine.ErrLeaseLost)
-	_, err = s.store.ImportRun(t.Context(), again)
+	_, err = s.can.imports.ImportRun(t.Context(), again)
 	require.ErrorIs(t, err, engine.ErrNotFound)
-	found, err = s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User})
+	found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User})
 	require.NoError(t, err)
 	require.Empty(t, found)
 }
@@ -154,26 +155,26 @@ func testImportConfirm(t *testing.T, s *suite) {
 	require.NoError(t, s.savePage(l, 6, true, matched("r1", "z"), matched("r2", "busy"), matched("r3", "a"), matched("r4", "twice"), matched("r5", "twice"),
 		engine.RemoteObject{RemoteID: "r0", Verdict: engine.VerdictLinked, Principal: "has"}))
 	for range 2 { // as after a crash
-		require.NoError(t, s.store.CloseImport(t.Context(), l, s.now))
+		require.NoError(t, s.can.imports.CloseImport(t.Context(), l, s.now))
 	}
 	dealt := 0
 	for n := 1; n > 0; dealt += n {
 		var err error
-		n, err = s.store.ConfirmMatched(t.Context(), l, s.now, 2)
+		n, err = s.can.imports.ConfirmMatched(t.Context(), l, s.now, 2)
 		require.NoError(t, err)
 	}
 	require.Equal(t, 3, dealt)
-	require.NoError(t, s.store.EndImport(t.Context(), l, engine.ImportDone, "", s.now))
-	require.NoError(t, s.store.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportDone, "", s.now))
+	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
-	links, err := s.store.Links(t.Context(), s.app, engine.Link{}, 0)
+	links, err := s.can.links.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Link{
 		{Kind: engine.User, ID: "a", RemoteID: "r3", RemoteName: "name of r3", Origin: engine.Imported},
 		{Kind: engine.User, ID: "has", RemoteID: "r0", Origin: engine.Imported},
 		{Kind: engine.User, ID: "z", RemoteID: "r1", RemoteName: "name of r1", Origin: engine.Imported},
 	}, links))
-	found, err := s.store.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
+	found, err := s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)
 	var why []string
 	for _, o := range found {
@@ -185,12 +186,12 @@ func testImportConfirm(t *testing.T, s *suite) {
 	}, why)
 
 	confirm := func(run int64, links ...engine.Link) error {
-		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Confirm(t.Context(), tx, s.now, s.app, run, links) })
+		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.can.imports.Confirm(t.Context(), tx, s.now, s.app, run, links) })
 	}
 	twice := engine.Link{Kind: engine.User, ID: "twice", RemoteID: "r5"}
 	require.Len(t, s.refused(confirm(id, twice, engine.Link{Kind: engine.User, ID: "b", RemoteID: "r3"})), 1)
 	require.NoError(t, confirm(id, twice))
-	run, err := s.store.ImportRun(t.Context(), id)
+	run, err := s.can.imports.ImportRun(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, map[engine.Verdict]int{engine.VerdictLinked: 4, engine.VerdictAmbiguous: 2}, run.Counts)
 	s.startImport(engine.ImportRequest{})

@@ -8,18 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Invariant 22
 func testLag(t *testing.T, s *suite) {
 	lag := func() engine.Lag {
-		found, err := s.store.Lags(t.Context(), s.app)
+		found, err := s.can.lags.Lags(t.Context(), s.app)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		return found[0]
 	}
 	since := func(id string) time.Time { return s.state(engine.User, id).DirtySince }
-	found, err := s.store.Lags(t.Context(), s.app)
+	found, err := s.can.lags.Lags(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Empty(t, found)
 
@@ -34,15 +35,15 @@ func testLag(t *testing.T, s *suite) {
 
 	l := s.claim()
 	s.now = s.now.Add(time.Minute)
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 1, NextAt: s.now.Add(time.Hour)})
-	s.finish(l, engine.Finish{ID: "b", Status: engine.StatusFailed})
-	s.finish(l, engine.Finish{ID: "c", Status: engine.StatusHeld})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 1, NextAt: s.now.Add(time.Hour)})
+	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed})
+	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld})
 	require.Equal(t, first, since("a"), "a failure brings nothing to the target")
 	require.Equal(t, first, since("b"))
 	want := engine.Lag{App: s.app, Due: 3, Oldest: first, Failed: 1, Held: 1, Retrying: 1}
 	require.Empty(t, cmp.Diff(want, lag()))
-	s.finish(l, engine.Finish{ID: "a"})
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting})
+	s.finish(l, store.Finish{ID: "a"})
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting})
 	require.Zero(t, since("a"))
 	want = engine.Lag{App: s.app, Due: 1, Oldest: second, Failed: 1, Held: 1, LastSuccess: s.now}
 	require.Empty(t, cmp.Diff(want, lag()), "what failed for good is not what the lag is about")
@@ -51,14 +52,14 @@ func testLag(t *testing.T, s *suite) {
 	third := s.now
 	s.mark(engine.Mark{ID: "d"})
 	s.now = s.now.Add(time.Minute)
-	s.finish(l, engine.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
+	s.finish(l, store.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
 	require.Equal(t, third, since("d"), "what came while the sequence ran has not arrived")
 	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
 	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
 	want.Oldest, want.Hold = third, h
 	require.Empty(t, cmp.Diff(want, lag()))
 
-	all, err := s.store.Lags(t.Context(), "")
+	all, err := s.can.lags.Lags(t.Context(), "")
 	require.NoError(t, err)
 	require.Contains(t, all, want)
 }
@@ -68,13 +69,13 @@ func testOverdue(t *testing.T, s *suite) {
 	ctx := t.Context()
 	s.mark(engine.Mark{ID: "gone"}, engine.Mark{ID: "known"}, engine.Mark{ID: "tried"}, engine.Mark{ID: "new"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	require.NoError(t, s.store.Begin(ctx, l, []engine.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
+	require.NoError(t, s.store.Begin(ctx, l, []store.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
 	for _, id := range []string{"gone", "known"} {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r " + id, Origin: engine.Created})
+		s.finish(l, store.Finish{ID: id, RemoteID: "r " + id, Origin: engine.Created})
 		s.mark(engine.Mark{ID: id})
 	}
 	late := func(after *engine.State, limit int) (ids []string, page []engine.State) {
-		page, err := s.store.OverdueUsers(ctx, s.app, s.now, after, limit)
+		page, err := s.can.lags.OverdueUsers(ctx, s.app, s.now, after, limit)
 		require.NoError(t, err)
 		for _, r := range page {
 			ids = append(ids, r.ID)
@@ -86,15 +87,15 @@ func testOverdue(t *testing.T, s *suite) {
 	_, page := late(nil, 2)
 	ids, _ = late(&page[1], 2)
 	require.Equal(t, []string{"tried"}, ids)
-	apps, err := s.store.OverdueApps(ctx, s.now)
+	apps, err := s.can.lags.OverdueApps(ctx, s.now)
 	require.NoError(t, err)
 	require.Contains(t, apps, s.app)
-	apps, err = s.store.OverdueApps(ctx, s.now.Add(-time.Millisecond))
+	apps, err = s.can.lags.OverdueApps(ctx, s.now.Add(-time.Millisecond))
 	require.NoError(t, err)
 	require.NotContains(t, apps, s.app)
 
 	overdue := func(id string, before time.Time) bool {
-		first, err := s.store.Overdue(ctx, s.app, id, before, s.now)
+		first, err := s.can.lags.Overdue(ctx, s.app, id, before, s.now)
 		require.NoError(t, err)
 		return first
 	}
@@ -103,10 +104,10 @@ func testOverdue(t *testing.T, s *suite) {
 	require.False(t, overdue("gone", s.now), "once")
 	require.False(t, overdue("new", s.now))
 	s.mark(engine.Mark{ID: "gone"})
-	s.finish(l, engine.Finish{ID: "gone", Status: engine.StatusFailed, RemoteID: "r gone"})
+	s.finish(l, store.Finish{ID: "gone", Status: engine.StatusFailed, RemoteID: "r gone"})
 	require.False(t, overdue("gone", s.now), "it is the same deactivation")
 	s.mark(engine.Mark{ID: "gone"})
-	s.finish(l, engine.Finish{ID: "gone", RemoteID: "r gone"})
+	s.finish(l, store.Finish{ID: "gone", RemoteID: "r gone"})
 	require.False(t, overdue("gone", s.now), "it has arrived")
 	s.mark(engine.Mark{ID: "gone"})
 	require.True(t, overdue("gone", s.now), "another one")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // testLate has principals looked at again for which something was sent when the lease had ended.
@@ -20,8 +21,8 @@ func testLate(t *testing.T, s *suite) {
 
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann"})
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann"})
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A"})
 	again(engine.User, "a")
 	again(engine.Group, "g")
 	got := s.state(engine.User, "a")

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func (s *suite) link(links ...engine.Link) error {
-	return s.inTx(s.t.Context(), func(tx engine.Execer) error { return s.store.Link(s.t.Context(), tx, s.now, s.app, links) })
+	return s.inTx(s.t.Context(), func(tx engine.Execer) error { return s.can.links.Link(s.t.Context(), tx, s.now, s.app, links) })
 }
 
 // refused wants a LinkError and returns its reasons by principal.
@@ -36,10 +37,10 @@ func testLinks(t *testing.T, s *suite) {
 	require.NoError(t, s.link(bob, tea, ann))
 	require.NoError(t, s.link(ann), "it is there already")
 	bob.Origin, tea.Origin = engine.Imported, engine.Imported
-	all, err := s.store.Links(t.Context(), s.app, engine.Link{}, 2)
+	all, err := s.can.links.Links(t.Context(), s.app, engine.Link{}, 2)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Link{tea, ann}, all))
-	all, err = s.store.Links(t.Context(), s.app, all[1], 2)
+	all, err = s.can.links.Links(t.Context(), s.app, all[1], 2)
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.Link{bob}, all))
 	state := s.state(engine.User, "ann")
@@ -65,7 +66,7 @@ func testLinks(t *testing.T, s *suite) {
 		"dan": "the account belongs to ann already", "ann": "the principal has the account r1 already", "eve2": "the account is named twice",
 		"fay": "it does not name an account", "gil": `there is no origin "unconfirmed"`, "hal": "it does not name a principal",
 	}, s.refused(err)))
-	all, err = s.store.Links(t.Context(), s.app, engine.Link{}, 0)
+	all, err = s.can.links.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)
 	require.Len(t, all, 3, "it is refused as a whole")
 }
@@ -73,10 +74,10 @@ func testLinks(t *testing.T, s *suite) {
 func testLinkStopped(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "due"}, engine.Mark{ID: "failed"}, engine.Mark{ID: "idle"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"idle"}})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "failed", Status: engine.StatusFailed})
-	s.finish(l, engine.Finish{ID: "idle"})
-	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "idle", Want: true, Asked: 1}}))
-	s.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting, RemoteID: "rg"})
+	s.finish(l, store.Finish{ID: "failed", Status: engine.StatusFailed})
+	s.finish(l, store.Finish{ID: "idle"})
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "idle", Want: true, Asked: 1}}))
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting, RemoteID: "rg"})
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))

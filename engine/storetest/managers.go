@@ -8,14 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // work begins what the users are worked towards.
 func (s *suite) work(l engine.Lease, want engine.Want, ids ...string) {
 	s.t.Helper()
-	var intents []engine.Intent
+	var intents []store.Intent
 	for _, id := range ids {
-		intents = append(intents, engine.Intent{Kind: engine.User, ID: id, Want: want})
+		intents = append(intents, store.Intent{Kind: engine.User, ID: id, Want: want})
 	}
 	require.NoError(s.t, s.store.Begin(s.t.Context(), l, intents))
 }
@@ -23,15 +24,15 @@ func (s *suite) work(l engine.Lease, want engine.Want, ids ...string) {
 // manage begins work on users that have a manager.
 func (s *suite) manage(l engine.Lease, manager string, ids ...string) {
 	s.t.Helper()
-	var intents []engine.Intent
+	var intents []store.Intent
 	for _, id := range ids {
-		intents = append(intents, engine.Intent{Kind: engine.User, ID: id, Want: engine.Active, Manager: manager})
+		intents = append(intents, store.Intent{Kind: engine.User, ID: id, Want: engine.Active, Manager: manager})
 	}
 	require.NoError(s.t, s.store.Begin(s.t.Context(), l, intents))
 }
 
-func waitingFor(id, manager string) engine.Finish {
-	return engine.Finish{ID: id, Status: engine.StatusWaiting, RemoteID: "r" + id, Manager: manager, WaitingOn: []string{manager}, Error: "waiting"}
+func waitingFor(id, manager string) store.Finish {
+	return store.Finish{ID: id, Status: engine.StatusWaiting, RemoteID: "r" + id, Manager: manager, WaitingOn: []string{manager}, Error: "waiting"}
 }
 
 // Invariant 19
@@ -47,38 +48,38 @@ func testManagers(t *testing.T, s *suite) {
 	require.Equal(t, []any{"boss", []string{"boss"}, a.Desired, false}, []any{a.Manager, a.WaitingOn, a.Synced, a.Activating})
 	s.work(l, engine.Inactive, "b")
 	require.Equal(t, "boss", s.state(engine.User, "b").Manager)
-	s.finish(l, engine.Finish{ID: "heir"})
+	s.finish(l, store.Finish{ID: "heir"})
 
-	s.finish(l, engine.Finish{ID: "boss", RemoteID: "r1"})
+	s.finish(l, store.Finish{ID: "boss", RemoteID: "r1"})
 	require.ElementsMatch(t, []string{"user a", "user c"}, s.due(), "who is not to be active needs no manager")
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
 	require.Empty(t, s.state(engine.User, "a").WaitingOn)
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", Manager: "boss"})
-	require.Equal(t, engine.StatusDirty, s.finish(l, engine.Finish{ID: "c", Gen: 1, RemoteID: "rc", Manager: "boss"}),
+	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", Manager: "boss"})
+	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "c", Gen: 1, RemoteID: "rc", Manager: "boss"}),
 		"the manager got its account while the sequence ran")
-	s.finish(l, engine.Finish{ID: "c", RemoteID: "rc", Manager: "boss"})
+	s.finish(l, store.Finish{ID: "c", RemoteID: "rc", Manager: "boss"})
 	s.mark(engine.Mark{ID: "boss"})
-	s.finish(l, engine.Finish{ID: "boss", RemoteID: "r1"})
+	s.finish(l, store.Finish{ID: "boss", RemoteID: "r1"})
 	require.Empty(t, s.due(), "nothing moved")
 
 	s.mark(engine.Mark{ID: "boss"})
-	s.finish(l, engine.Finish{ID: "boss", RemoteID: "r2"})
+	s.finish(l, store.Finish{ID: "boss", RemoteID: "r2"})
 	require.ElementsMatch(t, []string{"user a", "user c"}, s.due(), "it has another account")
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", Manager: "boss"})
-	s.finish(l, engine.Finish{ID: "c", RemoteID: "rc", Manager: "boss"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", Manager: "boss"})
+	s.finish(l, store.Finish{ID: "c", RemoteID: "rc", Manager: "boss"})
 
 	s.work(l, engine.Inactive, "boss")
 	s.work(l, engine.Active, "heir")
-	s.finish(l, engine.Finish{ID: "heir", RemoteID: "r2"})
+	s.finish(l, store.Finish{ID: "heir", RemoteID: "r2"})
 	require.ElementsMatch(t, []string{"user a", "user c", "user heir"}, s.due(), "the account of the manager is somebody else's")
 	for _, id := range []string{"a", "c"} {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id})
+		s.finish(l, store.Finish{ID: id, RemoteID: "r" + id})
 		require.Empty(t, s.state(engine.User, id).Manager)
 	}
 	s.manage(l, "heir", "heir")
-	s.finish(l, engine.Finish{ID: "heir", RemoteID: "r3", Manager: "heir"})
+	s.finish(l, store.Finish{ID: "heir", RemoteID: "r3", Manager: "heir"})
 	require.Equal(t, []string{"user heir"}, s.due(), "somebody may be the manager of himself")
-	s.finish(l, engine.Finish{ID: "heir", RemoteID: "r3", Manager: "heir"})
+	s.finish(l, store.Finish{ID: "heir", RemoteID: "r3", Manager: "heir"})
 	require.Empty(t, s.due())
 }
 
@@ -96,20 +97,20 @@ func testManagerRace(t *testing.T, s *suite) {
 			s.manage(l, "boss", "a")
 			read = s.state(engine.User, "boss").RemoteID
 		})
-		both.Go(func() { s.race(l, engine.Finish{ID: "boss", RemoteID: "rboss"}) })
+		both.Go(func() { s.race(l, store.Finish{ID: "boss", RemoteID: "rboss"}) })
 		both.Wait()
 		if read == "" {
-			require.Equal(t, engine.StatusDirty, s.finish(l, engine.Finish{ID: "a", Gen: 1, Manager: "boss", Status: engine.StatusWaiting}), "one of them finds the other")
+			require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, Manager: "boss", Status: engine.StatusWaiting}), "one of them finds the other")
 		}
-		s.finish(l, engine.Finish{ID: "a"})
-		s.finish(l, engine.Finish{ID: "boss"})
+		s.finish(l, store.Finish{ID: "a"})
+		s.finish(l, store.Finish{ID: "boss"})
 
 		s.manage(l, "boss", "a")
 		s.manage(l, "a", "boss")
 		s.race(l, waitingFor("a", "boss"), waitingFor("boss", "a"))
 		require.ElementsMatch(t, []string{"user a", "user boss"}, s.due())
-		s.finish(l, engine.Finish{ID: "a"})
-		s.finish(l, engine.Finish{ID: "boss"})
+		s.finish(l, store.Finish{ID: "a"})
+		s.finish(l, store.Finish{ID: "boss"})
 		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 		s.now = s.now.Add(time.Second)
 		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
@@ -117,7 +118,7 @@ func testManagerRace(t *testing.T, s *suite) {
 }
 
 // race finishes several sequences at once.
-func (s *suite) race(l engine.Lease, finishes ...engine.Finish) {
+func (s *suite) race(l engine.Lease, finishes ...store.Finish) {
 	s.t.Helper()
 	var all sync.WaitGroup
 	errs := make([]error, len(finishes))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // testMarkAll compares MarkAll with a Mark of each principal that fits, on states and lanes of all kinds.
@@ -49,7 +50,7 @@ func testMarkAll(t *testing.T, s *suite) {
 			m.App = s.app
 			require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error {
 				if way == 0 {
-					n, err := s.store.MarkAll(t.Context(), tx, s.now, m)
+					n, err := s.can.markAll.MarkAll(t.Context(), tx, s.now, m)
 					require.EqualValues(t, len(fitting), n)
 					return err
 				}
@@ -73,7 +74,7 @@ func testMarkAll(t *testing.T, s *suite) {
 	}
 	s.app = base + " nobody"
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error {
-		n, err := s.store.MarkAll(t.Context(), tx, s.now, engine.MarkAll{App: s.app})
+		n, err := s.can.markAll.MarkAll(t.Context(), tx, s.now, engine.MarkAll{App: s.app})
 		require.Zero(t, n)
 		return err
 	}))
@@ -92,7 +93,7 @@ func (s *suite) states(statuses []engine.Status, r *rand.Rand) engine.Lease {
 	s.mark(marks...)
 	lease := s.claim()
 	for _, m := range marks {
-		f := engine.Finish{Kind: m.Kind, ID: m.ID, Gen: 1, Status: statuses[r.IntN(len(statuses))], Attempts: r.IntN(4), At: s.now}
+		f := store.Finish{Kind: m.Kind, ID: m.ID, Gen: 1, Status: statuses[r.IntN(len(statuses))], Attempts: r.IntN(4), At: s.now}
 		if f.Status == engine.StatusPending {
 			f.Pending = &engine.Pending{Txn: "t"}
 		}

@@ -10,15 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func testAgain(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
 	unkept := map[string]engine.IgnoredAttribute{"title": {Sent: "x", Rounds: 3, Ignored: true}}
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), IgnoredAttributes: unkept})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), IgnoredAttributes: unkept})
 	again := func(afresh bool) int64 {
-		n, err := s.store.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
+		n, err := s.can.tasks.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
 		require.NoError(t, err)
 		return n
 	}
@@ -28,49 +29,49 @@ func testAgain(t *testing.T, s *suite) {
 
 	require.EqualValues(t, 3, again(true))
 	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
-	s.finish(l, engine.Finish{ID: "a", Gen: 2, IgnoredAttributes: unkept})
+	s.finish(l, store.Finish{ID: "a", Gen: 2, IgnoredAttributes: unkept})
 	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes, "a sequence that began before knows nothing new")
-	s.finish(l, engine.Finish{ID: "a", Gen: 3, IgnoredAttributes: unkept})
+	s.finish(l, store.Finish{ID: "a", Gen: 3, IgnoredAttributes: unkept})
 	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
-	n, err := s.store.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "new"}, true)
+	n, err := s.can.tasks.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "new"}, true)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
-	_, err = s.store.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User}, true)
+	_, err = s.can.tasks.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User}, true)
 	require.Error(t, err)
 }
 
 func testRehearsalReads(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a", "b"}})
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
-	s.finish(l, engine.Finish{ID: "b", RemoteID: "rb"})
-	accounts := func(users ...string) (out []engine.Member) {
+	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
+	s.finish(l, store.Finish{ID: "b", RemoteID: "rb"})
+	accounts := func(users ...string) (out []store.Member) {
 		states, err := s.store.StatesByID(t.Context(), s.app, engine.User, users)
 		require.NoError(t, err)
 		for _, u := range states {
-			out = append(out, engine.Member{User: u.ID, RemoteID: u.RemoteID, RemoteName: u.RemoteName})
+			out = append(out, store.Member{User: u.ID, RemoteID: u.RemoteID, RemoteName: u.RemoteName})
 		}
 		return out
 	}
-	require.ElementsMatch(t, []engine.Member{{User: "a", RemoteID: "ra", RemoteName: "ann"}, {User: "c"}}, accounts("a", "c", "nobody"))
+	require.ElementsMatch(t, []store.Member{{User: "a", RemoteID: "ra", RemoteName: "ann"}, {User: "c"}}, accounts("a", "c", "nobody"))
 	require.Empty(t, accounts())
 
-	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []engine.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
-	all := s.members(engine.MembersAll)
+	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
+	all := s.members(store.MembersAll)
 	require.Len(t, all, 2, "also those about whom the directory is to be asked")
 	require.Equal(t, []string{"ra", "ann"}, []string{all[0].RemoteID, all[0].RemoteName})
 
 	guard := engine.Guard{Limit: 1, Window: time.Hour}
 	would := func(id string) int {
-		many, err := s.store.CountRemovals(t.Context(), s.app, engine.User, id, s.now, guard)
+		many, err := s.can.plans.CountRemovals(t.Context(), s.app, engine.User, id, s.now, guard)
 		require.NoError(t, err)
 		return many
 	}
 	require.Zero(t, would("a"))
 	require.Zero(t, would("a"), "asking is not leaving")
 	s.mark(engine.Mark{ID: "a"})
-	require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.User, ID: "a", Want: engine.Absent}}))
+	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Absent}}))
 	require.Zero(t, would("a"), "it is counted once")
 	require.Equal(t, 2, would("b"))
 	many, err := s.store.Remove(t.Context(), l, engine.User, "a", s.now, guard)
@@ -79,7 +80,7 @@ func testRehearsalReads(t *testing.T, s *suite) {
 	require.Zero(t, would("a"))
 	require.Equal(t, 2, would("b"))
 	s.now = s.now.Add(2 * time.Hour)
-	s.finish(l, engine.Finish{ID: "a"})
+	s.finish(l, store.Finish{ID: "a"})
 	require.Zero(t, would("b"), "the window has passed")
 }
 
@@ -90,7 +91,7 @@ func (s *suite) newPlan(id string, items ...engine.PlanItem) engine.Plan {
 		ID: s.app + id, App: s.app, Reason: "tidy", BaseURL: "https://example.com", Status: engine.PlanMaking, CreatedAt: s.now, ExpiresAt: s.now.Add(time.Hour),
 		Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
-	require.NoError(s.t, s.store.SavePlan(s.t.Context(), p))
+	require.NoError(s.t, s.can.plans.SavePlan(s.t.Context(), p))
 	for i := range items {
 		items[i].Plan, items[i].Seq, items[i].Digest, items[i].Outcome = p.ID, i+1, "d", engine.Done
 		if items[i].Kind == "" {
@@ -98,9 +99,9 @@ func (s *suite) newPlan(id string, items ...engine.PlanItem) engine.Plan {
 		}
 		p.Operations[items[i].Operation]++
 	}
-	require.NoError(s.t, s.store.AddPlanItems(s.t.Context(), items))
+	require.NoError(s.t, s.can.plans.AddPlanItems(s.t.Context(), items))
 	p.Status, p.Items = engine.PlanOpen, len(items)
-	require.NoError(s.t, s.store.SavePlan(s.t.Context(), p))
+	require.NoError(s.t, s.can.plans.SavePlan(s.t.Context(), p))
 	return p
 }
 
@@ -118,7 +119,7 @@ func testPlans(t *testing.T, s *suite) {
 	second := s.newPlan(" 2")
 	plans := func(q engine.PlanQuery) []engine.Plan {
 		q.App = s.app
-		got, err := s.store.Plans(t.Context(), q)
+		got, err := s.can.plans.Plans(t.Context(), q)
 		require.NoError(t, err)
 		return got
 	}
@@ -129,7 +130,7 @@ func testPlans(t *testing.T, s *suite) {
 
 	read := func(q engine.PlanItemQuery) []engine.PlanItem {
 		q.Plan = first.ID
-		got, err := s.store.PlanItems(t.Context(), q)
+		got, err := s.can.plans.PlanItems(t.Context(), q)
 		require.NoError(t, err)
 		return got
 	}
@@ -139,8 +140,8 @@ func testPlans(t *testing.T, s *suite) {
 	require.Len(t, read(engine.PlanItemQuery{Operation: engine.OpDeactivate}), 2)
 	require.Empty(t, read(engine.PlanItemQuery{Outcome: engine.Held}))
 
-	require.NoError(t, s.store.DiscardPlan(t.Context(), first.ID))
-	require.NoError(t, s.store.DiscardPlan(t.Context(), first.ID), "twice")
+	require.NoError(t, s.can.plans.DiscardPlan(t.Context(), first.ID))
+	require.NoError(t, s.can.plans.DiscardPlan(t.Context(), first.ID), "twice")
 	require.Empty(t, read(engine.PlanItemQuery{}))
 	require.Len(t, plans(engine.PlanQuery{}), 1)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
@@ -150,12 +151,12 @@ func testPlans(t *testing.T, s *suite) {
 func testOldPlans(t *testing.T, s *suite) {
 	first := s.newPlan(" 1", engine.PlanItem{ID: "a", Operation: engine.OpUpdate})
 	kept := func() (ids []string, items int) {
-		all, err := s.store.Plans(t.Context(), engine.PlanQuery{App: s.app})
+		all, err := s.can.plans.Plans(t.Context(), engine.PlanQuery{App: s.app})
 		require.NoError(t, err)
 		for _, p := range all {
 			ids = append(ids, p.ID)
 		}
-		left, err := s.store.PlanItems(t.Context(), engine.PlanItemQuery{Plan: first.ID})
+		left, err := s.can.plans.PlanItems(t.Context(), engine.PlanItemQuery{Plan: first.ID})
 		require.NoError(t, err)
 		return ids, len(left)
 	}
@@ -176,29 +177,29 @@ func testApplyPlan(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"})
 	l := s.claim()
 	for _, id := range []string{"a", "b", "c"} {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id})
+		s.finish(l, store.Finish{ID: id, RemoteID: "r" + id})
 	}
 	items := []engine.PlanItem{
 		{ID: "b", Operation: engine.OpDeactivate, Generation: 1}, {ID: "new", Operation: engine.OpCreate}, {ID: "g", Kind: engine.Group, Operation: engine.OpMembers},
 	}
 	p := s.newPlan("", items...)
-	planned := func() (out engine.Plan, all []engine.Planned) {
+	planned := func() (out engine.Plan, all []store.Planned) {
 		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) (err error) {
-			out, all, err = s.store.Planned(t.Context(), tx, p.ID)
+			out, all, err = s.can.plans.Planned(t.Context(), tx, p.ID)
 			return err
 		}))
 		return out, all
 	}
 	got, all := planned()
 	require.Empty(t, cmp.Diff(p, got))
-	require.Empty(t, cmp.Diff([]engine.Planned{
+	require.Empty(t, cmp.Diff([]store.Planned{
 		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 1, Kind: engine.User, ID: "b", Operation: engine.OpDeactivate, Outcome: engine.Done, Generation: 1, Digest: "d"},
 			Now: 1, Status: engine.StatusClean},
 		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 2, Kind: engine.User, ID: "new", Operation: engine.OpCreate, Outcome: engine.Done, Digest: "d"}},
 		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 3, Kind: engine.Group, ID: "g", Operation: engine.OpMembers, Outcome: engine.Done, Digest: "d"}},
 	}, all))
 	apply := func(p engine.Plan, to engine.PlanStatus, items ...engine.PlanItem) error {
-		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.ApplyPlan(t.Context(), tx, s.now, p, to, items) })
+		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.can.plans.ApplyPlan(t.Context(), tx, s.now, p, to, items) })
 	}
 	moved := items[0]
 	moved.Generation = 0
@@ -207,7 +208,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 
 	rollback := errors.New("rolled back")
 	require.ErrorIs(t, s.inTx(t.Context(), func(tx engine.Execer) error {
-		require.NoError(t, s.store.ApplyPlan(t.Context(), tx, s.now, p, engine.PlanApplied, items))
+		require.NoError(t, s.can.plans.ApplyPlan(t.Context(), tx, s.now, p, engine.PlanApplied, items))
 		return rollback
 	}), rollback)
 	require.Empty(t, s.due())
@@ -216,7 +217,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user b"}, s.due())
 	require.ErrorIs(t, apply(p, engine.PlanApplied, items[1]), engine.ErrApplied, "it is partial by now")
 	s.mark(engine.Mark{ID: "c"})
-	require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{
+	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{
 		{Kind: engine.User, ID: "b", Want: engine.Inactive}, {Kind: engine.User, ID: "c", Want: engine.Inactive},
 	}))
 	guard := engine.Guard{Window: time.Hour, Percent: 1}
@@ -225,7 +226,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 		require.NoError(t, err)
 		require.Equal(t, want, many, "somebody has looked at b, and nobody at c")
 	}
-	s.finish(l, engine.Finish{ID: "c", RemoteID: "rc"})
+	s.finish(l, store.Finish{ID: "c", RemoteID: "rc"})
 
 	p, all = planned()
 	require.Equal(t, []any{engine.PlanPartial, true, false}, []any{p.Status, all[0].Marked, all[1].Marked})
@@ -236,7 +237,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	_, all = planned()
 	require.True(t, all[2].Marked)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error {
-		_, _, err := s.store.Planned(t.Context(), tx, "unknown")
+		_, _, err := s.can.plans.Planned(t.Context(), tx, "unknown")
 		require.ErrorIs(t, err, engine.ErrNotFound)
 		return nil
 	}))

@@ -8,19 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func testProfile(t *testing.T, s *suite) {
 	ctx := t.Context()
-	save := func(want engine.Capabilities) {
-		require.NoError(t, s.store.SaveProfile(ctx, s.app, s.now, want, func(l *engine.Learned) { l.MemberBatch++ }))
-		got, err := s.store.Profile(ctx, s.app)
+	save := func(want store.Capabilities) {
+		require.NoError(t, s.can.profiles.SaveProfile(ctx, s.app, s.now, want, func(l *engine.Learned) { l.MemberBatch++ }))
+		got, err := s.can.profiles.Profile(ctx, s.app)
 		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(want, got))
 	}
-	_, err := s.store.Profile(ctx, s.app)
+	_, err := s.can.profiles.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
-	save(engine.Capabilities{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
+	save(store.Capabilities{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
 	row, err := s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	require.Zero(t, row.NextAt, "nothing is due of an app that was only probed")
@@ -29,14 +30,14 @@ func testProfile(t *testing.T, s *suite) {
 	l := s.claim()
 	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = engine.Traits{engine.NoPut: true, engine.NoPatch: false} })
 	require.NoError(t, err)
-	save(engine.Capabilities{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
+	save(store.Capabilities{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
 	require.Empty(t, cmp.Diff(want, row.Learned), "also while somebody works on the lane")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
-	require.NoError(t, s.store.ResetLearned(ctx, s.app))
-	_, err = s.store.Profile(ctx, s.app)
+	require.NoError(t, s.can.profiles.ResetLearned(ctx, s.app))
+	_, err = s.can.profiles.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)
 }

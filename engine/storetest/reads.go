@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func testExchanges(t *testing.T, s *suite) {
@@ -17,27 +18,27 @@ func testExchanges(t *testing.T, s *suite) {
 	l := s.claim()
 	x := engine.Attempt{Run: "run", At: s.now, Method: "POST", URL: "http://h/Users", RequestHeader: http.Header{"A": {"b"}}, RequestBody: "{}",
 		Status: 201, ResponseHeader: http.Header{"C": {"d"}}, ResponseBody: "bad \x00 \xff text", Duration: 3 * time.Millisecond, Error: "oops"}
-	s.finish(l, engine.Finish{ID: "a", Exchanges: []engine.Attempt{x}})
-	got, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Kind: engine.User, Principal: "a"})
+	s.finish(l, store.Finish{ID: "a", Exchanges: []engine.Attempt{x}})
+	got, err := s.can.attempts.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Kind: engine.User, Principal: "a"})
 	require.NoError(t, err)
 	want := x
 	want.App, want.Kind, want.Principal, want.Gen, want.ResponseBody = s.app, engine.User, "a", 1, "bad \uFFFD \uFFFD text"
 	require.Empty(t, cmp.Diff([]engine.Attempt{want}, got, cmpopts.IgnoreFields(engine.Attempt{}, "ID")))
 	for range 30 {
-		s.finish(l, engine.Finish{ID: "a", Exchanges: []engine.Attempt{x, x, x, x, x}})
+		s.finish(l, store.Finish{ID: "a", Exchanges: []engine.Attempt{x, x, x, x, x}})
 	}
-	got, err = s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
+	got, err = s.can.attempts.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
 	require.NoError(t, err)
 	require.Less(t, len(got), 151, "old exchanges are removed")
 	require.Greater(t, got[0].ID, got[1].ID, "newest first")
-	page, err := s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Before: got[1].ID, Limit: 2})
+	page, err := s.can.attempts.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Before: got[1].ID, Limit: 2})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(got[2:4], page))
 
 	for range 30 {
-		require.NoError(t, s.store.Record(t.Context(), s.app, []engine.Attempt{x, x, x, x, x}))
+		require.NoError(t, s.can.attempts.Record(t.Context(), s.app, []engine.Attempt{x, x, x, x, x}))
 	}
-	got, err = s.store.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
+	got, err = s.can.attempts.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Limit: 1000})
 	require.NoError(t, err)
 	require.Less(t, len(got), 301, "old ones are removed")
 	want.Kind, want.Principal, want.Gen = "", "", 0
@@ -49,7 +50,7 @@ func testStates(t *testing.T, s *suite) {
 		s.mark(engine.Mark{ID: id}, engine.Mark{Kind: engine.Group, ID: id})
 	}
 	l := s.claim()
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusFailed})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusFailed})
 	q := engine.StateQuery{App: s.app, Limit: 3}
 	var ids []string
 	for {
@@ -72,17 +73,17 @@ func testStates(t *testing.T, s *suite) {
 func testDueUsers(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "tried"}, engine.Mark{ID: "pending"}, engine.Mark{ID: "new"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
-	require.NoError(t, s.store.Begin(t.Context(), l, []engine.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
-	s.finish(l, engine.Finish{ID: "pending", RemoteID: "r-pending", Status: engine.StatusPending, NextAt: s.now, Pending: &engine.Pending{}})
+	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
+	s.finish(l, store.Finish{ID: "pending", RemoteID: "r-pending", Status: engine.StatusPending, NextAt: s.now, Pending: &engine.Pending{}})
 	known := []string{"b", "a", "e", "d", "c"} // due two at a time
 	for i, id := range known {
 		s.mark(engine.Mark{ID: id})
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r-" + id})
+		s.finish(l, store.Finish{ID: id, RemoteID: "r-" + id})
 		s.now = s.now.Add(time.Duration(i%2) * time.Second)
 		s.mark(engine.Mark{ID: id})
 	}
 	s.mark(engine.Mark{ID: "later"})
-	s.finish(l, engine.Finish{ID: "later", RemoteID: "r-later", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Second)})
+	s.finish(l, store.Finish{ID: "later", RemoteID: "r-later", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Second)})
 	for _, limit := range []int{1, 2, 3, 6, 100} {
 		var ids []string
 		var after *engine.State
@@ -100,4 +101,17 @@ func testDueUsers(t *testing.T, s *suite) {
 		}
 		require.Equal(t, []string{"b", "a", "e", "c", "d", "tried"}, ids, "with an account first, oldest first, ids ascending")
 	}
+}
+
+func testCounts(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g"}, engine.Mark{App: s.app + "/other", ID: "a"})
+	l := s.claim()
+	s.finish(l, store.Finish{ID: "a", RemoteID: "ra"})
+	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed, Operation: engine.OpCreate})
+	got, err := s.can.counts.Counts(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Equal(t, map[engine.Status]int{engine.StatusClean: 1, engine.StatusFailed: 1, engine.StatusDirty: 2}, got)
+	none, err := s.can.counts.Counts(t.Context(), s.app+"/unknown")
+	require.NoError(t, err)
+	require.Empty(t, none)
 }

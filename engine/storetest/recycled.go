@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func testFormer(t *testing.T, s *suite) {
@@ -21,20 +22,20 @@ func testFormer(t *testing.T, s *suite) {
 		}
 		return ids
 	}
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r1"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "r1"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "r1"})
 	require.Empty(t, s.state(engine.User, "a").PreviousID)
 	require.Empty(t, by(engine.StateQuery{PreviousID: "r1"}))
-	s.finish(l, engine.Finish{ID: "a"})
-	s.finish(l, engine.Finish{ID: "a"})
+	s.finish(l, store.Finish{ID: "a"})
+	s.finish(l, store.Finish{ID: "a"})
 	require.Equal(t, "r1", s.state(engine.User, "a").PreviousID, "the account is gone")
-	s.finish(l, engine.Finish{ID: "a", RemoteID: "r2"})
+	s.finish(l, store.Finish{ID: "a", RemoteID: "r2"})
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r1"}))
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{RemoteID: "r2"}))
 
 	s.work(l, engine.Inactive, "a")
 	s.work(l, engine.Active, "b")
-	s.finish(l, engine.Finish{ID: "b", RemoteID: "r2"})
+	s.finish(l, store.Finish{ID: "b", RemoteID: "r2"})
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r2"}), "the account was taken over")
 	require.Equal(t, []string{"b"}, by(engine.StateQuery{RemoteID: "r2"}))
 }
@@ -44,9 +45,9 @@ func testUntried(t *testing.T, s *suite) {
 	l := s.claim()
 	s.work(l, engine.Active, "a")
 	require.True(t, s.state(engine.User, "a").MayExist)
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusHeld, Untried: true})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusHeld, Untried: true})
 	require.False(t, s.state(engine.User, "a").MayExist, "no account was asked for")
 	s.work(l, engine.Active, "a")
-	s.finish(l, engine.Finish{ID: "a", Status: engine.StatusHeld})
+	s.finish(l, store.Finish{ID: "a", Status: engine.StatusHeld})
 	require.True(t, s.state(engine.User, "a").MayExist)
 }

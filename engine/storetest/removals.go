@@ -8,20 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Invariant 13
 func testRemovals(t *testing.T, s *suite) {
 	var ids []string
-	var intents []engine.Intent
+	var intents []store.Intent
 	for i := range 6 {
 		ids = append(ids, fmt.Sprint("u", i))
-		intents = append(intents, engine.Intent{Kind: engine.User, ID: ids[i], Want: engine.Inactive})
+		intents = append(intents, store.Intent{Kind: engine.User, ID: ids[i], Want: engine.Inactive})
 		s.mark(engine.Mark{ID: ids[i]})
 	}
 	l := s.claim()
 	for _, id := range ids {
-		s.finish(l, engine.Finish{ID: id, RemoteID: "r" + id, Origin: engine.Created})
+		s.finish(l, store.Finish{ID: id, RemoteID: "r" + id, Origin: engine.Created})
 	}
 	guard := engine.Guard{Limit: 2, Percent: 50, Window: time.Hour}
 	remove := func(id string) int {
@@ -30,7 +31,7 @@ func testRemovals(t *testing.T, s *suite) {
 		return many
 	}
 	hold := func(id string) {
-		s.finish(l, engine.Finish{ID: id, Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r" + id})
+		s.finish(l, store.Finish{ID: id, Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r" + id})
 	}
 	leave := func(from, to int) {
 		for _, id := range ids[from:to] {
@@ -41,7 +42,7 @@ func testRemovals(t *testing.T, s *suite) {
 	leave(0, 1)
 	require.Zero(t, remove("u0"))
 	require.Zero(t, remove("u0"), "a second attempt is the same removal")
-	s.finish(l, engine.Finish{ID: "u0", Operation: engine.OpDeactivate, RemoteID: "ru0"})
+	s.finish(l, store.Finish{ID: "u0", Operation: engine.OpDeactivate, RemoteID: "ru0"})
 
 	leave(1, 4)
 	require.Equal(t, 4, remove("u1"), "one has gone and three are about to; half of six may")
@@ -51,20 +52,20 @@ func testRemovals(t *testing.T, s *suite) {
 	require.Equal(t, 4, remove("u3"))
 	hold("u3")
 
-	_, err := s.store.Approve(t.Context(), s.app, s.now, 2)
+	_, err := s.can.approvals.Approve(t.Context(), s.app, s.now, 2)
 	require.ErrorIs(t, err, engine.ErrStale)
 	require.Equal(t, engine.StatusHeld, s.state(engine.User, "u1").Status)
-	n, err := s.store.Approve(t.Context(), s.app, s.now, 3)
+	n, err := s.can.approvals.Approve(t.Context(), s.app, s.now, 3)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "u1").Status)
 	for _, id := range ids[1:4] {
 		require.Zero(t, remove(id))
-		s.finish(l, engine.Finish{ID: id, Operation: engine.OpDeactivate, RemoteID: "r" + id})
+		s.finish(l, store.Finish{ID: id, Operation: engine.OpDeactivate, RemoteID: "r" + id})
 	}
 	leave(4, 5)
 	require.Zero(t, remove("u4"), "what was approved does not count")
-	s.finish(l, engine.Finish{ID: "u4", Operation: engine.OpDeactivate, RemoteID: "ru4"})
+	s.finish(l, store.Finish{ID: "u4", Operation: engine.OpDeactivate, RemoteID: "ru4"})
 
 	s.now = s.now.Add(time.Hour)
 	leave(0, 3)

@@ -19,7 +19,9 @@ var _ mgmtapi.Importer = importer{}
 
 // Import implements mgmtapi.Importer. What is matched waits until a link is made.
 func (e importer) Import(ctx context.Context, app string, r mgmtapi.ImportRequest) (string, error) {
-	request := engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}, Partial: r.Partial, Keep: true}
+	request := engine.ImportRequest{
+		Kind: engine.User, Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}, Partial: r.Partial, Keep: true,
+	}
 	if r.ByEmail {
 		request.Match[1] = engine.MatchEmail
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -68,7 +69,7 @@ func (b *bench) own(kind engine.Kind, ids ...string) engine.Lease {
 	return leases[0]
 }
 
-func (b *bench) finish(l engine.Lease, f engine.Finish) {
+func (b *bench) finish(l engine.Lease, f store.Finish) {
 	b.Helper()
 	f.Gen, f.At = 1, time.Now()
 	_, err := b.states.Finish(b.Context(), l, f)
@@ -101,7 +102,7 @@ func (b *bench) catchUp() {
 func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	l := b.own(engine.Group, "g")
-	b.finish(l, engine.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: engine.Created})
+	b.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: engine.Created})
 	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
 		_, err := b.model.PushMappings.Insert(t.Context(), tx, "m1", model.PushMapping{
 			AppID: "a", SourceGroupID: "g", Status: model.PushInactive, RemoteID: "g1", Deleted: true, DeleteTarget: true, TargetName: "Staff",
@@ -123,7 +124,7 @@ func TestAFailureThatWasNotToldIsToldAfterARestart(t *testing.T) {
 		return err
 	}))
 	l := b.own(engine.User, "u")
-	b.finish(l, engine.Finish{Kind: engine.User, ID: "u", Status: engine.StatusFailed, Attempts: 1, Error: "create: 400"})
+	b.finish(l, store.Finish{Kind: engine.User, ID: "u", Status: engine.StatusFailed, Attempts: 1, Error: "create: 400"})
 
 	b.catchUp()
 	doc, err := b.model.AppUsers.Get(t.Context(), b.store.Reader(), model.AppUserID("a", "u"))
@@ -153,7 +154,7 @@ func TestABusyLaneDoesNotHoldUpTheRelay(t *testing.T) {
 		for c := range 4 {
 			owners.Go(func() {
 				for i := 0; busy.Load(); i++ {
-					_, _ = b.states.Finish(t.Context(), l, engine.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
+					_, _ = b.states.Finish(t.Context(), l, store.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
 				}
 			})
 		}

@@ -189,8 +189,8 @@ func (c *Client) ConfirmImport(ctx context.Context, app, id string, consent *Con
 	return post[Confirmed](ctx, c, of(app, "import", id, "confirm"), body)
 }
 
-// Links returns up to limit links of an app behind a link, whose kind and id count. The zero Link begins with the first. A limit of 0 is the
-// default of the API, 1000.
+// Links returns up to limit links of an app behind a link, whose kind and id count. The zero Link begins with the first. A limit of 0 is
+// the default of the API, 1000.
 func (c *Client) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
 	position := ""
 	if after.ID != "" {

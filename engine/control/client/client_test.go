@@ -56,7 +56,8 @@ func TestError_HasCodeAndCauses(t *testing.T) {
 	defer server.Close()
 	_, err := client.New(server.URL+"/engine/v1", "").ApplyPlan(t.Context(), "a/b", "p", 1)
 	require.Equal(t, &client.Error{
-		Method: "POST", Path: "/engine/v1/apps/a%2Fb/plans/p/apply", Status: 409, Code: "E0000409", Summary: "moved", Causes: []string{"items: one"},
+		Method: "POST", Path: "/engine/v1/apps/a%2Fb/plans/p/apply", Status: 409, Code: "E0000409", Summary: "moved",
+		Causes: []string{"items: one"},
 	}, err)
 	require.EqualError(t, err, "POST /engine/v1/apps/a%2Fb/plans/p/apply: 409 E0000409: moved; items: one")
 }
@@ -99,7 +100,9 @@ func TestNew_URLWithoutScheme(t *testing.T) {
 
 // A type that embeds a word of the engine and has members of the same names reads what it writes.
 func TestTypes_RoundTrip(t *testing.T) {
-	in := client.Trace{App: "crm", Kind: engine.User, ID: "u-1", Assigned: true, Idle: true, Trace: engine.Trace{Want: engine.Active, Requests: []engine.Sent{}}}
+	in := client.Trace{
+		App: "crm", Kind: engine.User, ID: "u-1", Assigned: true, Idle: true, Trace: engine.Trace{Want: engine.Active, Requests: []engine.Sent{}},
+	}
 	data, err := json.Marshal(in)
 	require.NoError(t, err)
 	require.Regexp(t, `^\{"app":"crm","kind":"user","id":"u-1","assigned":true,"idle":true,"rehearsed":false,`, string(data))

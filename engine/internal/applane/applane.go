@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/target"
 )
 
-// Store has the methods of engine.Store that work under the lease of an app, and those of its sequences.
+// Store has the methods of package store that work under the lease of an app, and those of its sequences.
 type Store interface {
 	sequence.Ledger
 	target.Learner

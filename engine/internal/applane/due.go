@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // stages: users before the groups that contain them.
@@ -75,8 +76,8 @@ type queue struct {
 
 	tasks   []lane.Task
 	wants   map[lane.Task]engine.Want
-	intents []engine.Intent // to be stored before the first request
-	leaving bool            // there are deactivations among them
+	intents []store.Intent // to be stored before the first request
+	leaving bool           // there are deactivations among them
 }
 
 // add queues a principal, unless it is running or must wait until the target has carried out more of what it has accepted.
@@ -115,7 +116,7 @@ func urgency(w engine.Want) int {
 }
 
 // leaves reports whether a user is not to have an account.
-func leaves(i engine.Intent) bool {
+func leaves(i store.Intent) bool {
 	return i.Kind == engine.User && (i.Want == engine.Inactive || i.Want == engine.Absent)
 }
 

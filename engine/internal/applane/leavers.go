@@ -17,12 +17,25 @@ type leavers struct {
 	again time.Time     // when the search may begin again
 }
 
-// Bounds of a search: users per page, the time of one part of it, and the multiple of that time that passes before the next search begins.
+// Bounds of a search: users per page, the time of one part of it, the multiple of that time that passes before the next search begins, and
+// the longest such pause.
 const (
-	leaversPage = 100
-	leaversTime = time.Second
-	leaversRest = 10
+	leaversPage    = 100
+	leaversTime    = time.Second
+	leaversRest    = 10
+	leaversRestMax = 5 * time.Minute
 )
+
+// resting reports whether the next search has to wait. A longer pause than the longest was set before the clock was moved back: it is over.
+func (l *leavers) resting(now time.Time) bool {
+	left := l.again.Sub(now)
+	return l.after == nil && left > 0 && left <= leaversRestMax
+}
+
+// end ends a search. A clock that was moved forward during it makes the pause no longer than the longest.
+func (l *leavers) end(begun, now time.Time) {
+	l.after, l.again = nil, now.Add(min(max(leaversRest*now.Sub(begun), acceptedRest), leaversRestMax))
+}
 
 // search returns the search of an app that outlives a lease. One owner at a time uses it.
 func (x *Worker) search(app string) *leavers {
@@ -43,7 +56,7 @@ func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task
 	if soon {
 		l = w.search(w.app())
 	}
-	if soon && l.after == nil && begun.Before(l.again) {
+	if soon && l.resting(begun) {
 		return nil, nil
 	}
 	for {
@@ -60,13 +73,12 @@ func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task
 				found = append(found, r)
 			}
 		}
-		taken := w.Now().Sub(begun)
 		if len(page) < leaversPage {
-			l.after, l.again = nil, begun.Add(max(leaversRest*taken, acceptedRest))
+			l.end(begun, w.Now())
 			return found, ctx.Err()
 		}
 		l.after = &page[len(page)-1]
-		if len(found) > 0 || soon && taken >= leaversTime || ctx.Err() != nil {
+		if len(found) > 0 || soon && w.Now().Sub(begun) >= leaversTime || ctx.Err() != nil {
 			return found, ctx.Err()
 		}
 	}

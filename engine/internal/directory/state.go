@@ -9,11 +9,12 @@ import (
 	"io"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // UserIntent returns what the store is to know about a user before its first request.
-func UserIntent(id string, u engine.UserState) engine.Intent {
-	i := engine.Intent{Kind: engine.User, ID: id, Want: u.Want, Name: u.UserName}
+func UserIntent(id string, u engine.UserState) store.Intent {
+	i := store.Intent{Kind: engine.User, ID: id, Want: u.Want, Name: u.UserName}
 	if u.Want == engine.Active {
 		i.Manager = u.Manager
 	}
@@ -21,12 +22,12 @@ func UserIntent(id string, u engine.UserState) engine.Intent {
 }
 
 // GroupIntent returns what the store is to know about a group before its first request.
-func GroupIntent(id string, g engine.GroupState) engine.Intent {
-	return engine.Intent{Kind: engine.Group, ID: id, Want: g.Want, Name: g.DisplayName}
+func GroupIntent(id string, g engine.GroupState) store.Intent {
+	return store.Intent{Kind: engine.Group, ID: id, Want: g.Want, Name: g.DisplayName}
 }
 
 // Intent queries the directory for the desired state of a principal.
-func Intent(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Intent, error) {
+func Intent(ctx context.Context, d engine.Directory, app string, p engine.Principal) (store.Intent, error) {
 	if p.Kind == engine.User {
 		u, err := d.User(ctx, app, p.ID)
 		return UserIntent(p.ID, u), err
@@ -36,7 +37,7 @@ func Intent(ctx context.Context, d engine.Directory, app string, p engine.Princi
 }
 
 // News reports whether Store.Begin has anything to store of an intent.
-func News(s engine.State, i engine.Intent) bool {
+func News(s engine.State, i store.Intent) bool {
 	return s.Want != i.Want || i.Want == engine.Active && !s.MayExist || i.Manager != "" && i.Manager != s.Manager
 }
 

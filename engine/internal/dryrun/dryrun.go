@@ -15,15 +15,16 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/internal/trace"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Store has the methods of engine.Store that a dry run uses. All of them read.
+// Store has the methods of package store that a dry run uses. All of them read.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
-	Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error)
+	Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error)
 	Halts(ctx context.Context, app string) ([]engine.Halt, error)
 	CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
 }
@@ -117,7 +118,7 @@ type Run struct {
 	Before engine.State // as stored
 	at     time.Time
 	line   *line // nil if no sequence was begun
-	roster []engine.Member
+	roster []store.Member
 }
 
 // Run runs a principal dry.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // ledger implements sequence.Ledger for one run. What the sequence stores about its own principal is kept in memory, where the sequence
@@ -17,9 +18,9 @@ type ledger struct {
 	row       engine.State // of the principal, as a lane would find it
 	unguarded bool
 
-	members map[string]engine.Member // of a group, by user; nil before the first use
-	users   []string                 // their keys, ascending
-	walked  map[string]bool          // who was seen on the walk
+	members map[string]store.Member // of a group, by user; nil before the first use
+	users   []string                // their keys, ascending
+	walked  map[string]bool         // who was seen on the walk
 }
 
 // States implements sequence.Ledger.
@@ -36,7 +37,7 @@ func (l *ledger) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 }
 
 // Begin implements sequence.Ledger.
-func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []engine.Intent) error {
+func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []store.Intent) error {
 	for _, i := range intents {
 		if i.Kind == l.row.Kind && i.ID == l.row.ID {
 			l.row = begun(l.row, i)
@@ -46,7 +47,7 @@ func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []engine.Inten
 }
 
 // begun is a state as Store.Begin leaves it.
-func begun(s engine.State, i engine.Intent) engine.State {
+func begun(s engine.State, i store.Intent) engine.State {
 	if i.Want == engine.Active {
 		if s.Kind == engine.Group && (s.Want == engine.Inactive || s.Want == engine.Absent) {
 			s.Full = s.Desired
@@ -70,10 +71,10 @@ func (l *ledger) Remove(ctx context.Context, _ engine.Lease, kind engine.Kind, i
 }
 
 // Progress implements sequence.Ledger.
-func (l *ledger) Progress(context.Context, engine.Lease, engine.Progress) error { return nil }
+func (l *ledger) Progress(context.Context, engine.Lease, store.Progress) error { return nil }
 
 // Finish implements sequence.Ledger.
-func (l *ledger) Finish(_ context.Context, _ engine.Lease, f engine.Finish) (engine.Status, error) {
+func (l *ledger) Finish(_ context.Context, _ engine.Lease, f store.Finish) (engine.Status, error) {
 	return f.Status, nil
 }
 
@@ -81,18 +82,18 @@ func (l *ledger) Finish(_ context.Context, _ engine.Lease, f engine.Finish) (eng
 func (l *ledger) Recheck(context.Context, time.Time, engine.Mark) error { return nil }
 
 // inSet are the member sets, as the store selects them.
-var inSet = map[engine.MemberSet]func(engine.Member) bool{
-	engine.MembersAsked:   func(m engine.Member) bool { return m.Asked > 0 },
-	engine.MembersWanted:  func(m engine.Member) bool { return m.Want },
-	engine.MembersPending: pending,
-	engine.MembersLeaving: func(m engine.Member) bool { return pending(m) && !m.Want },
-	engine.MembersAll:     func(engine.Member) bool { return true },
+var inSet = map[store.MemberSet]func(store.Member) bool{
+	store.MembersAsked:   func(m store.Member) bool { return m.Asked > 0 },
+	store.MembersWanted:  func(m store.Member) bool { return m.Want },
+	store.MembersPending: pending,
+	store.MembersLeaving: func(m store.Member) bool { return pending(m) && !m.Want },
+	store.MembersAll:     func(store.Member) bool { return true },
 }
 
-func pending(m engine.Member) bool { return m.Want != m.Pushed || m.MayBeMember }
+func pending(m store.Member) bool { return m.Want != m.Pushed || m.MayBeMember }
 
 // Members implements sequence.Ledger.
-func (l *ledger) Members(ctx context.Context, _ string, q engine.MemberQuery) ([]engine.Member, error) {
+func (l *ledger) Members(ctx context.Context, _ string, q store.MemberQuery) ([]store.Member, error) {
 	if err := l.load(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (l *ledger) Members(ctx context.Context, _ string, q engine.MemberQuery) ([
 	if found {
 		next++
 	}
-	var page []engine.Member
+	var page []store.Member
 	for _, user := range l.users[next:] {
 		if m := l.members[user]; inSet[q.Which](m) {
 			if page = append(page, m); len(page) == q.Limit {
@@ -116,8 +117,8 @@ func (l *ledger) load(ctx context.Context) error {
 	if l.members != nil {
 		return nil
 	}
-	members := map[string]engine.Member{}
-	q := engine.MemberQuery{Group: l.row.ID, Which: engine.MembersAll, Limit: directory.Page}
+	members := map[string]store.Member{}
+	q := store.MemberQuery{Group: l.row.ID, Which: store.MembersAll, Limit: directory.Page}
 	for {
 		page, err := l.Store.Members(ctx, l.row.App, q)
 		if err != nil {
@@ -136,7 +137,7 @@ func (l *ledger) load(ctx context.Context) error {
 }
 
 // SaveMembers implements sequence.Ledger.
-func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk int64, answers []engine.MemberAnswer) error {
+func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk int64, answers []store.MemberAnswer) error {
 	if err := l.load(ctx); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk
 	for _, a := range answers {
 		if _, known := l.members[a.User]; !known {
 			added = append(added, a.User)
-			l.members[a.User] = engine.Member{User: a.User}
+			l.members[a.User] = store.Member{User: a.User}
 		}
 	}
 	if len(added) > 0 {
@@ -153,7 +154,7 @@ func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk
 			return err
 		}
 		for _, s := range states {
-			l.members[s.ID] = engine.Member{User: s.ID, RemoteID: s.RemoteID, RemoteName: s.RemoteName}
+			l.members[s.ID] = store.Member{User: s.ID, RemoteID: s.RemoteID, RemoteName: s.RemoteName}
 		}
 		l.users = append(l.users, added...)
 		slices.Sort(l.users)
@@ -172,7 +173,7 @@ func (l *ledger) SaveMembers(ctx context.Context, _ engine.Lease, _ string, walk
 }
 
 // EndWalk implements sequence.Ledger.
-func (l *ledger) EndWalk(ctx context.Context, lease engine.Lease, group string, walk int64, last []engine.MemberAnswer) error {
+func (l *ledger) EndWalk(ctx context.Context, lease engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
 	if err := l.SaveMembers(ctx, lease, group, walk, last); err != nil {
 		return err
 	}
@@ -184,8 +185,8 @@ func (l *ledger) EndWalk(ctx context.Context, lease engine.Lease, group string, 
 }
 
 // roster returns all members, ascending by user. It is empty unless the sequence read them.
-func (l *ledger) roster() []engine.Member {
-	out := make([]engine.Member, len(l.users))
+func (l *ledger) roster() []store.Member {
+	out := make([]store.Member, len(l.users))
 	for i, user := range l.users {
 		out[i] = l.members[user]
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -19,7 +20,7 @@ import (
 // A dry run finds the members that a lane would find: the ledger does in memory what the store does with the same answers.
 func TestLedger_MembersAsStored(t *testing.T) {
 	ctx, db := t.Context(), sqldbtest.SQLite(t)
-	store, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	st, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	require.NoError(t, err)
 	apps := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -40,61 +41,61 @@ func TestLedger_MembersAsStored(t *testing.T) {
 			links = append(links, engine.Link{Kind: engine.User, ID: u, RemoteID: "remote-" + u, RemoteName: "name-" + u})
 		}
 		require.NoError(rt, db.Update(ctx, func(tx *sqldb.Tx) error {
-			if err := store.Link(ctx, tx.Execer(), now, app, links); err != nil {
+			if err := st.Link(ctx, tx.Execer(), now, app, links); err != nil {
 				return err
 			}
-			return store.Mark(ctx, tx.Execer(), now, []engine.Mark{{App: app, Kind: engine.Group, ID: "g", Members: some("was marked")}})
+			return st.Mark(ctx, tx.Execer(), now, []engine.Mark{{App: app, Kind: engine.Group, ID: "g", Members: some("was marked")}})
 		}))
-		leases, _, err := store.Claim(ctx, "test", now, now.Add(time.Hour), 100)
+		leases, _, err := st.Claim(ctx, "test", now, now.Add(time.Hour), 100)
 		require.NoError(rt, err)
 		lease := leases[slices.IndexFunc(leases, func(l engine.Lease) bool { return l.App == app })]
-		answers := func(users []string, want bool) (out []engine.MemberAnswer) {
+		answers := func(users []string, want bool) (out []store.MemberAnswer) {
 			for _, u := range users {
-				out = append(out, engine.MemberAnswer{User: u, Want: want})
+				out = append(out, store.MemberAnswer{User: u, Want: want})
 			}
 			return out
 		}
-		require.NoError(rt, store.EndWalk(ctx, lease, "g", 1, answers(some("belonged"), true)))
-		require.NoError(rt, store.Progress(ctx, lease, engine.Progress{
+		require.NoError(rt, st.EndWalk(ctx, lease, "g", 1, answers(some("belonged"), true)))
+		require.NoError(rt, st.Progress(ctx, lease, store.Progress{
 			ID: "g", Gen: 1, RemoteID: "remote-g", At: now, Added: remote(some("was pushed")), NextAdd: remote(some("was about to be pushed")),
 		}))
 
-		rows, err := store.States(ctx, engine.StateQuery{App: app, Kind: engine.Group, ID: "g"})
+		rows, err := st.States(ctx, engine.StateQuery{App: app, Kind: engine.Group, ID: "g"})
 		require.NoError(rt, err)
-		l := &ledger{Store: store, row: rows[0]}
+		l := &ledger{Store: st, row: rows[0]}
 		if rapid.Bool().Draw(rt, "in full") {
 			belong := answers(some("belongs"), true)
 			require.NoError(rt, l.EndWalk(ctx, lease, "g", 2, belong))
-			require.NoError(rt, store.EndWalk(ctx, lease, "g", 2, belong))
+			require.NoError(rt, st.EndWalk(ctx, lease, "g", 2, belong))
 		}
-		asked, err := store.Members(ctx, app, engine.MemberQuery{Group: "g", Which: engine.MembersAsked})
+		asked, err := st.Members(ctx, app, store.MemberQuery{Group: "g", Which: store.MembersAsked})
 		require.NoError(rt, err)
-		var told []engine.MemberAnswer
+		var told []store.MemberAnswer
 		for _, m := range asked {
-			told = append(told, engine.MemberAnswer{User: m.User, Want: rapid.Bool().Draw(rt, "is a member"), Asked: m.Asked})
+			told = append(told, store.MemberAnswer{User: m.User, Want: rapid.Bool().Draw(rt, "is a member"), Asked: m.Asked})
 		}
 		require.NoError(rt, l.SaveMembers(ctx, lease, "g", 0, told))
-		require.NoError(rt, store.SaveMembers(ctx, lease, "g", 0, told))
+		require.NoError(rt, st.SaveMembers(ctx, lease, "g", 0, told))
 
-		for _, set := range []engine.MemberSet{
-			engine.MembersAsked, engine.MembersWanted, engine.MembersPending, engine.MembersLeaving, engine.MembersAll,
+		for _, set := range []store.MemberSet{
+			store.MembersAsked, store.MembersWanted, store.MembersPending, store.MembersLeaving, store.MembersAll,
 		} {
-			q := engine.MemberQuery{
+			q := store.MemberQuery{
 				Group: "g", Which: set, Limit: rapid.IntRange(1, 7).Draw(rt, "limit"), After: rapid.SampledFrom(append(users, "")).Draw(rt, "after"),
 			}
-			want, err := store.Members(ctx, app, q)
+			want, err := st.Members(ctx, app, q)
 			require.NoError(rt, err)
 			got, err := l.Members(ctx, app, q)
 			require.NoError(rt, err)
-			if set == engine.MembersAll {
+			if set == store.MembersAll {
 				q.Limit = len(users) // the store removes rows that say nothing, the ledger keeps them
-				want, err = store.Members(ctx, app, q)
+				want, err = st.Members(ctx, app, q)
 				require.NoError(rt, err)
 				got, err = l.Members(ctx, app, q)
 				require.NoError(rt, err)
-				got = slices.DeleteFunc(got, func(m engine.Member) bool { return !m.Want && !m.Pushed && !m.MayBeMember && m.Asked == 0 })
+				got = slices.DeleteFunc(got, func(m store.Member) bool { return !m.Want && !m.Pushed && !m.MayBeMember && m.Asked == 0 })
 			}
-			require.Equal(rt, append([]engine.Member{}, want...), append([]engine.Member{}, got...), "set %d", set)
+			require.Equal(rt, append([]store.Member{}, want...), append([]store.Member{}, got...), "set %d", set)
 		}
 	})
 }
@@ -102,27 +103,27 @@ func TestLedger_MembersAsStored(t *testing.T) {
 // What a sequence stores about its own principal is what it reads next, and what it stores about others is not seen.
 func TestLedger_OwnPrincipalOnly(t *testing.T) {
 	ctx, db := t.Context(), sqldbtest.SQLite(t)
-	store, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	st, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	require.NoError(t, err)
 	require.NoError(t, db.Update(ctx, func(tx *sqldb.Tx) error {
-		return store.Mark(ctx, tx.Execer(), time.Now(), []engine.Mark{{App: "app", Kind: engine.User, ID: "other"}})
+		return st.Mark(ctx, tx.Execer(), time.Now(), []engine.Mark{{App: "app", Kind: engine.User, ID: "other"}})
 	}))
-	l := &ledger{Store: store, row: engine.State{App: "app", Kind: engine.User, ID: "own"}}
+	l := &ledger{Store: st, row: engine.State{App: "app", Kind: engine.User, ID: "own"}}
 	wants := func(id string) engine.Want {
 		rows, err := l.States(ctx, engine.StateQuery{App: "app", Kind: engine.User, ID: id})
 		require.NoError(t, err)
 		require.Len(t, rows, 1)
 		return rows[0].Want
 	}
-	require.NoError(t, l.Begin(ctx, engine.Lease{}, []engine.Intent{
+	require.NoError(t, l.Begin(ctx, engine.Lease{}, []store.Intent{
 		{Kind: engine.User, ID: "own", Want: engine.Active}, {Kind: engine.User, ID: "other", Want: engine.Active},
 	}))
 	require.Equal(t, engine.Active, wants("own"))
 	require.Empty(t, wants("other"))
-	status, err := l.Finish(ctx, engine.Lease{}, engine.Finish{Kind: engine.User, ID: "own", Status: engine.StatusHeld})
+	status, err := l.Finish(ctx, engine.Lease{}, store.Finish{Kind: engine.User, ID: "own", Status: engine.StatusHeld})
 	require.NoError(t, err)
 	require.Equal(t, engine.StatusHeld, status)
-	rows, err := store.States(ctx, engine.StateQuery{App: "app", Kind: engine.User, ID: "own"})
+	rows, err := st.States(ctx, engine.StateQuery{App: "app", Kind: engine.User, ID: "own"})
 	require.NoError(t, err)
 	require.Empty(t, rows)
 }

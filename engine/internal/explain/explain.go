@@ -10,17 +10,18 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/internal/trace"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // explainedExchanges is how many exchanges come with an explanation.
 const explainedExchanges = 20
 
-// Store has the methods of engine.Store that an explanation uses. All of them read.
+// Store has the methods of package store that an explanation uses. All of them read.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error)
-	Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error)
+	Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error)
 }
 
 // Deps are what explanations use; all fields are required.

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/trace"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // LastRun returns the last run of a principal that began at or beyond a generation.
@@ -53,7 +54,7 @@ func (d Deps) LastRun(ctx context.Context, s engine.State, generation int64) (en
 func (d Deps) waitsOn(ctx context.Context, s engine.State) (users []string, err error) {
 	after := ""
 	for {
-		q := engine.MemberQuery{Group: s.ID, Which: engine.MembersPending, After: after, Limit: directory.Page}
+		q := store.MemberQuery{Group: s.ID, Which: store.MembersPending, After: after, Limit: directory.Page}
 		page, err := d.Store.Members(ctx, s.App, q)
 		if err != nil {
 			return nil, err

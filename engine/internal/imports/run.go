@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/listing"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/errtext"
 )
 
@@ -23,11 +24,11 @@ const (
 	errorRest  = time.Second      // of an import after the store failed
 )
 
-// Store has the methods of engine.Store that work on a run, and those that find whose an object is.
+// Store has the methods of package store that work on a run, and those that find whose an object is.
 type Store interface {
 	StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (int64, error)
 	ImportRun(ctx context.Context, id int64) (engine.ImportRun, error)
-	SaveImportPage(ctx context.Context, l engine.Lease, p engine.ImportPage) error
+	SaveImportPage(ctx context.Context, l engine.Lease, p store.ImportPage) error
 	CloseImport(ctx context.Context, l engine.Lease, now time.Time) error
 	ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (int, error)
 	DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error
@@ -70,7 +71,7 @@ func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 // run reads on where the run is, draws the conclusions and confirms. What is the fault of the target or the directory ends or
 // delays the run; the error is the store's.
 func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRun) error {
-	store := w.Store
+	kept := w.Store
 	for first := true; !run.Read; first = false {
 		if t.Draining() || ctx.Err() != nil {
 			return nil
@@ -84,8 +85,8 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 		case err != nil:
 			return w.failed(ctx, t, run, err)
 		}
-		err = store.SaveImportPage(ctx, t.Lease, page)
-		if errors.Is(err, engine.ErrDuplicateObject) {
+		err = kept.SaveImportPage(ctx, t.Lease, page)
+		if errors.Is(err, store.ErrDuplicateObject) {
 			err = &plan.ListError{Broken: true, Message: fmt.Sprintf(
 				"the list %s cannot be read at startIndex %d: an object was listed before, so startIndex has no effect",
 				listing.Endpoints[run.Request.Kind], run.Seen+1)}
@@ -96,19 +97,19 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 		}
 		run.Seen, run.Total, run.Read, run.Attempts = page.Seen, page.Total, page.Last, 0
 	}
-	if err := store.CloseImport(ctx, t.Lease, w.Now()); err != nil {
+	if err := kept.CloseImport(ctx, t.Lease, w.Now()); err != nil {
 		return err
 	}
-	run, err := store.ImportRun(ctx, run.ID)
+	run, err := kept.ImportRun(ctx, run.ID)
 	if err != nil || run.State != engine.ImportRunning {
 		return err // stopped
 	}
 	for n := 1; run.Request.AutoConfirm && n > 0; {
-		if n, err = store.ConfirmMatched(ctx, t.Lease, w.Now(), confirmBatch); err != nil {
+		if n, err = kept.ConfirmMatched(ctx, t.Lease, w.Now(), confirmBatch); err != nil {
 			return err
 		}
 	}
-	if err := store.EndImport(ctx, t.Lease, engine.ImportDone, "", w.Now()); err != nil {
+	if err := kept.EndImport(ctx, t.Lease, engine.ImportDone, "", w.Now()); err != nil {
 		return err
 	}
 	w.Wake(run.App) // what a link has made due
@@ -133,19 +134,19 @@ func (w *Worker) failed(ctx context.Context, t *lane.Ownership, run engine.Impor
 
 // page reads the next page of a run and says whose the objects are. The target is asked for each time, so that new credentials
 // and a pause take effect.
-func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (engine.ImportPage, error) {
+func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (store.ImportPage, error) {
 	r, err := w.Lists.Open(ctx, run.App)
 	if err == nil && first {
 		_, err = r.Recall(ctx)
 	}
 	if err != nil {
-		return engine.ImportPage{}, err
+		return store.ImportPage{}, err
 	}
 	p := &plan.Pages{Endpoint: listing.Endpoints[run.Request.Kind], Listed: run.Seen, Total: run.Total, Max: engine.MaxListed}
 	p.FullPages = r.Target.Fallback == engine.FallbackNone
 	page, last, err := r.Page(ctx, p)
 	if err != nil {
-		return engine.ImportPage{}, err
+		return store.ImportPage{}, err
 	}
 	objects, err := w.judge(ctx, run, page)
 	for i := range objects {
@@ -153,7 +154,7 @@ func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (en
 			objects[i].Resource = nil
 		}
 	}
-	return engine.ImportPage{Objects: objects, Seen: p.Listed, Total: p.Total, Last: last}, err
+	return store.ImportPage{Objects: objects, Seen: p.Listed, Total: p.Total, Last: last}, err
 }
 
 // delayed has a run go on later.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Ownership is a lease while it is used.
@@ -39,7 +40,7 @@ type Func func(ctx context.Context, t *Ownership) (hold engine.Hold, notBefore t
 
 // Options configures a Dispatcher; all fields are required.
 type Options struct {
-	Leases engine.Leases
+	Leases store.Leases
 	Owner  string
 	Lease  time.Duration // after which another owner has a lane whose owner has died. It is prolonged every third of it
 	Sweep  time.Duration // how often to look for due lanes when nobody calls Wake

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/lane"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,7 +88,7 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// leases is engine.Leases in memory, with one lane that is due whenever it is free.
+// leases is store.Leases in memory, with one lane that is due whenever it is free.
 type leases struct {
 	mu       sync.Mutex
 	epoch    int64
@@ -133,7 +134,7 @@ func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold
 	return nil
 }
 
-func dispatcher(l engine.Leases) *lane.Dispatcher {
+func dispatcher(l store.Leases) *lane.Dispatcher {
 	return lane.NewDispatcher(lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 

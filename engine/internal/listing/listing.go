@@ -22,7 +22,7 @@ const (
 	maxReadPause = 30 * time.Second
 )
 
-// Store has the methods of engine.Store that a Reader uses.
+// Store has the methods of package store that a Reader uses.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Apply marks the principals of a plan within the caller's transaction; see provision.Plans.Apply.
@@ -32,7 +33,7 @@ func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.A
 	case t.BaseURL != p.BaseURL:
 		return fmt.Errorf("%w: the target of %s is %s, and was %s", engine.ErrStale, p.App, t.BaseURL, p.BaseURL)
 	}
-	var moved []engine.Planned
+	var moved []store.Planned
 	marks := make([]engine.PlanItem, len(part))
 	for i, item := range part {
 		marks[i] = item.PlanItem
@@ -56,8 +57,8 @@ func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.A
 
 // applicable chooses the items that are to be applied, and the status that the plan has then.
 func (d Deps) applicable(
-	p engine.Plan, items []engine.Planned, o engine.ApplyOptions,
-) (part []engine.Planned, to engine.PlanStatus, err error) {
+	p engine.Plan, items []store.Planned, o engine.ApplyOptions,
+) (part []store.Planned, to engine.PlanStatus, err error) {
 	switch {
 	case p.Status == engine.PlanApplied:
 		return nil, "", engine.ErrApplied
@@ -66,7 +67,7 @@ func (d Deps) applicable(
 	case !d.Now().Before(p.ExpiresAt):
 		return nil, "", fmt.Errorf("%w at %s", engine.ErrExpired, p.ExpiresAt)
 	}
-	var failed []engine.Planned
+	var failed []store.Planned
 	for _, item := range items {
 		switch planned := item.Status == engine.StatusSkipped && item.Outcome == engine.Skipped; {
 		case !item.Marked:
@@ -88,7 +89,7 @@ func (d Deps) applicable(
 const maxFew = 5
 
 // few names the first few.
-func few(items []engine.Planned) string {
+func few(items []store.Planned) string {
 	var names []string
 	for _, item := range items[:min(len(items), maxFew)] {
 		name := string(item.Kind) + " " + item.ID

@@ -18,6 +18,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 const (
@@ -29,14 +30,14 @@ const (
 	planPatience = 5
 )
 
-// Store has the methods of engine.Store that a plan uses.
+// Store has the methods of package store that a plan uses.
 type Store interface {
 	Counts(ctx context.Context, app string) (map[engine.Status]int, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	SavePlan(ctx context.Context, p engine.Plan) error
 	AddPlanItems(ctx context.Context, items []engine.PlanItem) error
 	DiscardPlan(ctx context.Context, id string) error
-	Planned(ctx context.Context, tx engine.Execer, id string) (engine.Plan, []engine.Planned, error)
+	Planned(ctx context.Context, tx engine.Execer, id string) (engine.Plan, []store.Planned, error)
 	ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error
 }
 

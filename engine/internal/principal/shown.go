@@ -6,24 +6,11 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Shown returns what a caller sees of a row.
+// Shown returns what a caller sees of a row: its state with the attributes that the target was seen to ignore.
 func Shown(s engine.State) engine.PrincipalState {
-	return engine.PrincipalState{
-		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts,
-		RemoteID: s.RemoteID, RemoteName: s.RemoteName, Origin: s.Origin, IgnoredAttributes: Ignored(s.IgnoredAttributes),
-		Operation: s.LastOperation, HTTP: s.LastStatus, Error: s.LastError, UpdatedAt: s.UpdatedAt,
-		Pending: pendingChange(s.Pending),
-	}
-}
-
-func pendingChange(p *engine.Pending) *engine.PendingChange {
-	if p == nil {
-		return nil
-	}
-	return &engine.PendingChange{
-		Operation: p.Operation, Method: p.Method, Path: p.Path, Transaction: p.Txn, Location: p.Location, Generation: p.Gen,
-		At: p.At, Deadline: p.Deadline, Reads: p.Reads,
-	}
+	shown := s.PrincipalState()
+	shown.IgnoredAttributes = Ignored(s.IgnoredAttributes)
+	return shown
 }
 
 // Ignored returns the attributes that the target was seen to ignore, without those that were only sent and not read since.

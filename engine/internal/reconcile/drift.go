@@ -15,15 +15,16 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/trace"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Store has the methods of engine.Store that a comparison uses.
+// Store has the methods of package store that a comparison uses.
 type Store interface {
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
 	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
-	Repair(ctx context.Context, now time.Time, repairs []engine.Repair) error
+	Repair(ctx context.Context, now time.Time, repairs []store.Repair) error
 }
 
 // Deps are what comparisons use; all fields are required.
@@ -63,7 +64,7 @@ type comparison struct {
 
 	began    time.Time
 	external map[string]string // of externalId to the first account that has it
-	repairs  []engine.Repair
+	repairs  []store.Repair
 }
 
 func (d *comparison) run(ctx context.Context) (err error) {
@@ -313,7 +314,7 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 		d.report.Busy++
 		return nil
 	}
-	repair := engine.Repair{Mark: engine.Mark{App: d.app, Kind: s.Kind, ID: s.ID, Retry: true, AllMembers: s.Kind == engine.Group}}
+	repair := store.Repair{Mark: engine.Mark{App: d.app, Kind: s.Kind, ID: s.ID, Retry: true, AllMembers: s.Kind == engine.Group}}
 	mend := false
 	for _, f := range found {
 		f.Principal, f.RemoteID, f.RemoteName = s.ID, s.RemoteID, name

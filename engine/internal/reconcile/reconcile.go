@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/directory"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Reconcile compares users and, if groups are pushed, groups, marks what has drifted, and marks the principals that the directory lists
@@ -46,7 +47,7 @@ func (d Deps) reconcile(ctx context.Context, app string, kind engine.Kind) (r en
 }
 
 // unknown lists whom the directory names and the engine does not know, and counts whom both know.
-func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []engine.Repair, known int, err error) {
+func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []store.Repair, known int, err error) {
 	lister, ok := d.Directory.(engine.Lister)
 	if !ok {
 		return nil, 0, nil
@@ -73,7 +74,7 @@ func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknow
 		known += len(states)
 		for _, id := range page {
 			if !there[id] {
-				unknown = append(unknown, engine.Repair{Mark: engine.Mark{App: app, Kind: kind, ID: id, AllMembers: kind == engine.Group}})
+				unknown = append(unknown, store.Repair{Mark: engine.Mark{App: app, Kind: kind, ID: id, AllMembers: kind == engine.Group}})
 			}
 		}
 	}
@@ -84,7 +85,7 @@ func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknow
 const repairBatch = 500
 
 // repair marks principals, some at a time, and has their lane look.
-func (d Deps) repair(ctx context.Context, app string, repairs []engine.Repair) error {
+func (d Deps) repair(ctx context.Context, app string, repairs []store.Repair) error {
 	for part := range slices.Chunk(repairs, repairBatch) {
 		if err := d.Store.Repair(ctx, d.Now(), part); err != nil {
 			return err

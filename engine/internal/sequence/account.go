@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -31,7 +32,7 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 		case u.Want == other.Want:
 			continue
 		}
-		if err := r.Ledger.Begin(ctx, r.Lease, []engine.Intent{{Kind: engine.User, ID: other.ID, Want: u.Want}}); err != nil {
+		if err := r.Ledger.Begin(ctx, r.Lease, []store.Intent{{Kind: engine.User, ID: other.ID, Want: u.Want}}); err != nil {
 			return "", err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/directory"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func (r *run) group(ctx context.Context) error {
@@ -72,11 +73,11 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
-	which := engine.MembersPending
+	which := store.MembersPending
 	if in.Full || in.RemoteID == "" {
-		which = engine.MembersLeaving // the sequence asks for all members that are wanted
+		which = store.MembersLeaving // the sequence asks for all members that are wanted
 	}
-	return r.each(ctx, which, func(page []engine.Member) error {
+	return r.each(ctx, which, func(page []store.Member) error {
 		for _, m := range page {
 			switch {
 			case !m.Want:
@@ -94,7 +95,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 // accounts are all members of the group that have an account at the target.
 func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
 	r.waiting = waits{} // it may be asked for again
-	err = r.each(ctx, engine.MembersWanted, func(page []engine.Member) error {
+	err = r.each(ctx, store.MembersWanted, func(page []store.Member) error {
 		for _, m := range page {
 			if m.RemoteID == "" {
 				r.waiting.on(m.User)
@@ -109,10 +110,10 @@ func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err erro
 
 // each reads a part of the members page by page. Rows that fn changes may leave the part: the paging is by user, so none is
 // skipped.
-func (r *run) each(ctx context.Context, which engine.MemberSet, fn func([]engine.Member) error) error {
+func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.Member) error) error {
 	after := ""
 	for {
-		page, err := r.Ledger.Members(ctx, r.row.App, engine.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: directory.Page})
+		page, err := r.Ledger.Members(ctx, r.row.App, store.MemberQuery{Group: r.row.ID, Which: which, After: after, Limit: directory.Page})
 		if err != nil {
 			return err
 		}
@@ -133,9 +134,9 @@ func (r *run) walk(ctx context.Context) error {
 			r.directoryFailed(err)
 			return nil
 		}
-		answers := make([]engine.MemberAnswer, len(page))
+		answers := make([]store.MemberAnswer, len(page))
 		for i, user := range page {
-			answers[i] = engine.MemberAnswer{User: user, Want: true}
+			answers[i] = store.MemberAnswer{User: user, Want: true}
 		}
 		if len(page) < directory.Page {
 			return r.Ledger.EndWalk(ctx, r.Lease, r.row.ID, r.row.Desired, answers)
@@ -149,7 +150,7 @@ func (r *run) walk(ctx context.Context) error {
 
 // answer asks the directory about the members that were marked.
 func (r *run) answer(ctx context.Context) error {
-	return r.each(ctx, engine.MembersAsked, func(page []engine.Member) error {
+	return r.each(ctx, store.MembersAsked, func(page []store.Member) error {
 		if len(page) == 0 || r.outcome.Class != "" {
 			return nil
 		}
@@ -162,9 +163,9 @@ func (r *run) answer(ctx context.Context) error {
 			r.directoryFailed(err)
 			return nil
 		}
-		answers := make([]engine.MemberAnswer, len(page))
+		answers := make([]store.MemberAnswer, len(page))
 		for i, m := range page {
-			answers[i] = engine.MemberAnswer{User: m.User, Want: in[m.User], Asked: m.Asked}
+			answers[i] = store.MemberAnswer{User: m.User, Want: in[m.User], Asked: m.Asked}
 		}
 		return r.Ledger.SaveMembers(ctx, r.Lease, r.row.ID, 0, answers)
 	})

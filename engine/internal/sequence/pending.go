@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/principal"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // accept fills in what is not known to a sequence of a change that was accepted just now. The time limit of one that was accepted at a time
@@ -26,7 +27,7 @@ func (r *run) accept(p *engine.Pending, now time.Time) {
 }
 
 // await has a principal read again whose change was accepted: 2, 4, 8 ... 60 seconds after the last time, and when the time is up.
-func (r *run) await(f *engine.Finish, p *engine.Pending, interrupted bool) {
+func (r *run) await(f *store.Finish, p *engine.Pending, interrupted bool) {
 	f.Status, f.Attempts = engine.StatusPending, r.row.Attempts
 	if interrupted {
 		f.NextAt, f.Error, f.Pending = f.At, r.row.LastError, r.row.Pending

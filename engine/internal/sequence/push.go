@@ -3,8 +3,8 @@ package sequence
 import (
 	"context"
 
-	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // progressEvery is how many requests of a push are sent before it is stored how far it has come. As that is stored while further
@@ -34,7 +34,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		return nil
 	}
 	change := s.Request.Members
-	p := engine.Progress{
+	p := store.Progress{
 		ID: r.row.ID, Gen: r.row.Desired, RemoteID: s.Push.RemoteID, RemoteName: s.Push.Name, Origin: s.Push.Origin, At: r.Now(),
 	}
 	if change.Rename {
@@ -74,7 +74,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 }
 
 // note begins to store the progress, with what was acknowledged so far. It is not canceled with the sequence.
-func (r *run) note(ctx context.Context, p engine.Progress) {
+func (r *run) note(ctx context.Context, p store.Progress) {
 	f := &r.finish
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/connect"
 	"github.com/scimwright/scimwright/engine/internal/plan"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -74,8 +75,8 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 	if why := r.stop(ctx, req); why != nil {
 		return why, nil
 	}
-	i := engine.Intent{Kind: r.row.Kind, ID: r.row.ID, Want: engine.Active, Name: r.name, Creating: true}
-	return nil, r.Ledger.Begin(ctx, r.Lease, []engine.Intent{i})
+	i := store.Intent{Kind: r.row.Kind, ID: r.row.ID, Want: engine.Active, Name: r.name, Creating: true}
+	return nil, r.Ledger.Begin(ctx, r.Lease, []store.Intent{i})
 }
 
 // send sends a request when it is its turn among those of the app, by its pace, and among those of all apps. When it must not be sent,

@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/principal"
 	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/errtext"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -21,17 +22,17 @@ import (
 const StoreTimeout = 5 * time.Second
 
 // Ledger is where a sequence reads what is known and stores what it does: the store, or, for a dry run, something that stores nothing.
-// The methods are those of engine.Store.
+// The methods are those of store.Store.
 type Ledger interface {
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	Halts(ctx context.Context, app string) ([]engine.Halt, error)
-	Begin(ctx context.Context, l engine.Lease, intents []engine.Intent) error
+	Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error
 	Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
-	Members(ctx context.Context, app string, q engine.MemberQuery) ([]engine.Member, error)
-	SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []engine.MemberAnswer) error
-	EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []engine.MemberAnswer) error
-	Progress(ctx context.Context, l engine.Lease, p engine.Progress) error
-	Finish(ctx context.Context, l engine.Lease, f engine.Finish) (engine.Status, error)
+	Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error)
+	SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []store.MemberAnswer) error
+	EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []store.MemberAnswer) error
+	Progress(ctx context.Context, l engine.Lease, p store.Progress) error
+	Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error)
 	Recheck(ctx context.Context, now time.Time, m engine.Mark) error
 }
 
@@ -106,7 +107,7 @@ type run struct {
 	id      string
 	name    string // the directory's
 	first   bool
-	finish  engine.Finish
+	finish  store.Finish
 	steps   []engine.Step
 	outcome plan.Outcome
 	end     End
@@ -178,7 +179,7 @@ func (r *run) keep(o plan.Outcome) plan.Outcome {
 }
 
 // begin stores what is worked towards, if the directory changed its mind since the principal was queued.
-func (r *run) begin(ctx context.Context, intent engine.Intent) error {
+func (r *run) begin(ctx context.Context, intent store.Intent) error {
 	switch want := intent.Want; {
 	case want == engine.Active, want == engine.Inactive, want == engine.Absent:
 	case want == engine.Keep && r.row.Kind == engine.User:
@@ -191,7 +192,7 @@ func (r *run) begin(ctx context.Context, intent engine.Intent) error {
 		return nil
 	}
 	r.first = r.first || intent.Want == engine.Active && !r.row.MayExist
-	if err := r.Ledger.Begin(ctx, r.Lease, []engine.Intent{intent}); err != nil {
+	if err := r.Ledger.Begin(ctx, r.Lease, []store.Intent{intent}); err != nil {
 		return err
 	}
 	fresh, err := r.state(ctx, r.row.Kind, r.row.ID)

@@ -17,6 +17,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -27,7 +28,7 @@ type room struct {
 	row    engine.State
 	halts  []engine.Halt
 	lost   error // of Finish
-	finish engine.Finish
+	finish store.Finish
 	again  *engine.Mark
 }
 
@@ -43,7 +44,7 @@ func (r *room) Halts(context.Context, string) ([]engine.Halt, error) {
 	return r.halts, nil
 }
 
-func (r *room) Begin(_ context.Context, _ engine.Lease, intents []engine.Intent) error {
+func (r *room) Begin(_ context.Context, _ engine.Lease, intents []store.Intent) error {
 	i := intents[0]
 	if i.Creating {
 		r.note("Begin a create")
@@ -59,23 +60,23 @@ func (r *room) Remove(context.Context, engine.Lease, engine.Kind, string, time.T
 	return 0, nil
 }
 
-func (r *room) Members(context.Context, string, engine.MemberQuery) ([]engine.Member, error) {
+func (r *room) Members(context.Context, string, store.MemberQuery) ([]store.Member, error) {
 	return nil, errors.New("no group is pushed here")
 }
 
-func (r *room) SaveMembers(context.Context, engine.Lease, string, int64, []engine.MemberAnswer) error {
+func (r *room) SaveMembers(context.Context, engine.Lease, string, int64, []store.MemberAnswer) error {
 	return errors.New("no group is pushed here")
 }
 
-func (r *room) EndWalk(context.Context, engine.Lease, string, int64, []engine.MemberAnswer) error {
+func (r *room) EndWalk(context.Context, engine.Lease, string, int64, []store.MemberAnswer) error {
 	return errors.New("no group is pushed here")
 }
 
-func (r *room) Progress(context.Context, engine.Lease, engine.Progress) error {
+func (r *room) Progress(context.Context, engine.Lease, store.Progress) error {
 	return errors.New("no group is pushed here")
 }
 
-func (r *room) Finish(_ context.Context, _ engine.Lease, f engine.Finish) (engine.Status, error) {
+func (r *room) Finish(_ context.Context, _ engine.Lease, f store.Finish) (engine.Status, error) {
 	r.note("Finish")
 	r.finish = f
 	return f.Status, r.lost

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // memberDiff compares the members of two versions of a group. users are those that the engine knows, by their id at the target.
-func memberDiff(before, after *scim.Resource, users map[string]engine.Member) *engine.MemberDiff {
+func memberDiff(before, after *scim.Resource, users map[string]store.Member) *engine.MemberDiff {
 	was, is := memberRefs(before, users), memberRefs(after, users)
 	d := &engine.MemberDiff{}
 	d.Added, d.Add = lacking(is, was)
@@ -32,7 +33,7 @@ func mergeDiffs(d, more *engine.MemberDiff) *engine.MemberDiff {
 	}
 }
 
-func memberRefs(r *scim.Resource, users map[string]engine.Member) (out []engine.MemberRef) {
+func memberRefs(r *scim.Resource, users map[string]store.Member) (out []engine.MemberRef) {
 	if r == nil {
 		return nil
 	}

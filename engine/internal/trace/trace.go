@@ -5,11 +5,12 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/internal/rehearse"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // AddChanges compares what was written with what it was before. roster are the members that the engine knows.
-func AddChanges(t *engine.Trace, all []rehearse.Change, roster []engine.Member) {
-	users := make(map[string]engine.Member, len(roster))
+func AddChanges(t *engine.Trace, all []rehearse.Change, roster []store.Member) {
+	users := make(map[string]store.Member, len(roster))
 	for _, m := range roster {
 		if m.PushedID != "" {
 			users[m.PushedID] = m

@@ -19,7 +19,7 @@ const (
 	lateAsks = 1000
 )
 
-// OverdueStore has the methods of engine.Store that find overdue deactivations.
+// OverdueStore has the methods of package store that find overdue deactivations.
 type OverdueStore interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	OverdueApps(ctx context.Context, before time.Time) ([]string, error)

@@ -6,12 +6,17 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
+// TaskStore has the method of store.Tasks that lists tasks.
+type TaskStore interface {
+	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
+}
+
 // Tasks lists what failed, is tried again, is held or waits for the target.
-func (d Deps) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.Task, error) {
+func (d Deps) Tasks(ctx context.Context, store TaskStore, q engine.TaskQuery) ([]engine.Task, error) {
 	if q.Now.IsZero() {
 		q.Now = d.Now()
 	}
-	states, err := d.Store.Tasks(ctx, q)
+	states, err := store.Tasks(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,11 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// Store has the methods of engine.Store that tell what is not done. All of them read.
+// Store has the methods of package store that tell what is not done. All of them read.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error)
-	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
 	Pending(ctx context.Context, app string) (int, error)
 }
 

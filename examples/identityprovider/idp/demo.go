@@ -11,6 +11,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
@@ -34,7 +35,7 @@ var steps = []step{
 
 // Demo creates the provider's tables in db, lets the engine provision each step into a SCIM server, prints what the server has, and
 // returns an error if that is not what the step leads to. Open opens the engine's store on db.
-func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (engine.Store, error)) error {
+func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (store.Store, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	const token = "token-of-the-crm"

@@ -11,8 +11,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"example.com/identityprovider/idp"
-	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func main() {
@@ -22,7 +22,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	err = idp.Demo(ctx, os.Stdout, db, func() (engine.Store, error) {
+	err = idp.Demo(ctx, os.Stdout, db, func() (store.Store, error) {
 		return sqlstore.Open(ctx, db, sqlstore.Options{Dialect: sqlstore.Postgres, Schema: "scimwright"})
 	})
 	if err != nil {

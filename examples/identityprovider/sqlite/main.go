@@ -11,8 +11,8 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
 	"example.com/identityprovider/idp"
-	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 func main() {
@@ -34,7 +34,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	return idp.Demo(ctx, os.Stdout, db, func() (engine.Store, error) {
+	return idp.Demo(ctx, os.Stdout, db, func() (store.Store, error) {
 		return sqlstore.Open(ctx, db, sqlstore.Options{Dialect: sqlstore.SQLite})
 	})
 }

@@ -1,28 +1,30 @@
-package engine
+package store
 
 import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/scimwright/scimwright/engine"
 )
 
 // verbs are the ends of the types by operation, for sequences that changed something.
-var verbs = map[Operation]string{
-	OpUpdate: "updated", OpMembers: "updated", OpReactivate: "reactivated", OpDeactivate: "deactivated",
+var verbs = map[engine.Operation]string{
+	engine.OpUpdate: "updated", engine.OpMembers: "updated", engine.OpReactivate: "reactivated", engine.OpDeactivate: "deactivated",
 }
 
 // Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is what the principal's row said
 // before; told is what Tell returned for the sequence before, at first empty, and now what is to be kept for the next one.
-func (f Finish) Tell(remoteID, told string) (events []Event, now string) {
+func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) {
 	tell := func(verb string) {
-		e := Event{Type: EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
-		e.Data = EventData{Operation: f.Operation, Status: f.Status, HTTP: f.HTTP, RemoteID: f.RemoteID}
+		e := engine.Event{Type: engine.EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
+		e.Data = engine.EventData{Operation: f.Operation, Status: f.Status, HTTP: f.HTTP, RemoteID: f.RemoteID}
 		if len(f.Exchanges) > 0 {
 			e.Data.Run = f.Exchanges[0].Run
 		}
 		events = append(events, e)
 	}
-	synced := f.Status == StatusClean || f.Status == StatusSkipped || f.Status == StatusWaiting
+	synced := f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting
 	if synced && told != "" {
 		tell("recovered")
 		told = ""
@@ -32,20 +34,20 @@ func (f Finish) Tell(remoteID, told string) (events []Event, now string) {
 		done = f.Confirmed // whatever comes after it, that was carried out
 	}
 	switch {
-	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == Created:
+	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == engine.Created:
 		tell("created")
 	case f.RemoteID != "" && f.RemoteID != remoteID:
 		tell("linked")
 	case !synced && f.Confirmed == "":
-	case done == OpDelete && remoteID != "":
+	case done == engine.OpDelete && remoteID != "":
 		tell("deleted")
-	case done == OpUnlink && remoteID != "":
+	case done == engine.OpUnlink && remoteID != "":
 		tell("unlinked")
 	case verbs[done] != "" && (f.changed() || f.Confirmed != ""):
 		tell(verbs[done])
 		events[len(events)-1].Data.Operation = done
 	}
-	if f.Pending != nil && f.Pending.Reads == 0 && f.Status == StatusPending {
+	if f.Pending != nil && f.Pending.Reads == 0 && f.Status == engine.StatusPending {
 		tell("accepted")
 		accepted := &events[len(events)-1].Data
 		accepted.Operation, accepted.Until = f.Pending.Operation, f.Pending.Deadline
@@ -53,7 +55,7 @@ func (f Finish) Tell(remoteID, told string) (events []Event, now string) {
 	failure := f.failure()
 	if failure != "" && failure != told {
 		told = failure
-		tell(map[bool]string{true: "held", false: "failed"}[f.Status == StatusHeld])
+		tell(map[bool]string{true: "held", false: "failed"}[f.Status == engine.StatusHeld])
 	}
 	return events, told
 }
@@ -61,13 +63,13 @@ func (f Finish) Tell(remoteID, told string) (events []Event, now string) {
 // failure is the same for what counts as the same failure. A target that is down answers in many ways.
 func (f Finish) failure() string {
 	switch f.Status {
-	case StatusRetrying:
+	case engine.StatusRetrying:
 		return string(f.Status)
-	case StatusFailed:
+	case engine.StatusFailed:
 		return string(f.Status) + " " + string(f.Operation) + " " + strconv.Itoa(f.HTTP)
-	case StatusHeld:
+	case engine.StatusHeld:
 		return string(f.Status) + " " + string(f.Operation)
-	case StatusDirty, StatusClean, StatusSkipped, StatusWaiting, StatusPending, StatusDismissed:
+	case engine.StatusDirty, engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting, engine.StatusPending, engine.StatusDismissed:
 	}
 	return ""
 }
@@ -82,12 +84,13 @@ func (f Finish) changed() bool {
 	return false
 }
 
-// HoldEvent is the event of a hold that has begun, or ended (HoldNone).
-func HoldEvent(h Hold) Event {
-	types := map[HoldKind]EventType{
-		HoldNone: AppReleased, HoldPause: AppPaused, HoldBreaker: AppBreaker, HoldQuarantine: AppQuarantined,
+// HoldEvent is the event of a hold that has begun, or ended (engine.HoldNone).
+func HoldEvent(h engine.Hold) engine.Event {
+	types := map[engine.HoldKind]engine.EventType{
+		engine.HoldNone: engine.AppReleased, engine.HoldPause: engine.AppPaused, engine.HoldBreaker: engine.AppBreaker,
+		engine.HoldQuarantine: engine.AppQuarantined,
 	}
-	return Event{Type: types[h.Kind], Data: EventData{Hold: h.Kind, Until: h.Until}}
+	return engine.Event{Type: types[h.Kind], Data: engine.EventData{Hold: h.Kind, Until: h.Until}}
 }
 
 // Progress is how far the push of a group has come.
@@ -97,26 +100,26 @@ type Progress struct {
 
 	RemoteID   string
 	RemoteName string // empty while a new name is on its way
-	Origin     Origin
+	Origin     engine.Origin
 
 	Replaced bool // as in Finish
 	Whole    bool // as in Finish
-	Added    []RemoteMember
-	Removed  []RemoteMember
+	Added    []engine.RemoteMember
+	Removed  []engine.RemoteMember
 
-	NextAdd    []RemoteMember
-	NextRemove []RemoteMember
+	NextAdd    []engine.RemoteMember
+	NextRemove []engine.RemoteMember
 	NextAll    bool // the whole list is about to be replaced: it is due until Whole says that it was
 
-	Exchanges []Attempt
+	Exchanges []engine.Attempt
 	At        time.Time
 }
 
 // Intent is what is about to be worked towards.
 type Intent struct {
-	Kind Kind
+	Kind engine.Kind
 	ID   string
-	Want Want
+	Want engine.Want
 	Name string // kept as RemoteName until MayExist: the name an account may have been created under
 	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
 	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
@@ -127,14 +130,14 @@ type Intent struct {
 
 // Finish is the end of one sequence, as it is stored.
 type Finish struct {
-	Kind Kind
+	Kind engine.Kind
 	ID   string
 	Gen  int64 // the generation that was read before the sequence began
 
-	Status    Status
+	Status    engine.Status
 	Attempts  int
 	NextAt    time.Time // zero: not due until the next Mark
-	Operation Operation
+	Operation engine.Operation
 	HTTP      int
 	Error     string
 	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
@@ -144,16 +147,16 @@ type Finish struct {
 
 	RemoteID          string
 	RemoteName        string
-	Origin            Origin
-	IgnoredAttributes map[string]IgnoredAttribute // users only
+	Origin            engine.Origin
+	IgnoredAttributes map[string]engine.IgnoredAttribute // users only
 	// PasswordVersion is kept for a user with a RemoteID.
 	PasswordVersion string
 	Manager         string   // users only: as in State
 	WaitingOn       []string // with StatusWaiting
 
-	Pending *Pending // as in State
+	Pending *engine.Pending // as in State
 	// Confirmed is the operation of a Pending before this one that was seen to be carried out, empty for none.
-	Confirmed Operation
+	Confirmed engine.Operation
 
 	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
 	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure
@@ -162,16 +165,16 @@ type Finish struct {
 	Whole    bool
 	Unsure   bool
 	Forget   bool
-	Added    []RemoteMember
-	Removed  []RemoteMember
+	Added    []engine.RemoteMember
+	Removed  []engine.RemoteMember
 
-	Exchanges []Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
+	Exchanges []engine.Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
 	At        time.Time
 }
 
 // Taken is what is stored instead when another user that is to keep it has the account.
 func (f Finish) Taken() Finish {
 	f.Error = "the account " + f.RemoteID + " belongs to another user already"
-	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = StatusHeld, 1, time.Time{}, "", ""
+	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = engine.StatusHeld, 1, time.Time{}, "", ""
 	return f
 }
