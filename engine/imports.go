@@ -52,7 +52,7 @@ type ImportRun struct {
 	// Seen is how many objects were read; the next page begins at startIndex Seen + 1. Read says that it was the whole list.
 	Seen int
 	Read bool
-	// Total is what the target says, plan.UnknownTotal when it does not.
+	// Total is what the target says, -1 if it does not.
 	Total int
 	// Attempts counts the failures in a row to read the next page; Error tells the last one, or why the run has ended.
 	Attempts int
@@ -107,7 +107,7 @@ type RemoteObjectQuery struct {
 // Errors of imports.
 var (
 	ErrImportRunning = errors.New("engine: an import is running")
-	ErrNoMatcher     = errors.New("engine: the directory does not implement Matcher")
+	ErrNoMatcher     = errors.New("engine: imports need a Directory that implements engine.Matcher")
 )
 
 // MaxListed is how many users or groups of a target are read by an import or a drift report.

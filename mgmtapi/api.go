@@ -1,12 +1,16 @@
 package mgmtapi
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
@@ -91,6 +95,25 @@ func OpenAPI(ctx context.Context, o Options) ([]byte, error) {
 	return api.OpenAPI()
 }
 
+// checkBases returns an error for a base URL that links cannot start with.
+func (o *Options) checkBases() error {
+	bases := map[string]string{"BaseURL": o.BaseURL, "CustomDomain": o.CustomDomain}
+	for i, alias := range o.Aliases {
+		bases[fmt.Sprintf("Aliases[%d]", i)] = cmp.Or(alias, " ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(bases)) {
+		base := bases[name]
+		if base == "" {
+			continue
+		}
+		u, err := url.Parse(base)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("Options.%s %q is not a base URL: use one such as https://id.example.com", name, base)
+		}
+	}
+	return nil
+}
+
 // inside returns the options of the parts, without a store.
 func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	in := assembly.Options{
@@ -108,13 +131,16 @@ func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	default:
 		return in, fmt.Errorf("unknown Hooks.Reach %q: use %q, %q or %q", o.Hooks.Reach, ReachAny, ReachPrivate, ReachPublic)
 	}
+	if err := o.checkBases(); err != nil {
+		return in, err
+	}
 	if in.Logger == nil {
 		in.Logger = slog.Default()
 	}
 	if o.Secrets != nil {
 		key, err := seal.New(o.Secrets)
 		if err != nil {
-			return in, err
+			return in, fmt.Errorf("Options.Secrets: %w", err)
 		}
 		in.Secrets = key
 	}
@@ -223,7 +249,7 @@ type Setup struct {
 	Token string
 }
 
-// DefaultLogin is the login of the built-in administrator.
+// DefaultLogin is the login of the built-in administrator: admin@example.com.
 const DefaultLogin = assembly.DefaultLogin
 
 // Setup creates what an organization needs: its record, the administrator (a SUPER_ADMIN), the group Everyone, and the configured API

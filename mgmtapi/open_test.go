@@ -114,7 +114,16 @@ func TestOpen_RejectsOptions(t *testing.T) {
 		{"another database", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres}, "the database is SQLite, the options say PostgreSQL"},
 		{"one connection", mgmtapi.Options{DB: one, Dialect: mgmtapi.SQLite}, "has one connection only"},
 		{"no foreign keys", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite}, "do not enforce foreign keys"},
-		{"a short key", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Secrets: []byte("short")}, "want 32"},
+		{"a short key", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Secrets: []byte("short")}, "Options.Secrets: seal: the key has 5 bytes, want 32"},
+		{"a base URL without a scheme", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, BaseURL: "id.example.com"},
+			`mgmtapi: Options.BaseURL "id.example.com" is not a base URL: use one such as https://id.example.com`},
+		{"a base URL with a query", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, BaseURL: "https://id.example.com?a=b"}, "Options.BaseURL"},
+		{"an alias without a scheme", mgmtapi.Options{
+			DB: many, Dialect: mgmtapi.SQLite, BaseURL: "https://id.example.com", Aliases: []string{"http://a.example", "localhost:80"},
+		}, `Options.Aliases[1] "localhost:80"`},
+		{"a custom domain without a scheme", mgmtapi.Options{
+			DB: many, Dialect: mgmtapi.SQLite, BaseURL: "https://id.example.com", CustomDomain: "login.example.com",
+		}, `Options.CustomDomain "login.example.com"`},
 		{"an unknown reach", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Hooks: reach}, `unknown Hooks.Reach "all"`},
 		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: updater}, "Options.Updater is for SQLite"},
 	} {

@@ -3,6 +3,8 @@ package scim
 import "time"
 
 // Resource is a SCIM resource: an object with the common attributes of RFC 7643 section 3.1.
+//
+// The zero value is an empty resource: new(Resource) and the Set method of Object build one, DecodeResource reads one from JSON.
 type Resource struct {
 	Object
 }

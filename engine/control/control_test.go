@@ -19,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/scim"
 )
@@ -32,6 +33,7 @@ type host struct {
 	directory *enginetest.Directory
 	target    *enginetest.Target
 	options   control.Options
+	store     store.Store
 	url       string
 }
 
@@ -43,6 +45,7 @@ func serve(t *testing.T, adjust ...func(*control.Options)) *host {
 	database := sqldbtest.SQLite(t)
 	store, err := sqlstore.Open(t.Context(), database.Writer(), sqlstore.Options{Dialect: sqlstore.SQLite})
 	require.NoError(t, err)
+	h.store = store
 	h.directory.SetTarget("crm", engine.Target{
 		BaseURL: server.URL, Auth: engine.Auth{Scheme: engine.Bearer, Secret: secret},
 		CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
@@ -227,6 +230,24 @@ func TestHandler_ImportsWithoutPort(t *testing.T) {
 	require.Equal(t, matched[0].RemoteID, links[0].RemoteID)
 	_, err = h.Import(t.Context(), "crm", "4711")
 	require.True(t, client.IsNotFound(err), err)
+}
+
+// Imports need a directory that matches accounts; the response says so.
+func TestHandler_ImportsWithoutMatcher(t *testing.T) {
+	h := serve(t)
+	e, err := provision.New(provision.Options{Store: h.store, Directory: struct{ engine.Directory }{h.directory}})
+	require.NoError(t, err)
+	o := h.options
+	o.Engine = e
+	api, err := control.New(o)
+	require.NoError(t, err)
+	server := httptest.NewServer(api)
+	defer server.Close()
+	_, err = client.New(server.URL+control.DefaultPrefix, "").StartImport(t.Context(), "crm", engine.User)
+	rejection, ok := errors.AsType[*client.Error](err)
+	require.True(t, ok, err)
+	require.Equal(t, http.StatusBadRequest, rejection.Status)
+	require.Contains(t, rejection.Summary, "engine.Matcher")
 }
 
 // named is a user of a target.

@@ -23,6 +23,7 @@ var rejections = []struct {
 	{engine.ErrImportRunning, rest.CodeMoved},
 	{engine.ErrPaused, rest.CodeMoved},
 	{engine.ErrTooMany, rest.CodeTooMany},
+	{engine.ErrNoMatcher, rest.CodeAppOperation},
 }
 
 // Rejected returns an error of the engine as the API responds with it: not found, of that kind and id, or another one that is about the

@@ -82,5 +82,5 @@ func Example() {
 	// Output:
 	// running map[clean:1]
 	// true true
-	// GET /engine/v1/engine/apps: status 403, and not a response of the API
+	// GET /engine/v1/engine/apps: status 403, and not a response of the API: operators only
 }

@@ -31,12 +31,16 @@ import (
 
 // Options configures an Engine. Store and Directory are required.
 type Options struct {
-	// Store keeps the engine's state. Beyond store.Store it may implement capabilities: without one of them, the methods that need it
-	// return an error that is errors.ErrUnsupported.
-	Store     store.Store
+	// Store keeps the engine's state; sqlstore.Open returns one in a database. Beyond store.Store it may implement capabilities: without
+	// one of them, the methods that need it return an error that is errors.ErrUnsupported.
+	Store store.Store
+	// Directory returns the desired state. The embedder implements it.
 	Directory engine.Directory
-	Observer  engine.Observer // Defaults to nobody
-	Logger    *slog.Logger    // Default: slog.Default
+	// Observer receives the result of each sequence, failures included. Default: no observer.
+	Observer engine.Observer
+	// Logger receives what concerns a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
+	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.
+	Logger *slog.Logger
 
 	// Owner names this engine among those that share a store. Defaults to a random name. A fixed name, unique per running
 	// engine, lets a restarted one take its lanes back at once instead of waiting for the leases to end.
@@ -53,13 +57,13 @@ type Options struct {
 	Concurrency int
 	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.
 	RetryInitial, RetryMax time.Duration
-	// BreakerAfter is how many failures in a row stop a lane. Defaults to 5.
+	// BreakerAfter is the number of failures in a row that stop a lane, counted over the principals that are due together. Fewer of
+	// them than that each back off alone. Default: 5.
 	BreakerAfter int
 	// CheckInitial and CheckMax bound the time between two reads of a principal whose change was accepted with 202; it doubles. Default to
 	// 2 s and 60 s.
 	CheckInitial, CheckMax time.Duration
-	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Defaults to
-	// plan.DefaultRounds.
+	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Default: 3.
 	KeepRounds int
 	// DeactivateWithin is how long a deactivation may take, counted from the first change of that user that has not arrived. Who
 	// is overdue is told to an Observer that is an OverdueObserver. Defaults to 5 min.
@@ -144,8 +148,11 @@ type Engine struct {
 
 // New returns an engine that does nothing until Start.
 func New(o Options) (*Engine, error) {
-	if o.Store == nil || o.Directory == nil {
-		return nil, errors.New("engine: Options.Store and Options.Directory are required")
+	if o.Store == nil {
+		return nil, errors.New("engine: Options.Store is required: engine/sqlstore opens one in a database")
+	}
+	if o.Directory == nil {
+		return nil, errors.New("engine: Options.Directory is required")
 	}
 	if min(o.Lease, o.Sweep, o.RetryInitial, o.RetryMax, o.DeactivateWithin, o.CheckInitial, o.CheckMax) < 0 ||
 		min(o.Lanes, o.BreakerAfter, o.KeepRounds, o.Concurrency) < 0 {

@@ -689,11 +689,11 @@ func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
 
 func TestAWordThatIsNoPolicyIsABrokenConnection(t *testing.T) {
 	for want, broken := range map[string]func(*engine.Target){
-		`there is no Style "put"`:       func(t *engine.Target) { t.Style = "put" },
-		`there is no Fallback "never"`:  func(t *engine.Target) { t.Fallback = "never" },
-		`there is no OnMissing "Fail"`:  func(t *engine.Target) { t.OnMissing = "Fail" },
-		`there is no OnExisting "hold"`: func(t *engine.Target) { t.OnExisting = "hold" },
-		`there is no OnRecycled "no"`:   func(t *engine.Target) { t.OnRecycled = "no" },
+		`unknown Target.Style "put"`:                                       func(t *engine.Target) { t.Style = "put" },
+		`unknown Target.Fallback "never"`:                                  func(t *engine.Target) { t.Fallback = "never" },
+		`unknown Target.OnMissing "Fail": want one of ["recreate" "fail"]`: func(t *engine.Target) { t.OnMissing = "Fail" },
+		`unknown Target.OnExisting "hold"`:                                 func(t *engine.Target) { t.OnExisting = "hold" },
+		`unknown Target.OnRecycled "no"`:                                   func(t *engine.Target) { t.OnRecycled = "no" },
 	} {
 		t.Run(want, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

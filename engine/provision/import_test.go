@@ -516,5 +516,5 @@ func TestAnImportThatAnotherDirectoryHasBegunFailsAndEndsNothingElse(t *testing.
 	t.Cleanup(func() { w.stop(w.engine) })
 	run := w.importEnd(id)
 	require.Equal(t, engine.ImportFailed, run.State)
-	require.Equal(t, "the directory does not implement Matcher", run.Error)
+	require.Equal(t, "imports need a Directory that implements engine.Matcher", run.Error)
 }

@@ -41,8 +41,9 @@ func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) erro
 	return failure
 }
 
-// Probe finds out what a target really does, on a user and a group of its own that it removes again; see [probe.Run]. Nothing
-// is stored; [Targets.ProbeApp] stores it.
+// Probe finds out what a target really does, on a user and a group of its own that it removes again. It returns an error if the
+// target cannot be reached or rejects the credentials, or if ctx ends; the profile then has what was found before. Nothing is stored;
+// [Targets.ProbeApp] stores it.
 func (t Targets) Probe(ctx context.Context, to engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
 	c := t.e.targets.Connect(to)
 	if c.Broken != nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // Wait returns when no principal of the app (of any app, when empty) is due any more and the observer was told. Principals
-// that failed for good or are held are not waited for; those in back-off are.
+// that failed for good or are held are not waited for; those in back-off are. When ctx ends
+// first, the error is its error, and Tasks.Waiting lists the principals that are still due, with the reason.
 func (e *Engine) Wait(ctx context.Context, app string) error { return e.watch.Wait(ctx, app) }
 
 // WaitFor returns when a principal is settled: nothing is left to be done about the change that was the last one when it was

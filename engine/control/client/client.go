@@ -12,10 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // maxResponse bounds what is read of a response, in bytes.
 const maxResponse = 64 << 20
+
+// maxForeign is the maximum length in bytes of the line that an error shows of a response that is not of the API.
+const maxForeign = 200
 
 // Client calls a control API. It may be used by several goroutines at once. The exported fields are set before the first call.
 type Client struct {
@@ -69,7 +73,10 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
 	if err != nil {
-		return fmt.Errorf("client: %w", err)
+		return fmt.Errorf("client: %w: the URL of New is http:// or https://, the host and the prefix", err)
+	}
+	if s := req.URL.Scheme; s != "http" && s != "https" {
+		return errors.New("client: the URL of New does not start with http:// or https://")
 	}
 	path = req.URL.RequestURI() // as errors name it
 	req.Header.Set("Accept", "application/json")
@@ -124,13 +131,25 @@ func errorOf(method, path string, status int, body []byte) error {
 		} `json:"errorCauses"`
 	}
 	if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
-		return fmt.Errorf("%s %s: status %d, and not a response of the API", method, path, status)
+		return foreign(method, path, status, body)
 	}
 	out := &Error{Method: method, Path: path, Status: status, Code: e.Code, Summary: e.Summary}
 	for _, cause := range e.Causes {
 		out.Causes = append(out.Causes, cause.Summary)
 	}
 	return out
+}
+
+// foreign is the error for a response that is not of the API: that of the host's authorization, of a proxy, or of another path.
+func foreign(method, path string, status int, body []byte) error {
+	hint := ""
+	switch line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); {
+	case status == http.StatusNotFound:
+		hint = "; check that the URL of the client ends with the prefix under which the host serves the API"
+	case line != "" && len(line) <= maxForeign && line[0] != '<' && utf8.ValidString(line):
+		hint = ": " + line
+	}
+	return fmt.Errorf("%s %s: status %d, and not a response of the API%s", method, path, status, hint)
 }
 
 // get, post and remove send a request and return the response as a T.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,42 @@ func TestError_HasCodeAndCauses(t *testing.T) {
 		Causes: []string{"items: one"},
 	}, err)
 	require.EqualError(t, err, "POST /engine/v1/apps/a%2Fb/plans/p/apply: 409 E0000409: moved; items: one")
+}
+
+// A response that is not of the API comes from the host's authorization, or from another path: the error tells which.
+func TestError_OfAnotherHandler(t *testing.T) {
+	const start = "GET /engine/apps: status "
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   string
+	}{
+		{"authorization", 401, "operators only\nsecond line", "401, and not a response of the API: operators only"},
+		{"no body", 403, "", "403, and not a response of the API"},
+		{"a page", 502, "<html>", "502, and not a response of the API"},
+		{"a long line", 502, strings.Repeat("x", 201), "502, and not a response of the API"},
+		{"no text", 502, "\xff", "502, and not a response of the API"},
+		{"another path", 404, "404 page not found",
+			"404, and not a response of the API; check that the URL of the client ends with the prefix under which the host serves the API"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
+			}))
+			defer server.Close()
+			_, err := client.New(server.URL, "").Apps(t.Context())
+			require.EqualError(t, err, start+c.want)
+		})
+	}
+}
+
+func TestNew_URLWithoutScheme(t *testing.T) {
+	for _, url := range []string{"", "idp.example.com/engine/v1", "127.0.0.1:8080/engine/v1", "localhost:8080/engine/v1"} {
+		_, err := client.New(url, "").Apps(t.Context())
+		require.ErrorContains(t, err, "http:// or", url)
+	}
 }
 
 // A type that embeds a word of the engine and has members of the same names reads what it writes.

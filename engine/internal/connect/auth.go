@@ -59,7 +59,7 @@ func headerOf(a engine.Auth) (http.Header, error) {
 	case engine.Header:
 		name = http.CanonicalHeaderKey(a.Header)
 		if !httpguts.ValidHeaderFieldName(a.Header) || slices.Contains(reserved, name) {
-			return nil, fmt.Errorf("the header %q cannot carry the secret", a.Header)
+			return nil, fmt.Errorf("the header %q cannot carry the secret: set Auth.Header to the name of another one, such as X-API-Key", a.Header)
 		}
 	case engine.ClientCredentials: // above
 	default:

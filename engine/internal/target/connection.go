@@ -92,25 +92,24 @@ func (c *Connector) requests(t engine.Target) int {
 
 // check rejects words that are not defined: a sequence would read them as the default, which may allow more.
 func check(t engine.Target) error {
-	for _, field := range []struct {
-		name  string
-		known bool
-		value any
-	}{
-		{"Style", slices.Contains([]engine.Style{"", engine.Catalog, engine.Wizard, engine.Auto}, t.Style), t.Style},
-		{"Fallback", slices.Contains([]engine.Fallback{"", engine.FallbackLearn, engine.FallbackNone}, t.Fallback), t.Fallback},
-		{"OnMissing", slices.Contains([]engine.Missing{"", engine.Recreate, engine.Fail}, t.OnMissing), t.OnMissing},
-		{"OnExisting", slices.Contains(existing, t.OnExisting), t.OnExisting},
-		{"OnRecycled", slices.Contains(existing, t.OnRecycled), t.OnRecycled},
-	} {
-		if !field.known {
-			return fmt.Errorf("there is no %s %q", field.name, field.value)
-		}
-	}
-	return nil
+	return cmp.Or(
+		known("Style", t.Style, engine.Catalog, engine.Wizard, engine.Auto),
+		known("Fallback", t.Fallback, engine.FallbackLearn, engine.FallbackNone),
+		known("OnMissing", t.OnMissing, engine.Recreate, engine.Fail),
+		known("OnExisting", t.OnExisting, existing...),
+		known("OnRecycled", t.OnRecycled, existing...),
+	)
 }
 
-var existing = []engine.Existing{"", engine.LinkAuto, engine.LinkAsk, engine.LinkNever}
+// known returns an error for a word that is neither empty nor one of those that are defined.
+func known[T ~string](field string, value T, words ...T) error {
+	if value == "" || slices.Contains(words, value) {
+		return nil
+	}
+	return fmt.Errorf("unknown Target.%s %q: want one of %q", field, value, words)
+}
+
+var existing = []engine.Existing{engine.LinkAuto, engine.LinkAsk, engine.LinkNever}
 
 // noHoldNames is Target.HoldNames for none.
 const noHoldNames = "-"

@@ -23,14 +23,14 @@ var valid = engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Sec
 // A configuration that cannot be read is reported by the connection: a sequence would take an unknown word for the default.
 func TestConnect_Broken(t *testing.T) {
 	for want, change := range map[string]func(*engine.Target){
-		`there is no Style "fancy"`:      func(t *engine.Target) { t.Style = "fancy" },
-		`there is no Fallback "often"`:   func(t *engine.Target) { t.Fallback = "often" },
-		`there is no OnMissing "wait"`:   func(t *engine.Target) { t.OnMissing = "wait" },
-		`there is no OnExisting "x"`:     func(t *engine.Target) { t.OnExisting = "x" },
-		`there is no OnRecycled "x"`:     func(t *engine.Target) { t.OnRecycled = "x" },
-		`SCIM base URL: it is empty`:     func(t *engine.Target) { t.BaseURL = "" },
-		`it begins and ends at 10:00`:    func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "10:00", To: "10:00"}} },
-		`HoldNames: error parsing regex`: func(t *engine.Target) { t.HoldNames = "(" },
+		`unknown Target.Style "fancy"`:    func(t *engine.Target) { t.Style = "fancy" },
+		`unknown Target.Fallback "often"`: func(t *engine.Target) { t.Fallback = "often" },
+		`unknown Target.OnMissing "wait"`: func(t *engine.Target) { t.OnMissing = "wait" },
+		`unknown Target.OnExisting "x"`:   func(t *engine.Target) { t.OnExisting = "x" },
+		`unknown Target.OnRecycled "x"`:   func(t *engine.Target) { t.OnRecycled = "x" },
+		`SCIM base URL: it is empty`:      func(t *engine.Target) { t.BaseURL = "" },
+		`it begins and ends at 10:00`:     func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "10:00", To: "10:00"}} },
+		`HoldNames: error parsing regex`:  func(t *engine.Target) { t.HoldNames = "(" },
 	} {
 		c := valid
 		change(&c)
