@@ -32,7 +32,7 @@ func (a *api) drift(ctx context.Context, r *driftRequest) (client.Drift, error) 
 	if r.Body != nil {
 		out.Kind, repair, most = engine.Kind(r.Body.Kind), r.Body.Repair, r.Body.Limit
 	}
-	report, err := a.o.Engine.Drift().Compare(ctx, r.App, engine.DriftRequest{Kind: out.Kind, Repair: repair, Each: func(f engine.Finding) error {
+	collect := func(f engine.Finding) error {
 		if len(out.Findings) >= most {
 			out.More = true
 			return nil
@@ -42,7 +42,8 @@ func (a *api) drift(ctx context.Context, r *driftRequest) (client.Drift, error) 
 		}
 		out.Findings = append(out.Findings, f)
 		return nil
-	}})
+	}
+	report, err := a.o.Engine.Drift().Compare(ctx, r.App, engine.DriftRequest{Kind: out.Kind, Repair: repair, Each: collect})
 	if err != nil {
 		return client.Drift{}, notRead(err, r.App)
 	}
